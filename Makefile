@@ -1,0 +1,52 @@
+# make run    set everything up and measure the demo model
+# make test   set everything up and run every test
+# make check  what CI runs: format, lint, types, import rules, packages, tests
+
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+PY := .venv/bin/python
+# The environment is made anew only when a requirement changed, or when the folder moved: an
+# editable install remembers where the sources were.
+KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum))
+STAMP := .venv/.setup-$(KEY)
+
+.PHONY: setup run test check format demo-model test-models clean
+
+setup: $(STAMP)
+
+$(STAMP):
+	@bash scripts/make_venv.sh .venv '.[dev]' $(PYTHON)
+	@rm -f .venv/.setup-*
+	@touch $@
+	@echo "Ready: .venv/bin/modeldyno --help"
+
+run: setup
+	@.venv/bin/modeldyno demo
+
+test: setup test-models
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+check: setup test-models
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(PY) .venv/bin/lint-imports --no-logo
+	$(PY) -m pip check
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+format: setup
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+test-models: setup
+	@$(PY) scripts/fetch_test_models.py
+
+# In an environment of its own: .venv stays without PyTorch, as most users have it.
+demo-model:
+	@bash scripts/make_venv.sh .cache/train '.[torch,data]' $(PYTHON)
+	.cache/train/bin/python scripts/train_demo.py
+
+clean:
+	rm -rf .venv .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find src tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} +

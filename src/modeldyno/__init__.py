@@ -1,0 +1,29 @@
+"""Put your model on the dyno: measurements of neural networks that say how sure they are.
+
+    import modeldyno
+    result = modeldyno.bench("model.onnx", batch=[1, 8], cores=[1, 2])
+    modeldyno.compare("old.onnx", "new.onnx").assert_not_slower(0.05)
+
+Importing this loads neither numpy nor an engine; only a worker process loads an engine.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from modeldyno.python_api import bench, compare, inspect
+
+__all__ = ["bench", "compare", "inspect"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        from modeldyno import python_api
+
+        return getattr(python_api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

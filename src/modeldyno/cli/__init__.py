@@ -1,0 +1,1 @@
+"""The terminal tool: one file per command."""

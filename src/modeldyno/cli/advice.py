@@ -1,0 +1,59 @@
+"""What to do about a number that is less than perfect, knowing what was already tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
+from modeldyno.core.specs import BenchmarkSpec
+
+Advice = tuple[str, str]
+
+
+def advise(result: BenchmarkResult) -> Iterator[Advice]:
+    for cell in result.cells:
+        if cell.measurement is None:
+            continue
+        where = f"cores {cell.spec.cores}, batch {cell.batch_size}"
+        for text, help_text in _about(cell, cell.measurement, result.spec):
+            yield f"{where}: {text}", help_text
+
+
+def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterator[Advice]:
+    if found.noise != "quiet":
+        yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec)
+    if found.sessions < 4:
+        yield (
+            "the interval is from within one session: it excludes what differs between sessions, "
+            "about 1 %",
+            "measure without --iterations" if spec.iterations else f"use --budget {10 * spec.budget.seconds:g}",
+        )
+    if found.overhead_share > 0.01:
+        yield (
+            f"the stopwatch is {found.overhead_share:.1%} of the result",
+            "measure without --per-call" if spec.per_call or spec.iterations else "use a larger batch",
+        )
+    if found.first_inference_s > 9 * found.latency.typical.value:
+        times = found.first_inference_s / found.latency.typical.value
+        if times > 50:
+            yield f"the first call took {times:.0f} × a typical one", "warm your service up at start"
+    facts = cell.facts
+    if facts and facts.threads is not None and facts.threads != cell.spec.cores:
+        yield (
+            f"the engine computes with {facts.threads} threads, {cell.spec.cores} were asked for",
+            "compare it with care",
+        )
+
+
+def _calmer(found: Measurement, spec: BenchmarkSpec) -> str:
+    if found.trend or not found.steady:
+        return (
+            f"{found.warmup_calls} warm-up calls were made; give it more with --thorough"
+            if spec.warmup_calls is None
+            else f"you asked for {spec.warmup_calls} warm-up calls; leave --warmup out"
+        )
+    if found.contention is not None and found.contention >= 1.5:
+        return "close other programs, or rely on the floor and on `modeldyno compare`"
+    if found.stop_reason in ("budget", "flat") and spec.budget.name != "thorough":
+        return f"{found.sessions} sessions were taken; measure longer with --budget {4 * spec.budget.seconds:g}"
+    return "close other programs, or rely on the floor and on `modeldyno compare`"

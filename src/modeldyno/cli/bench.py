@@ -1,0 +1,209 @@
+"""``modeldyno bench``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from modeldyno.core.results import BenchmarkResult, CellResult
+    from modeldyno.core.specs import BenchmarkSpec
+
+FAILED, NOISY, TIMED_OUT, INTERRUPTED, OUT_OF_MEMORY = 1, 7, 124, 130, 137
+_OWN_CODES = {"TIMED_OUT": TIMED_OUT, "OUT_OF_MEMORY": OUT_OF_MEMORY}
+
+
+def bench(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Model files.")],
+    engine: options.Engine = None,
+    batch: Annotated[str, typer.Option("--batch", "-b", help="Batch sizes: 1,8,32.")] = "1",
+    cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts: 1,2,4.")] = "1",
+    contract: options.Contract = "api",
+    spin: options.Spin = None,
+    dim: options.Dim = None,
+    value: options.Value = None,
+    data: options.Data = None,
+    quick: options.Quick = False,
+    thorough: options.Thorough = False,
+    budget: options.BudgetSeconds = None,
+    iterations: Annotated[
+        int | None, typer.Option(help="Exactly so many calls, in one session.")
+    ] = None,
+    warmup: Annotated[
+        int | None, typer.Option(help="Exactly so many calls before.", show_default="to a plateau")
+    ] = None,
+    per_call: Annotated[
+        bool, typer.Option("--per-call", help="Time every call by itself, for tails.")
+    ] = False,
+    timeout: options.Timeout = 600.0,
+    memory_limit: options.MemoryLimit = None,
+    seed: options.Seed = 0,
+    raw: Annotated[Path | None, typer.Option(help="Also write every sample to a CSV file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 7 when a cell is not quiet.")
+    ] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Measure models: latency, throughput, memory, and how sure we are.
+
+    Examples:
+
+        modeldyno bench model.onnx
+
+        modeldyno bench model.onnx --batch 1,8 --cores 1,2
+
+        modeldyno bench model.onnx --dim seq=256 --json
+    """
+    from modeldyno.services import requests
+    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    files, sizes = split_models(models, dim)
+    dims = {
+        name: requests.parse_int(f"--dim {name}", text)
+        for name, text in parse_pairs("--dim", sizes).items()
+    }
+    values = {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()}
+    cells = CellOptions(
+        engine=[name.strip() for name in engine.split(",")] if engine else [],
+        batch=requests.parse_ints("--batch", batch),
+        cores=requests.parse_ints("--cores", cores),
+        spin=None if spin is None else requests.parse_switch("--spin", spin),
+        contract=contract,
+    )
+    limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+    specs = [
+        requests.benchmark_spec(
+            file,
+            cells,
+            InputOptions(dims, values, data),
+            budget=requests.choose_budget(quick, thorough, budget),
+            iterations=iterations,
+            warmup=warmup,
+            per_call=per_call,
+            timeout_s=timeout,
+            memory_limit_bytes=limit,
+            seed=seed,
+        )
+        for file in files
+    ]
+    bench_room = open_workbench(Settings.read(workspace))
+    results = measure(specs, bench_room.service.run, quiet=quiet, as_json=json)
+    if raw is not None:
+        for number, result in enumerate(results):
+            bench_room.runs.export_raw(result.run_id, _numbered(raw, number))
+    if csv is not None:
+        csv.write_text(_joined_csv(results))
+    raise typer.Exit(ending(results, strict))
+
+
+def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], list[str]]:
+    """``--dim batch=8 seq=128``: what looks like a size and is no file continues the option."""
+    sizes = list(dims or [])
+    files = []
+    for word in words:
+        continues = dims and "=" in word and not Path(word).exists()
+        (sizes if continues else files).append(word)
+    if not files:
+        raise typer.BadParameter("no model file given")
+    return files, sizes
+
+
+def measure(
+    specs: Sequence[BenchmarkSpec],
+    run: Callable[..., object],
+    *,
+    quiet: bool,
+    as_json: bool,
+) -> list[BenchmarkResult]:
+    """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row."""
+    from modeldyno.cli.progress import live
+    from modeldyno.core.results import BenchmarkResult
+
+    results: list[BenchmarkResult] = []
+    for spec in specs:
+        with live(quiet) as listen:
+            result = run(spec, listen)
+        assert isinstance(result, BenchmarkResult)
+        results.append(result)
+        if not as_json:
+            show(result, quiet)
+        if result.interrupted:
+            break
+    if as_json:
+        from modeldyno.core.public import benchmarks_json
+
+        output.document(benchmarks_json(results))
+    return results
+
+
+def show(result: BenchmarkResult, quiet: bool) -> None:
+    from modeldyno.cli.advice import advise
+    from modeldyno.core import figures
+    from modeldyno.core.tables import benchmark_rows, shape_text
+
+    model = result.model
+    if not quiet:
+        inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
+        opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
+        output.tell(
+            f"{Path(model.path).name}  {figures.size(model.size_bytes)}  {model.format}{opset}  "
+            f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
+        )
+        for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):
+            output.tell(line)
+        output.tell()
+    head, rows = benchmark_rows(result)
+    output.table(head, rows, left=("quality",))
+    for cell in result.cells:
+        if cell.error is not None:
+            output.fault(_cell_name(cell), cell.error)
+    if not quiet:
+        for text, help_text in advise(result):
+            output.warn(text, help_text)
+        output.tell()
+        output.tell(f"± is half the 95 % interval. Kept as run {result.run_id}")
+
+
+def _described(cell: CellResult) -> str:
+    facts = cell.facts
+    assert facts is not None
+    data = cell.notes and f"  ({'; '.join(cell.notes)})"
+    return f"{facts.engine} {facts.engine_version} · {facts.device} · {facts.precision or '?'}{data or ''}"
+
+
+def _cell_name(cell: CellResult) -> str:
+    return f"cores {cell.spec.cores}, batch {cell.batch_size}"
+
+
+def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:
+    """The exit code of what was measured."""
+    cells = [cell for result in results for cell in result.cells]
+    if any(result.interrupted for result in results):
+        return INTERRUPTED
+    failed = {_OWN_CODES.get(c.error.code, FAILED) for c in cells if c.error is not None}
+    if failed:
+        return failed.pop() if len(failed) == 1 else FAILED
+    noisy = any(c.measurement is None or c.measurement.noise != "quiet" for c in cells)
+    return NOISY if strict and noisy else 0
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}")
+
+
+def _joined_csv(results: Sequence[BenchmarkResult]) -> str:
+    from modeldyno.core import exports, public
+
+    rows = [public.csv_row(cell) for result in results for cell in result.cells]
+    return exports.csv_text(public.CSV_COLUMNS, rows)

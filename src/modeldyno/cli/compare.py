@@ -1,0 +1,175 @@
+"""``modeldyno compare``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.results import ComparisonResult
+    from modeldyno.core.specs import ComparisonSpec
+    from modeldyno.workbench import Workbench
+
+SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
+EXTENSION = 4  # times the budget, once, when a gate cannot tell
+
+
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="Model file, with options: m.onnx@cores=2.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The same for the other side.")],
+    engine: options.Engine = None,
+    batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,
+    cores: Annotated[int, typer.Option("--cores", "-c", help="Cores of both sides.")] = 1,
+    contract: options.Contract = "api",
+    spin: options.Spin = None,
+    dim: options.Dim = None,
+    value: options.Value = None,
+    data: options.Data = None,
+    margin: Annotated[str, typer.Option(help="Differences below this do not matter.")] = "2%",
+    fail_if_slower: Annotated[
+        str | None, typer.Option(help="Exit 5 when B is slower than A by more than this: 5%.")
+    ] = None,
+    quick: options.Quick = False,
+    thorough: options.Thorough = False,
+    budget: options.BudgetSeconds = None,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Stop at 8, 16 or 32 pairs if that decides.")
+    ] = False,
+    timeout: options.Timeout = 600.0,
+    memory_limit: options.MemoryLimit = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Is B slower than A? Both are measured in alternation; "inconclusive" is an answer too.
+
+    Examples:
+
+        modeldyno compare old.onnx new.onnx --fail-if-slower 5%
+
+        modeldyno compare m.onnx@cores=1 m.onnx@cores=2
+    """
+    from modeldyno.services import requests
+    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    sizes = parse_pairs("--dim", dim or [])
+    inputs = InputOptions(
+        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
+        {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
+        data,
+    )
+    cells = CellOptions(
+        engine=[engine] if engine else [],
+        batch=[batch],
+        cores=[cores],
+        spin=None if spin is None else requests.parse_switch("--spin", spin),
+        contract=contract,
+    )
+    allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
+    spec = requests.comparison_spec(
+        a,
+        b,
+        cells,
+        inputs,
+        margin=requests.parse_share("--margin", margin),
+        budget=requests.choose_budget(quick, thorough, budget),
+        adaptive=adaptive,
+        timeout_s=timeout,
+        memory_limit_bytes=(
+            requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+        ),
+        seed=seed,
+    )
+    room = open_workbench(Settings.read(workspace))
+    result = _measure(room, spec, allowed, quiet)
+    if json:
+        from modeldyno.core.public import comparison_json
+
+        output.document(comparison_json(result))
+    else:
+        _show(result, quiet)
+    raise typer.Exit(_ending(result, allowed, quiet or json))
+
+
+def _measure(
+    room: Workbench, spec: ComparisonSpec, allowed: float | None, quiet: bool
+) -> ComparisonResult:
+    """Measure; when a gate cannot tell, once more with four times the time."""
+    from modeldyno.measure.verdicts import gate
+
+    result = _once(room, spec, quiet)
+    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
+        return result
+    longer = replace(spec, seconds=EXTENSION * spec.seconds)
+    if not quiet:
+        output.tell(f"Cannot tell yet; measuring again for {longer.seconds:g} s")
+    return _once(room, longer, quiet)
+
+
+def _once(room: Workbench, spec: ComparisonSpec, quiet: bool) -> ComparisonResult:
+    from modeldyno.cli.progress import live
+    from modeldyno.core.results import ComparisonResult
+
+    with live(quiet) as listen:
+        result = room.service.run(spec, listen)
+    assert isinstance(result, ComparisonResult)
+    return result
+
+
+def _show(result: ComparisonResult, quiet: bool) -> None:
+    from modeldyno.core.sentences import comparison_sentence
+    from modeldyno.core.tables import comparison_rows
+
+    head, rows = comparison_rows(result)
+    output.table(head, rows, left=("", "model", "engine", "precision"))
+    output.say("")
+    output.headline(f"{result.verdict}: {comparison_sentence(result)}")
+    if quiet:
+        return
+    output.tell(
+        f"{result.pairs} pairs of sessions in {result.processes} processes, {result.statistic}, "
+        f"{result.ratio.level:.0%} interval; machine {result.noise}"
+    )
+    for note in result.notes:
+        output.tell(f"note: {note}")
+    if result.distribution_changed:
+        output.warn(
+            "the gap between typical and floor differs between A and B: a slow path may have "
+            "appeared or gone",
+            "look at both with `modeldyno bench --per-call`",
+        )
+    if result.parity is not None and not result.parity.agrees:
+        output.warn(
+            f"outputs differ by up to {result.parity.max_rel_error:.2g} of their range",
+            "check that both compute the same thing",
+        )
+    if result.pairs_needed:
+        seconds = result.spec.seconds * result.pairs_needed / result.pairs
+        output.warn(
+            f"about {result.pairs_needed} pairs would decide it", f"use --budget {seconds:.0f}"
+        )
+
+
+def _ending(result: ComparisonResult, allowed: float | None, quiet: bool) -> int:
+    if result.interrupted:
+        return INTERRUPTED
+    if allowed is None:
+        return 0
+    from modeldyno.measure.verdicts import gate
+
+    outcome = gate(result.ratio, allowed)
+    if not quiet:
+        words = {
+            "pass": f"OK: not slower than {allowed:.3g}",
+            "fail": f"FAILED: slower than {allowed:.3g} allows",
+            "inconclusive": "INCONCLUSIVE: neither passed nor failed; give it a larger --budget",
+        }
+        output.tell(words[outcome])
+    return {"pass": 0, "fail": SLOWER, "inconclusive": INCONCLUSIVE}[outcome]

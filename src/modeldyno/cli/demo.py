@@ -1,0 +1,45 @@
+"""``modeldyno demo``."""
+
+from __future__ import annotations
+
+import typer
+
+from modeldyno.cli import options, output
+
+
+def demo(
+    quick: options.Quick = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Measure the model that came with the package: a small classifier of handwritten digits."""
+    from modeldyno.cli.bench import ending, measure
+    from modeldyno.demo import model_path, test_images_path
+    from modeldyno.measure.host import allowed_cpus
+    from modeldyno.services.requests import (
+        CellOptions,
+        InputOptions,
+        benchmark_spec,
+        choose_budget,
+    )
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    cores = sorted({1, min(2, len(allowed_cpus()))})
+    spec = benchmark_spec(
+        model_path(),
+        CellOptions(batch=[1, 8], cores=cores),
+        InputOptions(data=test_images_path()),
+        budget=choose_budget(quick=quick),
+    )
+    if not (quiet or json):
+        output.tell(
+            f"Demo: handwritten digits on real test images, {len(spec.cells)} cells, "
+            f"at most {len(spec.cells) * spec.budget.seconds:.0f} s"
+        )
+    room = open_workbench(Settings.read(workspace))
+    results = measure([spec], room.service.run, quiet=quiet, as_json=json)
+    if not (quiet or json):
+        output.tell("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
+    raise typer.Exit(ending(results, strict=False))

@@ -1,0 +1,59 @@
+"""``modeldyno inspect``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.models import ModelFacts
+
+
+def inspect(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    timeout: Annotated[float, typer.Option(help="Seconds to read it.")] = 60.0,
+    json: options.Json = False,
+) -> None:
+    """What is in a model file: inputs, outputs, operators, parameters. Nothing of it is run."""
+    from modeldyno.python_api import inspect as read
+
+    facts = read(model, timeout=timeout)
+    if json:
+        output.say(facts.to_json())
+    else:
+        _show(facts)
+
+
+def _show(facts: ModelFacts) -> None:
+    from modeldyno.core import figures
+    from modeldyno.core.tables import model_rows
+
+    versions = ", ".join(f"{name or 'ai.onnx'} {number}" for name, number in facts.opsets.items())
+    weights = ", ".join(
+        f"{dtype} {figures.spaced(count, 0)}" for dtype, count in facts.weights_by_dtype.items()
+    )
+    lines = {
+        "file": Path(facts.path).name,
+        "format": f"{facts.format}, IR {facts.ir_version}" if facts.ir_version else facts.format,
+        "made by": facts.producer,
+        "opsets": versions,
+        "size": f"{figures.size(facts.size_bytes)} ({facts.size_bytes} bytes)",
+        "parameters": f"{figures.spaced(facts.parameters, 0)} ({weights})" if weights else "0",
+        "sha256": facts.sha256,
+        "external": ", ".join(file.location for file in facts.external),
+    }
+    for name, text in lines.items():
+        if text:
+            output.say(f"{name:<11} {text}")
+    output.say("")
+    head, rows = model_rows(facts)
+    output.table(head, rows, left=head)
+    output.say("")
+    common = sorted(facts.nodes_by_op.items(), key=lambda item: (-item[1], item[0]))
+    output.say(f"{facts.nodes} nodes: " + ", ".join(f"{op} {count}" for op, count in common))
+    for note in facts.notes:
+        output.say(f"note: {note}")

@@ -1,0 +1,79 @@
+"""``modeldyno``: commands, and the only place that knows exit codes."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from modeldyno.cli import bench, compare, demo, engines, inspect, output, selftest
+from modeldyno.core import errors
+
+EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
+    errors.UserError: 2,
+    errors.ModelNotFound: 4,
+    errors.UnsafeFormat: 8,
+    errors.RunFailed: 1,
+    errors.TimedOut: 124,
+    errors.OutOfMemory: 137,
+    errors.Cancelled: 130,
+}
+BUG = 70
+INTERRUPTED = 130
+
+EPILOG = "Results are kept in the workspace: ~/.modeldyno, MODELDYNO_WORKSPACE or --workspace."
+
+app = typer.Typer(
+    name="modeldyno",
+    help="Put your model on the dyno: numbers you can trust, even on a noisy machine.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("bench")(bench.bench)
+app.command("compare")(compare.compare)
+app.command("inspect")(inspect.inspect)
+app.command("engines")(engines.engines)
+app.command("selftest")(selftest.selftest)
+app.command("demo")(demo.demo)
+
+
+@app.callback(invoke_without_command=True)
+def modeldyno(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as version_of
+
+        output.say(f"modeldyno {version_of('modeldyno')}")
+        raise typer.Exit
+
+
+def run() -> None:
+    """The command's entry point: every way to end has its exit code."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        app()
+    except errors.ModeldynoError as error:
+        output.complain(error)
+        sys.exit(exit_code(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # `| head` closed our output: nobody is left to tell
+        sys.stderr.close()
+        sys.exit(0)
+    except Exception as error:  # noqa: BLE001 - the outermost frame: this one is our bug
+        output.confess(error)
+        sys.exit(BUG)
+
+
+def exit_code(error: errors.ModeldynoError) -> int:
+    return next(EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,48 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", "-e", help="Engine, e.g. onnxruntime (ort).", show_default="automatic"),
+]
+Contract = Annotated[
+    str,
+    typer.Option(
+        help="What a call is: hot (bound buffers), api (the ordinary call), e2e (with conversion)."
+    ),
+]
+Spin = Annotated[
+    str | None,
+    typer.Option(help="Thread pool spinning: on or off.", show_default="the engine's own"),
+]
+Dim = Annotated[
+    list[str] | None,
+    typer.Option("--dim", help="Size of a symbolic dimension: --dim batch=8 seq=128."),
+]
+Value = Annotated[
+    list[str] | None, typer.Option("--value", help="Value of an input: --value sr=16000.")
+]
+Data = Annotated[Path | None, typer.Option("--data", help="Real inputs: an .npz by input name.")]
+Quick = Annotated[bool, typer.Option("--quick", help="2 s per cell: rough.")]
+Thorough = Annotated[bool, typer.Option("--thorough", help="60 s per cell: ±0.5 %.")]
+BudgetSeconds = Annotated[
+    float | None,
+    typer.Option("--budget", help="Seconds per cell (bench) or in all (compare).", show_default="10"),
+]
+Timeout = Annotated[float, typer.Option(help="Seconds after which a cell fails, load included.")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(help="Most memory a worker may use: 4G.", show_default="90 % of the machine's"),
+]
+Seed = Annotated[int, typer.Option(help="Of inputs, orders and memory padding.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Workspace = Annotated[
+    Path | None, typer.Option(help="Where runs are kept.", show_default="~/.modeldyno")
+]

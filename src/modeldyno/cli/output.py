@@ -1,0 +1,110 @@
+"""The only code that prints: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from modeldyno.core.errors import ModeldynoError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from modeldyno.core.results import Failure
+
+PIPED_WIDTH = 240  # nobody wraps a pipe
+
+
+def say(text: str) -> None:
+    """A line of data."""
+    print(text)
+
+
+def tell(text: str = "") -> None:
+    """A line about what is going on."""
+    print(text, file=sys.stderr)
+
+
+def document(value: dict[str, Any]) -> None:
+    """One JSON document on stdout."""
+    print(json.dumps(value, indent=2, allow_nan=False), flush=True)
+
+
+def line(value: dict[str, Any]) -> None:
+    """One JSON line on stdout."""
+    print(json.dumps(value, allow_nan=False), flush=True)
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: Iterable[str] = ()) -> None:
+    """A table on stdout; columns named in ``left`` are text, the others numbers."""
+    from rich.table import Table
+    from rich.text import Text
+
+    words = set(left)
+    drawn = Table(box=None, pad_edge=False, header_style="dim")
+    for name in head:
+        drawn.add_column(name, justify="left" if name in words else "right", no_wrap=True)
+    for row in rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+    console().print(drawn)
+
+
+_STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable": "red strike",
+           "failed": "red", "partial": "yellow", "out of memory": "red"}  # fmt: skip
+
+
+def headline(text: str, style: str = "bold") -> None:
+    """An emphasised line of data."""
+    from rich.text import Text
+
+    console().print(Text(text, style=style))
+
+
+def warn(text: str, help_text: str = "") -> None:
+    """``! something`` with its ``help:`` line, on stderr."""
+    from rich.text import Text
+
+    console(stderr=True).print(Text("! " + text, style="yellow"))
+    if help_text:
+        tell(f"  help: {help_text}")
+
+
+def complain(error: ModeldynoError) -> None:
+    """``error[CODE]: what`` with why and what to do."""
+    colour, plain = ("\033[31m", "\033[0m") if uses_colour() else ("", "")
+    tell(f"{colour}error[{error.code}]{plain}: {error.title}")
+    if error.why:
+        tell(f"  why: {error.why}")
+    if error.fix:
+        tell(f"  help: {error.fix}")
+
+
+def fault(where: str, failure: Failure) -> None:
+    """A failed cell, in the words of an error."""
+    tell(f"x {where}: error[{failure.code}] {failure.title}")
+    if failure.why:
+        tell(f"  why: {failure.why}")
+    if failure.fix:
+        tell(f"  help: {failure.fix}")
+
+
+def confess(error: Exception) -> None:
+    """Our own bug: the traceback, and a plain word."""
+    traceback.print_exception(error)
+    tell("error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept")
+
+
+def uses_colour() -> bool:
+    return sys.stderr.isatty() and "NO_COLOR" not in os.environ
+
+
+def console(stderr: bool = False) -> Console:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else PIPED_WIDTH
+    return Console(stderr=stderr, width=width, highlight=False, soft_wrap=False)

@@ -1,0 +1,1 @@
+"""The vocabulary: frozen values, no I/O, standard library only."""

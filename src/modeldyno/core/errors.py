@@ -1,0 +1,132 @@
+"""Every exception we raise on purpose.
+
+ModeldynoError
+├── UserError              the caller can fix it
+│   ├── BadValue           an option, name or value that cannot work
+│   ├── ModelNotFound      no such file
+│   ├── ModelUnreadable    the file is not a model we can read (truncated, text, archive, unknown)
+│   ├── UnsafeFormat       loading the file could run code hidden in it
+│   ├── EngineUnknown      no engine of that name
+│   ├── EngineUnavailable  the engine is known, but not usable here
+│   ├── InputUnresolved    an input's shape, type or values cannot be decided without help
+│   └── WorkspaceUnusable  the workspace folder cannot be written
+└── RunFailed              the run failed, we did not; stored on the run
+    ├── EngineFailed       the engine raised an error
+    ├── WorkerCrashed      the worker process died of a signal, or left without a word
+    ├── OutOfMemory        the worker met its memory limit, or the system killed it for memory
+    ├── TimedOut           the cell's time limit passed
+    ├── Cancelled          somebody asked us to stop
+    ├── WorkerGarbled      the worker said something that is not our protocol
+    ├── WrongOutput        sessions of one cell disagree about the result
+    ├── ModelChanged       the model file changed while it was being measured
+    └── StorageFailed      a result could not be written
+
+Anything else is our bug. HTTP codes live in ``api/``, exit codes in ``cli/main.py``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ModeldynoError(Exception):
+    """What happened, why, and what to do about it."""
+
+    code: ClassVar[str] = "ERROR"
+
+    def __init__(self, title: str, *, why: str = "", fix: str = "") -> None:
+        super().__init__(title)
+        self.title = title
+        self.why = why
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return ". ".join(part for part in (self.title, self.why, self.fix) if part)
+
+
+class UserError(ModeldynoError):
+    code = "USER_ERROR"
+
+
+class BadValue(UserError):
+    code = "BAD_VALUE"
+
+
+class ModelNotFound(UserError):
+    code = "MODEL_NOT_FOUND"
+
+
+class ModelUnreadable(UserError):
+    code = "MODEL_UNREADABLE"
+
+
+class UnsafeFormat(UserError):
+    code = "UNSAFE_FORMAT"
+
+
+class EngineUnknown(UserError):
+    code = "ENGINE_UNKNOWN"
+
+
+class EngineUnavailable(UserError):
+    code = "ENGINE_UNAVAILABLE"
+
+
+class InputUnresolved(UserError):
+    code = "MODEL_INPUT"
+
+
+class WorkspaceUnusable(UserError):
+    code = "WORKSPACE_UNUSABLE"
+
+
+class RunFailed(ModeldynoError):
+    code = "RUN_FAILED"
+
+
+class EngineFailed(RunFailed):
+    code = "ENGINE_FAILED"
+
+
+class WorkerCrashed(RunFailed):
+    code = "ENGINE_CRASHED"
+
+
+class OutOfMemory(RunFailed):
+    code = "OUT_OF_MEMORY"
+
+
+class TimedOut(RunFailed):
+    code = "TIMED_OUT"
+
+
+class Cancelled(RunFailed):
+    code = "CANCELLED"
+
+
+class WorkerGarbled(RunFailed):
+    code = "WORKER_GARBLED"
+
+
+class WrongOutput(RunFailed):
+    code = "WRONG_OUTPUT"
+
+
+class ModelChanged(RunFailed):
+    code = "MODEL_CHANGED"
+
+
+class StorageFailed(RunFailed):
+    code = "STORAGE_FAILED"
+
+
+def _tree(cls: type[ModeldynoError]) -> dict[str, type[ModeldynoError]]:
+    found = {cls.code: cls}
+    for child in cls.__subclasses__():
+        found |= _tree(child)
+    return found
+
+
+def error_classes() -> dict[str, type[ModeldynoError]]:
+    """Every error class by its stable code, so that an error survives the trip through a pipe."""
+    return _tree(ModeldynoError)

@@ -1,0 +1,67 @@
+"""Numbers for people: digits follow the interval, one unit per column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from modeldyno.core.results import Estimate
+
+UNITS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+NOTHING = "–"
+
+
+def unit_for(seconds: Iterable[float]) -> tuple[float, str]:
+    """The unit in which the smallest of these values is at least 1; ms from 0.1 ms on."""
+    smallest = min((value for value in seconds if value > 0), default=1e-3)
+    if 1e-4 <= smallest < 1:
+        return 1e-3, "ms"
+    return next(((size, name) for size, name in reversed(UNITS) if smallest >= size), UNITS[0])
+
+
+def with_interval(value: float, half_width: float, scale: float = 1.0) -> str:
+    """``0.650 ±0.008``: two significant digits of the half-width decide how many are shown."""
+    value, half_width = value / scale, half_width / scale
+    if not half_width > 0 or not math.isfinite(half_width):
+        return plain(value)
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    if half_width >= 0.095 * 10 ** (2 - digits):  # 0.0996 rounds up to one digit more
+        digits = max(0, 1 - math.floor(math.log10(round(half_width, digits) or half_width)))
+    return f"{spaced(value, digits)} ±{spaced(half_width, digits)}"
+
+
+def estimate(found: Estimate, scale: float = 1.0) -> str:
+    return with_interval(found.value, found.half_width, scale)
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """``digits`` significant digits, never in scientific notation."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return spaced(value, decimals)
+
+
+def spaced(value: float, decimals: int) -> str:
+    """Thousands set apart by a thin space."""
+    return f"{value:,.{decimals}f}".replace(",", "\u202f")
+
+
+def duration(seconds: float | None) -> str:
+    if seconds is None:
+        return NOTHING
+    size, name = unit_for([seconds])
+    return f"{plain(seconds / size)} {name}"
+
+
+def size(count: int | None) -> str:
+    if count is None:
+        return NOTHING
+    for limit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= limit:
+            return f"{plain(count / limit)} {name}"
+    return f"{count} B"
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.2g} %"

@@ -1,0 +1,15 @@
+"""Names for the things a run is made of."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import NewType
+
+RunId = NewType("RunId", str)
+
+
+def new_run_id(now: datetime | None = None) -> RunId:
+    """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``."""
+    moment = now or datetime.now(UTC)
+    return RunId(f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}")

@@ -1,0 +1,64 @@
+"""The one protocol of every job: a spec goes in, these come out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.sessions import Pair, Session
+
+Result = BenchmarkResult | ComparisonResult | ModelFacts
+
+
+@dataclass(frozen=True)
+class Started:
+    headline: str
+    units_planned: int
+    kind: Literal["started"] = "started"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a job stands; sent after a unit is durable, never while something is measured."""
+
+    units_done: int
+    units_planned: int
+    doing: str
+    estimate_s: float | None = None
+    relative_half_width: float | None = None
+    remaining_s: float | None = None
+    ratio: float | None = None
+    kind: Literal["progress"] = "progress"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Something measured that is never lost again: a session of a cell, or a pair."""
+
+    cell: int
+    process: int
+    measured: Session | Pair
+    kind: Literal["unit"] = "unit"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    name: str
+    kind: Literal["artifact"] = "artifact"
+
+
+@dataclass(frozen=True)
+class Finished:
+    result: Result
+    kind: Literal["finished"] = "finished"
+
+
+@dataclass(frozen=True)
+class Failed:
+    failure: Failure
+    kind: Literal["failed"] = "failed"
+
+
+JobMessage = Started | Progress | Unit | Artifact | Finished | Failed

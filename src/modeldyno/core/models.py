@@ -1,0 +1,83 @@
+"""What a model file says about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+ModelFormat = Literal["onnx", "scripted"]
+Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output as the model declares it; dtypes carry numpy's names."""
+
+    name: str
+    dtype: str
+    shape: tuple[Dim, ...] | None  # None: the rank itself is unknown
+
+
+@dataclass(frozen=True)
+class IndexRange:
+    """The values an integer input may take, half-open, and how we know."""
+
+    low: int
+    high: int
+    because: str  # "indexes an embedding of 30522 rows"
+
+
+@dataclass(frozen=True)
+class InputSpec(TensorSpec):
+    indices: IndexRange | None = None
+
+
+@dataclass(frozen=True)
+class ExternalFile:
+    """A file beside the model that holds some of its weights."""
+
+    location: str  # relative to the model, inside its folder
+    size_bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    path: str
+    format: ModelFormat
+    framework: str
+    sha256: str
+    size_bytes: int  # with external data
+    parameters: int
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    external: tuple[ExternalFile, ...] = ()
+    opsets: dict[str, int] = field(default_factory=dict)
+    ir_version: int | None = None
+    producer: str = ""
+    nodes_by_op: dict[str, int] = field(default_factory=dict)
+    weights_by_dtype: dict[str, int] = field(default_factory=dict)  # parameters per dtype
+    notes: tuple[str, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        return sum(self.nodes_by_op.values())
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno inspect --json`` prints."""
+        from modeldyno.core import exports, public
+
+        document = {"schema": public.MODEL_SCHEMA} | public.model_json(self)
+        return exports.deliver(exports.json_text(document), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Inputs and outputs, one line each."""
+        from modeldyno.core.tables import model_csv
+
+        return model_csv(self, path)
+
+    def _repr_html_(self) -> str:
+        from modeldyno.core.tables import model_html
+
+        return model_html(self)

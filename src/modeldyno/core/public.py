@@ -1,0 +1,270 @@
+"""The public form of results: one set of names for terminal, Python and, later, the network.
+
+Seconds become milliseconds here and nowhere else; units stand in the names. The JSON Schemas in
+``docs/schemas/`` describe exactly this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from modeldyno.core.codec import encode
+from modeldyno.core.hosts import HostFacts, HostWeather
+from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    Estimate,
+    Latency,
+    Measurement,
+    SideResult,
+    Tail,
+)
+
+BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
+COMPARISON_SCHEMA = "modeldyno.comparison/1"
+MODEL_SCHEMA = "modeldyno.model/1"
+
+CSV_COLUMNS = (
+    "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
+    "instances", "status", "latency_ms_median", "latency_ms_low", "latency_ms_high",
+    "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
+    "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
+    "samples", "sessions", "contention", "noise", "error",
+)  # fmt: skip
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
+
+
+def _interval(estimate: Estimate, scale: float = 1.0) -> list[float]:
+    return [estimate.low * scale, estimate.high * scale]
+
+
+# ---------------------------------------------------------------- models and hosts
+
+
+def model_json(facts: ModelFacts) -> dict[str, Any]:
+    return {
+        "path": facts.path,
+        "format": facts.format,
+        "framework": facts.framework,
+        "sha256": facts.sha256,
+        "size_bytes": facts.size_bytes,
+        "parameters": facts.parameters,
+        "inputs": [_tensor_json(tensor) for tensor in facts.inputs],
+        "outputs": [_tensor_json(tensor) for tensor in facts.outputs],
+        "external": [asdict(file) for file in facts.external],
+        "opsets": facts.opsets,
+        "ir_version": facts.ir_version,
+        "producer": facts.producer,
+        "nodes": facts.nodes,
+        "nodes_by_op": facts.nodes_by_op,
+        "weights_by_dtype": facts.weights_by_dtype,
+        "notes": list(facts.notes),
+    }
+
+
+def _tensor_json(tensor: TensorSpec) -> dict[str, Any]:
+    shape = None if tensor.shape is None else list(tensor.shape)
+    indices = getattr(tensor, "indices", None)
+    known = {"indices": asdict(indices)} if indices else {}
+    return {"name": tensor.name, "dtype": tensor.dtype, "shape": shape} | known
+
+
+def host_json(host: HostFacts, weather: HostWeather) -> dict[str, Any]:
+    return {
+        **encode(host),
+        "weather": {
+            "load_1m": weather.load_1m,
+            "cpu_pressure": weather.pressure,
+            "steal": weather.steal,
+            "throttled_ms": _ms(weather.throttled_s),
+        },
+    }
+
+
+# ---------------------------------------------------------------- benchmarks
+
+
+def benchmark_json(result: BenchmarkResult) -> dict[str, Any]:
+    return {
+        "schema": BENCHMARK_SCHEMA,
+        "run_id": result.run_id,
+        "created_at": result.created_at,
+        "tool_version": result.tool_version,
+        "interrupted": result.interrupted,
+        "seed": result.spec.seed,
+        "budget": encode(result.spec.budget),
+        "model": model_json(result.model),
+        "host": host_json(result.host, result.weather),
+        "cells": [cell_json(cell) for cell in result.cells],
+    }
+
+
+def benchmarks_json(results: Sequence[BenchmarkResult]) -> dict[str, Any]:
+    """Several models in one document: ``model`` is the first, ``models`` are all."""
+    document = benchmark_json(results[0])
+    document["interrupted"] = any(result.interrupted for result in results)
+    document["models"] = [model_json(result.model) for result in results]
+    document["runs"] = [result.run_id for result in results]
+    document["cells"] = [cell_json(cell) for result in results for cell in result.cells]
+    return document
+
+
+def cell_json(cell: CellResult) -> dict[str, Any]:
+    facts = cell.facts
+    return {
+        "model": cell.model,
+        "engine": facts.engine if facts else cell.spec.engine,
+        "engine_version": facts.engine_version if facts else None,
+        "device": facts.device if facts else cell.spec.device,
+        "providers": list(facts.providers) if facts else [],
+        "precision": facts.precision if facts else None,
+        "batch_size": cell.batch_size,
+        "cores": cell.spec.cores,
+        "instances": cell.spec.instances,
+        "threads": facts.threads if facts else None,
+        "spinning": facts.spinning if facts else None,
+        "nodes_by_provider": facts.nodes_by_provider if facts else {},
+        "status": cell.status,
+        "error": encode(cell.error),
+        "note": "; ".join(cell.notes) or None,
+        "call_contract": cell.spec.contract,
+        **measurement_json(cell.measurement),
+    }
+
+
+def measurement_json(found: Measurement | None) -> dict[str, Any]:
+    """Every key is always there; what was not measured is null."""
+    memory = found.memory if found else None
+    return {
+        "latency_ms": _latency_json(found.latency) if found else None,
+        "throughput_per_s": found.throughput_per_s if found else None,
+        "cpu_ms": _ms(found.cpu_s) if found else None,
+        "load_ms": _ms(found.load_s) if found else None,
+        "first_inference_ms": _ms(found.first_inference_s) if found else None,
+        "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
+        "memory_bytes": (
+            {"engine": memory.engine_bytes, "loaded": memory.loaded_bytes,
+             "peak": memory.peak_bytes} if memory else None
+        ),  # fmt: skip
+        "energy_j_per_item": None,
+        "energy_note": "no energy meter is read in this version",
+        "samples": found.samples if found else 0,
+        "sessions": found.sessions if found else 0,
+        "processes": found.processes if found else 0,
+        "warmup_calls": found.warmup_calls if found else None,
+        "calls_per_sample": found.calls_per_sample if found else None,
+        "overhead_share": found.overhead_share if found else None,
+        "overhead_limited": found.overhead_share > 0.01 if found else None,
+        "preempted_share": found.preempted_share if found else None,
+        "stop_reason": found.stop_reason if found else None,
+        "contention": found.contention if found else None,
+        "contention_source": found.contention_source if found else None,
+        "noise": found.noise if found else None,
+        "noise_reasons": list(found.reasons) if found else [],
+        "steady": found.steady if found else None,
+        "trend": found.trend if found else None,
+        "parity": encode(found.parity) if found else None,
+    }
+
+
+def _latency_json(latency: Latency) -> dict[str, Any]:
+    typical = latency.typical
+    tails = (latency.p90, latency.p95, latency.p99)
+    return {
+        "floor": _ms(latency.floor.value),
+        "median": _ms(typical.value),
+        "mean": _ms(latency.mean_s),
+        "stdev": _ms(latency.stdev_s),
+        "min": _ms(latency.min_s),
+        "max": _ms(latency.largest_s),
+        "p90": _ms(latency.p90.value),
+        "p95": _ms(latency.p95.value),
+        "p99": _ms(latency.p99.value),
+        "ci95": _interval(typical, 1e3),
+        "floor_ci95": _interval(latency.floor, 1e3),
+        "ci_level": typical.level,
+        "ci_units": typical.units,
+        "ci_n": typical.n,
+        "tails": {f"p{tail.quantile * 100:g}": _tail_json(tail) for tail in tails},
+        "outlier_share": latency.outlier_share,
+    }
+
+
+def _tail_json(tail: Tail) -> dict[str, Any]:
+    interval = None if tail.low is None or tail.high is None else [tail.low * 1e3, tail.high * 1e3]
+    return {"value": _ms(tail.value), "ci95": interval, "samples_needed": tail.samples_needed}
+
+
+def csv_row(cell: CellResult) -> dict[str, Any]:
+    """One line of a table: the columns of CSV_COLUMNS."""
+    flat = cell_json(cell)
+    latency = flat["latency_ms"] or {}
+    low, high = latency.get("ci95", (None, None))
+    flat |= {
+        f"latency_ms_{name}": latency.get(name) for name in ("median", "floor", "p90", "p95", "p99")
+    }
+    flat |= {"latency_ms_low": low, "latency_ms_high": high}
+    flat["error"] = cell.error.title if cell.error else None
+    return {name: flat[name] for name in CSV_COLUMNS}
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def comparison_json(result: ComparisonResult) -> dict[str, Any]:
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "run_id": result.run_id,
+        "created_at": result.created_at,
+        "tool_version": result.tool_version,
+        "interrupted": result.interrupted,
+        "verdict": result.verdict,
+        "ratio": result.ratio.value,
+        "ci95": _interval(result.ratio),
+        "ci_level": result.ratio.level,
+        "ci_units": result.ratio.units,
+        "margin": result.spec.margin,
+        "statistic": result.statistic,
+        "pairs": result.pairs,
+        "pairs_needed": result.pairs_needed,
+        "processes": result.processes,
+        "process_share": result.process_share,
+        "typical_ratio": {
+            "value": result.typical_ratio.value,
+            "ci95": _interval(result.typical_ratio),
+        },
+        "distribution_changed": result.distribution_changed,
+        "contention": result.contention,
+        "noise": result.noise,
+        "parity": encode(result.parity),
+        "a": _side_json(result.a),
+        "b": _side_json(result.b),
+        "notes": list(result.notes),
+        "host": host_json(result.host, result.weather),
+    }
+
+
+def _side_json(side: SideResult) -> dict[str, Any]:
+    facts = side.facts
+    return {
+        "label": side.label,
+        "model": model_json(side.model),
+        "engine": facts.engine,
+        "engine_version": facts.engine_version,
+        "device": facts.device,
+        "providers": list(facts.providers),
+        "precision": facts.precision,
+        "batch_size": side.batch_size,
+        "cores": side.spec.cores,
+        "threads": facts.threads,
+        "spinning": facts.spinning,
+        "call_contract": side.spec.contract,
+        "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
+    }

@@ -1,0 +1,222 @@
+"""What came out: estimates with their intervals, and how far to trust them. Seconds throughout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.hosts import HostFacts, HostWeather
+from modeldyno.core.ids import RunId
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.sessions import Memory, Parity, SessionFacts
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+
+CellStatus = Literal["done", "partial", "failed"]
+Noise = Literal["quiet", "noisy", "contended", "unusable"]
+StopReason = Literal["precise", "budget", "flat", "fixed", "aborted"]
+Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
+Statistic = Literal["wall p10", "cpu p25"]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value and the interval that covers the truth at ``level``; ``units`` is what n counts."""
+
+    value: float
+    low: float
+    high: float
+    level: float
+    n: int
+    units: Literal["sessions", "samples", "pairs", "processes"]
+
+    @property
+    def half_width(self) -> float:
+        """Half the interval, in the value's own unit."""
+        return (self.high - self.low) / 2
+
+    @property
+    def relative(self) -> float:
+        """Half the interval as a share of the value."""
+        return self.half_width / self.value if self.value else float("inf")
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A percentile, or how many samples it would take to know it."""
+
+    quantile: float
+    value: float | None
+    low: float | None
+    high: float | None
+    samples_needed: int | None  # when the value is None
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Seconds per call of a whole batch."""
+
+    floor: Estimate  # p10 of a session's samples: what the work costs
+    typical: Estimate  # the median: what a caller sees
+    mean_s: float
+    stdev_s: float
+    min_s: float
+    p90: Tail
+    p95: Tail
+    p99: Tail
+    outlier_share: float  # samples above 1.5 × floor; counted, never removed
+    largest_s: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    code: str
+    title: str
+    why: str = ""
+    fix: str = ""
+
+    @classmethod
+    def of(cls, error: ModeldynoError) -> Failure:
+        return cls(error.code, error.title, error.why, error.fix)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The numbers of one cell."""
+
+    latency: Latency
+    throughput_per_s: float
+    cpu_s: float | None  # all threads, per call
+    load_s: float
+    first_inference_s: float
+    memory: Memory | None
+    samples: int
+    sessions: int
+    processes: int
+    warmup_calls: int
+    calls_per_sample: int
+    overhead_share: float
+    preempted_share: float
+    stop_reason: StopReason
+    contention: float | None
+    contention_source: Literal["cpu-time", "pressure"] | None
+    noise: Noise
+    reasons: tuple[str, ...]  # why the verdict is what it is
+    steady: bool
+    trend: bool
+    parity: Parity | None
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """One cell, measured as far as it got: a failed cell may still hold a measurement."""
+
+    model: str
+    spec: CellSpec
+    status: CellStatus
+    batch_size: int  # as it really ran
+    facts: SessionFacts | None = None
+    measurement: Measurement | None = None
+    error: Failure | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BenchmarkResult:
+    run_id: RunId
+    created_at: str
+    tool_version: str
+    spec: BenchmarkSpec
+    model: ModelFacts
+    host: HostFacts
+    weather: HostWeather
+    cells: tuple[CellResult, ...]
+    interrupted: bool = False
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno bench --json`` prints."""
+        from modeldyno.core import exports, public
+
+        return exports.deliver(exports.json_text(public.benchmarks_json([self])), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One line per cell."""
+        from modeldyno.core import exports, public
+
+        rows = [public.csv_row(cell) for cell in self.cells]
+        return exports.deliver(exports.csv_text(public.CSV_COLUMNS, rows), path)
+
+    def _repr_html_(self) -> str:
+        from modeldyno.core.tables import benchmark_html
+
+        return benchmark_html(self)
+
+
+@dataclass(frozen=True)
+class SideResult:
+    """One side of a comparison: levels are for orientation, the ratio is the result."""
+
+    label: str
+    spec: CellSpec
+    model: ModelFacts
+    facts: SessionFacts
+    floor_s: float
+    typical_s: float
+    batch_size: int
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """time(B) / time(A) with its interval."""
+
+    run_id: RunId
+    created_at: str
+    tool_version: str
+    spec: ComparisonSpec
+    verdict: Verdict
+    ratio: Estimate
+    statistic: Statistic
+    a: SideResult
+    b: SideResult
+    pairs: int
+    processes: int
+    process_share: float  # of the variance that sits between processes
+    contention: float | None
+    noise: Noise
+    typical_ratio: Estimate
+    distribution_changed: bool
+    pairs_needed: int | None  # to decide an inconclusive verdict
+    parity: Parity | None
+    host: HostFacts
+    weather: HostWeather
+    notes: tuple[str, ...] = ()
+    interrupted: bool = False
+
+    def assert_not_slower(self, allowed: float = 0.05) -> None:
+        """Raise AssertionError unless B is known to be at most ``allowed`` slower than A.
+
+        Made for pytest. Not knowing is not passing: measure longer when it says inconclusive.
+        """
+        from modeldyno.core.sentences import not_slower_complaint
+
+        complaint = not_slower_complaint(self, allowed)
+        if complaint:
+            raise AssertionError(complaint)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno compare --json`` prints."""
+        from modeldyno.core import exports, public
+
+        return exports.deliver(exports.json_text(public.comparison_json(self)), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One line: verdict, ratio and interval."""
+        from modeldyno.core.tables import comparison_csv
+
+        return comparison_csv(self, path)
+
+    def _repr_html_(self) -> str:
+        from modeldyno.core.tables import comparison_html
+
+        return comparison_html(self)

@@ -1,0 +1,46 @@
+"""Verdicts in plain words, the same in terminal, notebook and test failure."""
+
+from __future__ import annotations
+
+from modeldyno.core.results import ComparisonResult
+
+
+def comparison_sentence(result: ComparisonResult) -> str:
+    """``B is 4.6 % slower (4.1 % to 5.1 %)``."""
+    ratio = result.ratio
+    span = f"({change(ratio.low)} to {change(ratio.high)})"
+    match result.verdict:
+        case "slower" | "faster":
+            return f"B is {_by_how_much(ratio.value)} {span}"
+        case "equivalent":
+            return f"No difference within ±{result.spec.margin:.0%} {span}"
+        case "different-but-small":
+            return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
+        case "inconclusive":
+            return f"Cannot tell: B's time is {change(ratio.value)} {span}"
+
+
+def _by_how_much(ratio: float) -> str:
+    if ratio >= 2:
+        return f"{ratio:.2f}× slower"
+    if ratio <= 0.5:
+        return f"{1 / ratio:.2f}× faster"
+    return f"{abs(ratio - 1) * 100:.1f} % {'slower' if ratio > 1 else 'faster'}"
+
+
+def change(ratio: float) -> str:
+    """``+4.6 %`` or ``−1.2 %``; ``2.31×`` when it is large."""
+    if ratio >= 2:
+        return f"{ratio:.2f}×"
+    return f"{(ratio - 1) * 100:+.1f} %".replace("-", "\u2212")
+
+
+def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None:
+    """Why B cannot be called at most ``allowed`` slower; None when it can."""
+    ratio = result.ratio
+    if ratio.high <= 1 + allowed:
+        return None
+    limit = f"the limit is {change(1 + allowed)}"
+    if ratio.low > 1 + allowed:
+        return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
+    return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"

@@ -1,0 +1,137 @@
+"""One loaded engine instance, the unit of statistics: how it was asked for, what it really is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+CallContract = Literal["hot", "api", "e2e"]
+OptionValue = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Target:
+    """What to load and how: everything a worker needs to open a session."""
+
+    engine: str
+    model: str  # a path that the worker may read
+    device: str = "cpu"
+    cpus: tuple[int, ...] = ()  # affinity; empty leaves it alone
+    threads: int = 1
+    precision: str | None = None  # None: as the model has it
+    spinning: bool | None = None  # None: the engine's default
+    options: dict[str, OptionValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SessionFacts:
+    """Read back from the loaded session, never echoed from the request."""
+
+    engine: str
+    engine_version: str
+    device: str
+    providers: tuple[str, ...]
+    threads: int | None  # threads that may compute, the calling one included
+    spinning: bool | None
+    input_dtypes: dict[str, str]
+    precision: str | None = None  # known once examined
+    nodes_by_provider: dict[str, int] = field(default_factory=dict)  # known once examined
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SessionPlan:
+    """How long to measure one session. ``None`` lets the loop decide."""
+
+    min_time_s: float = 0.25
+    min_samples: int = 60
+    min_samples_long: int = 10  # when a call takes 20 ms or more
+    max_samples: int = 200_000
+    max_time_s: float | None = None  # give up the minimum number of samples after this long
+    calls_per_sample: int | None = None
+    warmup_calls: int | None = None  # None: until the plateau
+    warmup_limit_s: float = 2.0
+    iterations: int | None = None  # exactly this many samples of one call each
+
+
+@dataclass(frozen=True)
+class WarmUp:
+    calls: int
+    seconds: float
+    steady: bool
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Raw timings of one session: each sample is the wall time of ``calls_per_sample`` calls."""
+
+    wall_ns: tuple[int, ...]
+    cpu_ns: tuple[int, ...]  # per sample, where a call is long enough to afford the clock
+    calls_per_sample: int
+    block_wall_ns: int  # around all blocks, loop included
+    block_cpu_ns: int  # of the calling thread
+    process_cpu_ns: int  # of all threads
+    involuntary_switches: int
+
+
+@dataclass(frozen=True)
+class Calibration:
+    call_s: float  # quickest of the first timed calls
+    calls_per_sample: int
+    overhead_s: float  # what the stopwatch adds to one call
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Resident bytes of the worker at three moments."""
+
+    engine_bytes: int  # engine imported, no model yet
+    loaded_bytes: int  # model loaded
+    peak_bytes: int  # highest until the end of the session
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How far outputs are from a reference's."""
+
+    max_abs_error: float
+    max_rel_error: float
+    agrees: bool
+
+
+@dataclass(frozen=True)
+class Session:
+    """One measured session, as the worker reports it."""
+
+    load_s: float
+    first_call_s: float
+    calibration: Calibration
+    warmup: WarmUp
+    samples: Samples
+    facts: SessionFacts
+    memory: Memory | None = None
+    parity: Parity | None = None
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """How to measure two sessions against each other in one process."""
+
+    min_time_s: float = 0.25
+    min_samples: int = 60
+    min_samples_long: int = 10
+    block_s: float = 0.0005  # one letter of ABBA
+    gap_s: float = 0.0  # rest at each switch, so that a spinning pool falls asleep
+    max_time_s: float | None = None
+    warmup_limit_s: float = 0.25
+    seed: int = 0
+    calibrations: tuple[Calibration, Calibration] | None = None  # of an earlier pair
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sessions measured in alternation."""
+
+    a: Session
+    b: Session
+    parity: Parity | None = None  # of b's outputs against a's

@@ -1,0 +1,105 @@
+"""What was asked, complete and frozen: enough to repeat a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from modeldyno.core.sessions import CallContract, OptionValue
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much time a cell may take, and when it is precise enough to stop earlier."""
+
+    name: Literal["quick", "default", "thorough", "custom"]
+    seconds: float
+    processes: int
+    sessions_per_process: int
+    session_s: float
+    min_sessions: int  # before the width rule may stop
+    floor_half_width: float | None  # relative; None: never stop early
+    typical_half_width: float | None
+
+
+QUICK = Budget("quick", 2.0, 1, 4, 0.1, 4, None, None)
+DEFAULT = Budget("default", 10.0, 3, 4, 0.25, 8, 0.01, 0.02)
+THOROUGH = Budget("thorough", 60.0, 5, 8, 0.5, 12, 0.005, 0.01)
+
+
+@dataclass(frozen=True)
+class CellSpec:
+    """One configuration: engine × model × batch × cores × instances × device."""
+
+    engine: str = ""  # empty: the first usable engine that reads the model
+    batch_size: int = 1
+    cores: int = 1
+    instances: int = 1
+    device: str = "cpu"
+    precision: str | None = None
+    spinning: bool | None = None
+    contract: CallContract = "api"
+    options: dict[str, OptionValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model and what the user said about its inputs."""
+
+    path: str
+    dims: dict[str, int] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    data: str | None = None
+
+
+@dataclass(frozen=True)
+class BenchmarkSpec:
+    model: ModelSpec
+    cells: tuple[CellSpec, ...]
+    budget: Budget = DEFAULT
+    iterations: int | None = None  # exact: one session, one call per sample
+    warmup_calls: int | None = None
+    per_call: bool = False  # one call per sample whatever it costs
+    timeout_s: float = 600.0  # per cell, load included
+    memory_limit_bytes: int | None = None
+    seed: int = 0
+    dataset: str | None = None  # later: real inputs for accuracy
+    recipe: str | None = None  # later: how an optimized model was made
+    environment: str | None = None  # later: another Python that holds the engine
+    kind: Literal["benchmark"] = "benchmark"
+
+
+@dataclass(frozen=True)
+class SideSpec:
+    """One side of a comparison."""
+
+    label: str
+    model: ModelSpec
+    cell: CellSpec
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    a: SideSpec
+    b: SideSpec
+    margin: float = 0.02
+    seconds: float = 10.0
+    processes: int = 3
+    pair_s: float = 0.25
+    pairs: int | None = None  # exactly this many instead of a time budget
+    adaptive: bool = False  # looks at 8, 16 and 32 pairs
+    timeout_s: float = 600.0
+    memory_limit_bytes: int | None = None
+    seed: int = 0
+    kind: Literal["comparison"] = "comparison"
+
+
+@dataclass(frozen=True)
+class InspectionSpec:
+    model: ModelSpec
+    timeout_s: float = 60.0
+    memory_limit_bytes: int | None = None
+    kind: Literal["inspection"] = "inspection"
+
+
+RunSpec = BenchmarkSpec | ComparisonSpec | InspectionSpec

@@ -1,0 +1,143 @@
+"""Results as rows of text: the terminal draws them, notebooks show them as HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core import exports, figures
+from modeldyno.core.models import Dim, ModelFacts
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Tail
+from modeldyno.core.sentences import comparison_sentence
+
+Rows = list[tuple[str, ...]]
+
+
+def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
+    """Column names and one row per cell; one unit for all latencies."""
+    levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
+    per_item = [c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement]
+    scale, unit = figures.unit_for([*levels, *per_item])
+    head = (
+        "cores", "batch", f"{unit}/batch", "floor", f"{unit}/item", "items/s", "p99",
+        "cpu", "peak mem", "n", "quality",
+    )  # fmt: skip
+    return head, [_cell_row(cell, scale) for cell in result.cells]
+
+
+def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:
+    start = (str(cell.spec.cores), str(cell.batch_size))
+    found = cell.measurement
+    if found is None:
+        return (*start, *[figures.NOTHING] * 8, _quality(cell))
+    latency = found.latency
+    per_item = latency.typical.value / cell.batch_size
+    half = latency.typical.half_width / cell.batch_size
+    memory = found.memory
+    return (
+        *start,
+        figures.estimate(latency.typical, scale),
+        figures.estimate(latency.floor, scale),
+        figures.with_interval(per_item, half, scale).partition(" ")[0],
+        figures.plain(found.throughput_per_s),
+        _tail(latency.p99, scale),
+        figures.plain((found.cpu_s or 0) / scale),
+        figures.size(memory.peak_bytes - memory.engine_bytes if memory else None),
+        f"{found.sessions}×{found.samples // found.sessions}",
+        _quality(cell),
+    )
+
+
+def _tail(tail: Tail, scale: float) -> str:
+    return figures.NOTHING if tail.value is None else figures.plain(tail.value / scale)
+
+
+def _quality(cell: CellResult) -> str:
+    noise = cell.measurement.noise if cell.measurement else ""
+    if cell.status == "done":
+        return noise
+    failure = "out of memory" if cell.error and cell.error.code == "OUT_OF_MEMORY" else cell.status
+    return f"{failure}, {noise}" if noise else failure
+
+
+def benchmark_html(result: BenchmarkResult) -> str:
+    head, rows = benchmark_rows(result)
+    return exports.html_table(head, rows, Path(result.model.path).name)
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
+    scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
+    head = ("", "model", "engine", "precision", "cores", "batch", f"floor {unit}", f"typical {unit}")
+    rows = [
+        (
+            name,
+            Path(side.model.path).name,
+            f"{side.facts.engine} {side.facts.engine_version}",
+            side.facts.precision or figures.NOTHING,
+            str(side.spec.cores),
+            str(side.batch_size),
+            figures.plain(side.floor_s / scale, 4),
+            figures.plain(side.typical_s / scale, 4),
+        )
+        for name, side in (("A", result.a), ("B", result.b))
+    ]
+    return head, rows
+
+
+def comparison_html(result: ComparisonResult) -> str:
+    head, rows = comparison_rows(result)
+    return exports.html_table(head, rows, comparison_sentence(result))
+
+
+def comparison_csv(result: ComparisonResult, path: str | Path | None) -> str:
+    row: dict[str, Any] = {
+        "a": result.a.label,
+        "b": result.b.label,
+        "verdict": result.verdict,
+        "ratio": result.ratio.value,
+        "ratio_low": result.ratio.low,
+        "ratio_high": result.ratio.high,
+        "pairs": result.pairs,
+        "statistic": result.statistic,
+    }
+    return exports.deliver(exports.csv_text(row, [row]), path)
+
+
+# ---------------------------------------------------------------- models
+
+
+def model_rows(facts: ModelFacts) -> tuple[tuple[str, ...], Rows]:
+    head = ("", "name", "dtype", "shape", "values")
+    rows: Rows = [
+        (
+            "input",
+            tensor.name,
+            tensor.dtype,
+            shape_text(tensor.shape),
+            tensor.indices.because if tensor.indices else "",
+        )
+        for tensor in facts.inputs
+    ]
+    rows += [("output", t.name, t.dtype, shape_text(t.shape), "") for t in facts.outputs]
+    return head, rows
+
+
+def shape_text(shape: tuple[Dim, ...] | None) -> str:
+    if shape is None:
+        return "any rank"
+    return "[" + ", ".join("?" if dim is None else str(dim) for dim in shape) + "]"
+
+
+def model_csv(facts: ModelFacts, path: str | Path | None) -> str:
+    columns = ("kind", "name", "dtype", "shape", "values")
+    _, rows = model_rows(facts)
+    lines = [dict(zip(columns, row, strict=True)) for row in rows]
+    return exports.deliver(exports.csv_text(columns, lines), path)
+
+
+def model_html(facts: ModelFacts) -> str:
+    head, rows = model_rows(facts)
+    return exports.html_table(head, rows, Path(facts.path).name)

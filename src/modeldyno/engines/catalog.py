@@ -1,0 +1,158 @@
+"""Which engines there are, which are usable here, and why not. Imports none until asked."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+from dataclasses import dataclass
+
+from modeldyno.core.errors import EngineUnavailable, EngineUnknown
+from modeldyno.engines.protocol import Engine
+
+ENTRY_POINTS = "modeldyno.engines"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where an engine lives and what it needs, known without importing it."""
+
+    name: str
+    factory: str  # "package.module:Class"
+    package: str | None  # the distribution it needs; None: nothing
+    install: str
+    devices: tuple[str, ...]
+    formats: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Availability:
+    name: str
+    usable: bool
+    version: str | None
+    why_not: str | None
+    install: str
+    devices: tuple[str, ...]
+    formats: tuple[str, ...]
+
+
+BUILT_IN = (
+    Entry(
+        name="onnxruntime",
+        factory="modeldyno.engines.onnxruntime:OnnxRuntime",
+        package="onnxruntime",
+        install="pip install onnxruntime",
+        devices=("cpu",),
+        formats=("onnx",),
+        aliases=("ort",),
+    ),
+    Entry(
+        name="scripted",
+        factory="modeldyno.engines.scripted:Scripted",
+        package=None,
+        install="built in",
+        devices=("cpu",),
+        formats=("scripted",),
+    ),
+)
+
+
+def entries() -> tuple[Entry, ...]:
+    """Built-in engines and those that installed packages announce under ``modeldyno.engines``.
+
+    A package's entry point names an ``Entry``, so that listing engines loads none of them; a
+    built-in name cannot be taken over.
+    """
+    known = {entry.name: entry for entry in BUILT_IN}
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        entry = _announced(point)
+        known.setdefault(entry.name, entry)
+    return tuple(known.values())
+
+
+def _announced(point: importlib.metadata.EntryPoint) -> Entry:
+    try:
+        entry = point.load()
+    except Exception as error:  # noqa: BLE001 - somebody else's package must not break ours
+        return _broken(point, f"{type(error).__name__}: {error}")
+    return entry if isinstance(entry, Entry) else _broken(point, "it does not name an Entry")
+
+
+def _broken(point: importlib.metadata.EntryPoint, why: str) -> Entry:
+    return Entry(point.name, f"broken:{why}", None, f"repair the package behind {point.value}", (), ())
+
+
+def availability() -> tuple[Availability, ...]:
+    return tuple(_look(entry) for entry in entries())
+
+
+def _look(entry: Entry) -> Availability:
+    version, why_not = _version(entry)
+    return Availability(
+        name=entry.name,
+        usable=why_not is None,
+        version=version,
+        why_not=why_not,
+        install=entry.install,
+        devices=entry.devices,
+        formats=entry.formats,
+    )
+
+
+def _version(entry: Entry) -> tuple[str | None, str | None]:
+    if entry.factory.startswith("broken:"):
+        return None, f"its entry point cannot be loaded: {entry.factory.removeprefix('broken:')}"
+    package = entry.package or "modeldyno"
+    try:
+        return importlib.metadata.version(package), None
+    except importlib.metadata.PackageNotFoundError:
+        if entry.package is None:  # run from source, without being installed
+            return None, None
+        return None, f"the Python package {entry.package!r} is not installed"
+
+
+def find(name: str) -> Entry:
+    """The entry of that name or alias."""
+    known = entries()
+    for entry in known:
+        if name == entry.name or name in entry.aliases:
+            return entry
+    names = [word for entry in known for word in (entry.name, *entry.aliases)]
+    close = difflib.get_close_matches(name, names, n=1)
+    raise EngineUnknown(
+        f"There is no engine named {name!r}",
+        why=f"known engines: {', '.join(entry.name for entry in known)}",
+        fix=f"Did you mean {close[0]!r}?" if close else "See `modeldyno engines`",
+    )
+
+
+def usable(name: str) -> Entry:
+    """The entry of that name, if its package is here."""
+    entry = find(name)
+    _, why_not = _version(entry)
+    if why_not is not None:
+        raise EngineUnavailable(
+            f"Cannot use engine {entry.name!r}",
+            why=why_not,
+            fix=f"Run `{entry.install}` or pick another engine (see `modeldyno engines`)",
+        )
+    return entry
+
+
+def for_format(model_format: str) -> Entry:
+    """The first usable engine that reads a format."""
+    for entry, state in zip(entries(), availability(), strict=True):
+        if state.usable and model_format in entry.formats:
+            return entry
+    raise EngineUnavailable(
+        f"No engine here can run {model_format} models",
+        fix="See `modeldyno engines` for what to install",
+    )
+
+
+def load(name: str) -> Engine:
+    """Import and make the engine; only a worker does this."""
+    module, _, attribute = usable(name).factory.partition(":")
+    engine: Engine = getattr(importlib.import_module(module), attribute)()
+    return engine

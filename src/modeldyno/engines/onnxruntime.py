@@ -1,0 +1,191 @@
+"""ONNX Runtime."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.engines.protocol import Capabilities, Tensors
+
+SPINNING = "session.intra_op.allow_spinning"
+# Kernels whose operand types say in which precision a model is computed.
+_COMPUTE = ("Conv", "MatMul", "Gemm", "Attention", "LSTM", "GRU", "RNN", "Einsum")
+_PRECISIONS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16", "double": "fp64"}
+
+
+class OnnxRuntime:
+    name = "onnxruntime"
+    capabilities = Capabilities(formats=("onnx",))
+
+    def version(self) -> str:
+        import onnxruntime
+
+        return str(onnxruntime.__version__)
+
+    @contextlib.contextmanager
+    def open(self, target: Target) -> Iterator[OnnxSession]:
+        yield self._load(target, _options(target))
+
+    def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
+        """Run once under ONNX Runtime's own profiler, which names each kernel's operand types."""
+        options = _options(target)
+        options.enable_profiling = True
+        options.profile_file_prefix = str(Path.cwd() / "examine")
+        session = self._load(target, options)
+        try:
+            outputs = session.run(inputs)
+        finally:
+            trace = Path(session.raw.end_profiling())
+        events = json.loads(trace.read_text())
+        trace.unlink()
+        return session.examined(events), outputs
+
+    def _load(self, target: Target, options: Any) -> OnnxSession:
+        import onnxruntime
+
+        threads_before = _threads()
+        raw = onnxruntime.InferenceSession(
+            target.model, options, providers=["CPUExecutionProvider"]
+        )
+        return OnnxSession(raw, 1 + _threads() - threads_before)
+
+
+def _options(target: Target) -> Any:
+    import onnxruntime
+
+    if target.device != "cpu":
+        raise BadValue(
+            f"ONNX Runtime cannot use device {target.device!r} here",
+            why="only its CPU provider is supported in this version",
+            fix="Use --device cpu",
+        )
+    if target.precision not in (None, "fp32"):
+        raise BadValue(
+            f"ONNX Runtime cannot change the precision to {target.precision!r}",
+            why="an ONNX file fixes its precision",
+            fix="Give a model that was converted to that precision",
+        )
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = target.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 3
+    if target.spinning is not None:
+        options.add_session_config_entry(SPINNING, "1" if target.spinning else "0")
+    return options
+
+
+class OnnxSession:
+    def __init__(self, raw: Any, threads: int) -> None:
+        self.raw = raw
+        self._threads = threads
+
+    @property
+    def facts(self) -> SessionFacts:
+        import onnxruntime
+
+        options = self.raw.get_session_options()
+        return SessionFacts(
+            engine="onnxruntime",
+            engine_version=str(onnxruntime.__version__),
+            device="cpu",
+            providers=tuple(self.raw.get_providers()),
+            threads=self._threads,
+            spinning=_spins(options) if self._threads > 1 else None,
+            input_dtypes={i.name: _dtype(i.type) for i in self.raw.get_inputs()},
+        )
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        run = self.raw.run
+        if contract == "api":
+            return lambda: run(None, inputs)
+        if contract == "e2e":
+            return self._end_to_end(inputs)
+        return self._hot(inputs)
+
+    def _end_to_end(self, inputs: Tensors) -> Callable[[], object]:
+        """Fresh inputs in, outputs copied out: what a caller pays who converts on every call."""
+        import numpy as np
+
+        run = self.raw.run
+        items = list(inputs.items())
+
+        def call() -> object:
+            outputs = run(None, {name: np.array(value) for name, value in items})
+            return [np.array(output) for output in outputs]
+
+        return call
+
+    def _hot(self, inputs: Tensors) -> Callable[[], object]:
+        """Inputs bound and outputs preallocated once: the engine's floor."""
+        import onnxruntime
+
+        binding = self.raw.io_binding()
+        for name, value in inputs.items():
+            binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(value))
+        for output, value in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
+            binding.bind_ortvalue_output(
+                output.name, onnxruntime.OrtValue.ortvalue_from_numpy(value)
+            )
+        run = self.raw.run_with_iobinding
+        return lambda: run(binding)
+
+    def run(self, inputs: Tensors) -> Tensors:
+        names = [output.name for output in self.raw.get_outputs()]
+        return dict(zip(names, self.raw.run(names, inputs), strict=True))
+
+    def examined(self, events: list[dict[str, Any]]) -> SessionFacts:
+        """The facts with precision and placement, as the profiler's kernel events tell them."""
+        from dataclasses import replace
+
+        kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
+        providers = Counter(kernel.get("provider", "") for kernel in kernels)
+        return replace(
+            self.facts, precision=_precision(kernels), nodes_by_provider=dict(providers)
+        )
+
+
+def _spins(options: Any) -> bool:
+    try:
+        return bool(options.get_session_config_entry(SPINNING) != "0")
+    except RuntimeError:  # never set: ONNX Runtime's own default is to spin
+        return True
+
+
+def _threads() -> int:
+    """Threads of this process, counted by the system where it tells."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 0
+
+
+def _dtype(onnx_type: str) -> str:
+    """``tensor(float)`` → ``float``."""
+    return onnx_type.removeprefix("tensor(").removesuffix(")")
+
+
+def _precision(kernels: list[dict[str, Any]]) -> str | None:
+    """The types that the computing kernels really got: "fp32", "int8", or several joined by +."""
+    seen = Counter(_kernel_precision(kernel) for kernel in kernels)
+    computing = {name: count for name, count in seen.items() if name is not None}
+    if not computing:
+        return None
+    return "+".join(sorted(computing, key=lambda name: -computing[name]))
+
+
+def _kernel_precision(kernel: dict[str, Any]) -> str | None:
+    name = str(kernel.get("op_name", ""))
+    if not any(word in name for word in _COMPUTE):
+        return None
+    types = [next(iter(operand), "") for operand in kernel.get("input_type_shape", [])]
+    if any(kind in ("int8", "uint8") for kind in types):
+        return "int8"
+    return next((_PRECISIONS[kind] for kind in types if kind in _PRECISIONS), None)

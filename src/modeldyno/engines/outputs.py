@@ -1,0 +1,74 @@
+"""Outputs of one call, kept and compared; numpy, as the engine brings it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from modeldyno.core.sessions import Parity
+from modeldyno.engines.protocol import Tensors
+
+KEPT = 1_000_000  # elements per output; of larger ones an even selection is kept
+TOLERANCE = 0.01  # of the largest magnitude in an output: far above rounding, far below wrong
+
+
+def save(path: Path, outputs: Tensors) -> None:
+    import numpy as np
+
+    kept = _numbers(outputs)
+    np.savez(path, **{f"o{i}": array for i, array in enumerate(kept.values())}, names=list(kept))
+
+
+def load(path: Path) -> Tensors:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as file:
+        return {str(name): file[f"o{i}"] for i, name in enumerate(file["names"])}
+
+
+def comparable(a: Tensors, b: Tensors) -> bool:
+    """Whether two models have the same outputs by name and shape."""
+    first, second = _numbers(a), _numbers(b)
+    return {n: v.shape for n, v in first.items()} == {n: v.shape for n, v in second.items()}
+
+
+def compare(reference: Tensors, outputs: Tensors) -> Parity:
+    """Errors are relative to the largest magnitude of each output, so that zeros do not explode."""
+    import numpy as np
+
+    expected, got = _numbers(reference), _numbers(outputs)
+    if not comparable(expected, got):
+        return Parity(float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), False)
+    absolute = relative = 0.0
+    for name, value in expected.items():
+        error = _largest_error(value, got[name])
+        scale = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
+        absolute = max(absolute, error)
+        relative = max(relative, error / scale if scale else error)
+    return Parity(absolute, relative, relative <= TOLERANCE)
+
+
+def _largest_error(expected: object, got: object) -> float:
+    """Positions where both are the same infinity or both NaN agree."""
+    import numpy as np
+
+    a, b = np.asarray(expected), np.asarray(got)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        error = np.where(same, 0.0, np.abs(a - b))
+    worst = float(np.max(error, initial=0.0))
+    return worst if np.isfinite(worst) else float(np.finfo(np.float32).max)
+
+
+def _numbers(outputs: Tensors) -> Tensors:
+    """Numeric outputs as flat float64 arrays of at most KEPT elements."""
+    import numpy as np
+
+    kept: Tensors = {}
+    for name, value in outputs.items():
+        array = np.asarray(value) if not isinstance(value, (list, dict)) else None
+        if array is None or array.dtype.kind not in "fiub":
+            continue
+        flat = array.reshape(-1)
+        step = -(-flat.size // KEPT) or 1
+        kept[name] = flat[::step].astype(np.float64)
+    return kept

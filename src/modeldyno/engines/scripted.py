@@ -1,0 +1,168 @@
+"""An engine whose latencies are written in a file: for tests, self-tests and demonstrations.
+
+    {"modeldyno": "scripted/1", "latency_us": 200}
+
+``latency_us`` is a number or a list that repeats. ``first_us`` replaces the first calls.
+``work`` spins that many rounds of arithmetic instead of until a deadline. ``load_ms`` delays
+loading. ``output`` is the value every output element has. ``faults`` make call number ``call``
+(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.errors import EngineFailed
+from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.engines.protocol import Capabilities, Tensors
+
+
+class Scripted:
+    name = "scripted"
+    capabilities = Capabilities(formats=("scripted",))
+
+    def version(self) -> str:
+        return "1"
+
+    @contextlib.contextmanager
+    def open(self, target: Target) -> Iterator[ScriptedSession]:
+        script = json.loads(Path(target.model).read_text())
+        time.sleep(script.get("load_ms", 0) / 1e3)
+        yield ScriptedSession(script, target)
+
+    def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
+        with self.open(target) as session:
+            outputs = session.run(inputs)
+            return session.facts, outputs
+
+
+class ScriptedSession:
+    def __init__(self, script: dict[str, Any], target: Target) -> None:
+        self._script = script
+        self._target = target
+        self._faults = {int(f["call"]): str(f["do"]) for f in script.get("faults", [])}
+        self._suffer(-1)
+
+    @property
+    def facts(self) -> SessionFacts:
+        return SessionFacts(
+            engine="scripted",
+            engine_version="1",
+            device="cpu",
+            providers=("script",),
+            threads=1,
+            spinning=None,
+            input_dtypes={},
+            precision=self._script.get("precision", "fp32"),
+        )
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        spin = self._spin()
+        if not self._faults:
+            return spin
+        counter = itertools.count()
+
+        def call() -> None:
+            self._suffer(next(counter))
+            spin()
+
+        return call
+
+    def run(self, inputs: Tensors) -> Tensors:
+        batch = next((array.shape[0] for array in inputs.values() if array.ndim), 1)
+        values = self._script.get("output", 1.0)
+        value = values[os.getpid() % len(values)] if isinstance(values, list) else values
+        import numpy as np
+
+        return {"y": np.full((batch, 1), value, dtype=np.float32)}
+
+    def _spin(self) -> Callable[[], object]:
+        if "work" in self._script:
+            rounds = int(self._script["work"])
+            return lambda: _work(rounds)
+        latency = self._script.get("latency_us", 100)
+        usual = latency if isinstance(latency, list) else [latency]
+        times_ns = [int(us * 1e3) for us in usual]
+        first_ns = [int(us * 1e3) for us in self._script.get("first_us", [])]
+        if len(times_ns) == 1 and not first_ns:
+            return lambda wait=times_ns[0]: _spin_for(wait)  # type: ignore[misc]  # a bound default
+        schedule = itertools.chain(first_ns, itertools.cycle(times_ns))
+        return lambda: _spin_for(next(schedule))
+
+    def _suffer(self, call: int) -> None:
+        if call in self._faults:
+            _FAULTS[self._faults[call]]()
+
+
+def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+    deadline = clock() + wait_ns
+    while clock() < deadline:
+        pass
+
+
+def _work(rounds: int) -> int:
+    total = 0
+    for number in range(rounds):
+        total += number
+    return total
+
+
+def _segfault() -> None:
+    ctypes.string_at(0)
+
+
+def _hang() -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    while True:
+        time.sleep(3600)
+
+
+def _loop_forever() -> None:
+    while True:
+        pass
+
+
+def _eat_memory() -> None:
+    hoard = []
+    while True:
+        hoard.append(bytearray(64 << 20))
+
+
+def _raise() -> None:
+    raise EngineFailed("The script says this call fails", fix="Remove the fault from the script")
+
+
+def _chatter() -> None:
+    """Native code prints whatever it likes; results must not care."""
+    os.write(1, b"\x00\x00\x00\x05hello engine says hello on stdout\n")
+    sys.stderr.write("and on stderr\n")
+
+
+def _garble_pipe() -> None:
+    """Write rubbish on every descriptor but the standard three."""
+    for descriptor in range(3, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"\xff\xff\xff\xffthis is not a message")
+
+
+_FAULTS: dict[str, Callable[[], None]] = {
+    "segfault": _segfault,
+    "abort": os.abort,
+    "exit": lambda: os._exit(3),
+    "hang": _hang,
+    "endless-loop": _loop_forever,
+    "out-of-memory": _eat_memory,
+    "raise": _raise,
+    "chatter": _chatter,
+    "garble": _garble_pipe,
+}

@@ -1,0 +1,84 @@
+"""The outermost fields of a protobuf file, read without loading what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
+_LONGEST_VARINT = 10
+_LONGEST_HEADER = 2 * _LONGEST_VARINT  # a tag and a length
+# A hostile file of a billion two-byte fields would keep us busy for an hour; the largest real
+# model we know has a few thousand fields at the top.
+_MOST_FIELDS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Field:
+    number: int
+    wire_type: int
+    start: int  # of the payload, in the file
+    length: int  # of the payload, as declared
+    value: int = 0  # of a varint
+
+
+class Cut(Exception):
+    """The file ends inside a field."""
+
+    def __init__(self, field: Field | None, available: int) -> None:
+        super().__init__("the file ends inside a field")
+        self.field = field  # None: inside a tag or a number
+        self.available = available  # bytes of the field that are there
+
+
+class Foreign(Exception):
+    """These bytes are not protobuf."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(f"not protobuf at byte {offset}")
+        self.offset = offset
+
+
+def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
+    """Every field between two offsets; raises Cut or Foreign where they stop making sense."""
+    position = start
+    for _ in range(_MOST_FIELDS):
+        if position == end:
+            return
+        field = _field(file, position, end)
+        position = field.start + field.length
+        if position > end:
+            raise Cut(field, end - field.start)
+        yield field
+    raise Foreign(position)
+
+
+def _field(file: BinaryIO, position: int, end: int) -> Field:
+    file.seek(position)
+    header = file.read(min(_LONGEST_HEADER, end - position))
+    tag, used = _varint(header, 0, position)
+    number, wire_type = tag >> 3, tag & 7
+    if number == 0:
+        raise Foreign(position)
+    if wire_type in _FIXED_BYTES:
+        return Field(number, wire_type, position + used, _FIXED_BYTES[wire_type])
+    if wire_type not in (VARINT, BYTES):
+        raise Foreign(position)  # groups: nobody writes them
+    value, after = _varint(header, used, position)
+    if wire_type == VARINT:
+        return Field(number, wire_type, position + used, after - used, value)
+    return Field(number, wire_type, position + after, value)
+
+
+def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:
+    """The number at ``data[at:]`` and where the next byte is."""
+    value = 0
+    for index, byte in enumerate(data[at : at + _LONGEST_VARINT]):
+        value |= (byte & 0x7F) << (7 * index)
+        if byte < 0x80:
+            return value, at + index + 1
+    if len(data) - at >= _LONGEST_VARINT:
+        raise Foreign(offset)
+    raise Cut(None, len(data))

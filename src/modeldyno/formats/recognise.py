@@ -1,0 +1,190 @@
+"""Which format a file has: decided by its content, never by its name."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import stat
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
+from modeldyno.core.models import ModelFormat
+from modeldyno.formats import refusals
+from modeldyno.formats.onnx_outline import Outline, broken, outline_of
+from modeldyno.formats.plain_text import is_text
+from modeldyno.formats.protobuf import BYTES, VARINT, Foreign
+from modeldyno.formats.refusals import Refusal, shown
+
+SCRIPTED = "scripted/1"
+_HEAD_BYTES = 4096
+_LARGEST_SCRIPT = 16 << 20
+
+
+def recognise(path: Path) -> ModelFormat:
+    """The file's format; raises ModelNotFound, ModelUnreadable or UnsafeFormat for all others."""
+    size = _size(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+            outline = outline_of(file, size)
+    except OSError as error:
+        raise _cannot_open(path, error) from error
+    if outline.is_complete:
+        return "onnx"
+    if _is_scripted(path, head, size):
+        return "scripted"
+    raise _refusal(path, head, size, outline)
+
+
+# ---------------------------------------------------------------- the file itself
+
+
+def _size(path: Path) -> int:
+    """Bytes of a regular file that is not empty."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError) as error:
+        raise _not_found(path) from error
+    except OSError as error:
+        raise _cannot_open(path, error) from error
+    if stat.S_ISDIR(status.st_mode):
+        raise _folder(path)
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait forever
+        raise refusals.NOT_A_FILE.of(path)
+    if status.st_size == 0:
+        raise refusals.EMPTY.of(path)
+    return status.st_size
+
+
+def _not_found(path: Path) -> ModelNotFound:
+    if path.is_symlink():
+        why, fix = f"it is a link to {path.readlink()}, which does not exist", "Mend the link"
+    elif close := difflib.get_close_matches(path.name, _files_in(path.parent), n=3):
+        why, fix = "", "Did you mean " + " or ".join(str(path.with_name(name)) for name in close)
+    else:
+        why, fix = "", "Check the path"
+    return ModelNotFound(f'No model or file named "{path}"', why=why, fix=fix)
+
+
+def _files_in(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    except (OSError, ValueError):
+        return []
+
+
+def _cannot_open(path: Path, error: OSError) -> ModelUnreadable:
+    return ModelUnreadable(
+        f"{shown(path)} cannot be opened",
+        why=(error.strerror or str(error)).lower(),
+        fix="Check the file's permissions",
+    )
+
+
+def _folder(path: Path) -> UserError:
+    names = _files_in(path)
+    if "saved_model.pb" in names or "saved_model.pbtxt" in names:
+        return refusals.SAVED_MODEL_FOLDER.of(path)
+    models = [name for name in names if name.endswith(".onnx")]
+    if not models:
+        return refusals.FOLDER.of(path)
+    choice = " or ".join(str(path / name) for name in models[:3])
+    return Refusal(
+        "a folder", f"Give the ONNX file itself: {choice}", why="a model is one file"
+    ).of(path)
+
+
+# ---------------------------------------------------------------- everything else
+
+
+def _refusal(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
+    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return refusals.PICKLE.of(path)
+    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+        return _zip(path)
+    for offset, magic, refusal in refusals.BY_MAGIC:
+        if head[offset : offset + len(magic)] == magic:
+            return refusal.of(path)
+    if _is_safetensors(head, size):
+        return refusals.SAFETENSORS.of(path)
+    if is_text(head):
+        return _text(head).of(path)
+    if outline.looks_like_onnx:
+        return broken(path, size, outline)
+    if not head.strip(b"\0"):
+        return refusals.ZEROS.of(path)
+    return _other_protobuf(head, outline).of(path)
+
+
+def _zip(path: Path) -> UserError:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        why = "its table of contents, which is at the end, is missing or broken"
+        fix = "Copy or download it again"
+        return Refusal("a truncated or damaged zip archive", fix, why=why).of(path)
+    return _zip_of(names).of(path)
+
+
+def _zip_of(names: list[str]) -> Refusal:
+    inner = {name.partition("/")[2] or name for name in names}  # torch puts all in one folder
+    if "archive_format" in inner or any("serialized_exported_program" in n for n in names):
+        return refusals.TORCH_EXPORT
+    if "constants.pkl" in inner or "bytecode.pkl" in inner:
+        return refusals.TORCHSCRIPT
+    if "data.pkl" in inner:
+        return refusals.TORCH_CHECKPOINT
+    if "config.json" in names and "model.weights.h5" in names:
+        return refusals.KERAS
+    if names and all(name.endswith(".npy") for name in names):
+        return refusals.NPZ
+    models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
+    if models:
+        return Refusal("a zip archive, not a model", f"Unpack it, and give {models[0]} inside")
+    return refusals.archive("zip")
+
+
+def _is_safetensors(head: bytes, size: int) -> bool:
+    header_bytes = int.from_bytes(head[:8], "little")
+    return head[8:9] == b"{" and 2 <= header_bytes <= min(size, 100 << 20)
+
+
+def _text(head: bytes) -> Refusal:
+    text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
+    start = text[:200].lower()
+    if text.startswith("version https://git-lfs"):
+        return refusals.LFS_POINTER
+    if start.startswith(("<!doctype html", "<html", "<head", "<body")):
+        return refusals.WEB_PAGE
+    if text.startswith("<"):
+        return refusals.OPENVINO if "<net " in text else refusals.XML
+    if text.startswith(("{", "[")):
+        return refusals.JSON
+    return refusals.ONNX_TEXT if text.startswith("ir_version") else refusals.TEXT
+
+
+def _is_scripted(path: Path, head: bytes, size: int) -> bool:
+    if not head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") or size > _LARGEST_SCRIPT:
+        return False
+    try:
+        script: Any = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(script, dict) and script.get("modeldyno") == SCRIPTED
+
+
+def _other_protobuf(head: bytes, outline: Outline) -> Refusal:
+    first, second = outline.fields.get(1), outline.fields.get(2)
+    if first is None or isinstance(outline.trouble, Foreign):
+        return refusals.UNKNOWN
+    if first.wire_type == BYTES and head[first.start : first.start + 1] == b"\x0a":
+        return refusals.GRAPH_DEF  # a list of nodes, each beginning with its name
+    if first.wire_type == VARINT and second is not None:
+        if second.wire_type == BYTES and first.value == 1:
+            return refusals.SAVED_MODEL_PB
+        if second.wire_type == VARINT and outline.trouble is None:
+            return refusals.ONNX_TENSOR
+    return refusals.OTHER_PROTOBUF if outline.trouble is None else refusals.UNKNOWN

@@ -1,0 +1,199 @@
+"""What we say about files that are not ONNX: what they are, and how to get ONNX from them.
+
+Every sentence must be true of this version: it reads ONNX, and it loads nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core.errors import ModelUnreadable, UnsafeFormat, UserError
+
+_ONLY_ONNX = "this version of Modeldyno reads ONNX models only"
+_EXPORT_TORCH = (
+    "Export it to ONNX where it was made: "
+    'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)'
+)
+_UNPACK = "Unpack it, and give the model file inside"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """``what`` completes "<name> is …"; ``fix`` may use {name} and {stem}."""
+
+    what: str
+    fix: str
+    why: str = _ONLY_ONNX
+    unsafe: bool = False
+
+    def of(self, path: Path) -> UserError:
+        name = shown(path)
+        kind = UnsafeFormat if self.unsafe else ModelUnreadable
+        stem = name.rpartition(".")[0] or name
+        return kind(
+            f"{name} is {self.what}",
+            why=self.why,
+            fix=self.fix.replace("{name}", name).replace("{stem}", stem),
+        )
+
+
+def shown(path: Path) -> str:
+    """The file's name, harmless on a terminal."""
+    return "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
+
+
+def archive(kind: str) -> Refusal:
+    return Refusal(f"a {kind} archive, not a model", _UNPACK)
+
+
+EMPTY = Refusal(
+    "empty",
+    "Copy or download it again",
+    why="it has no bytes: a copy, download or export stopped before it began",
+)
+ZEROS = Refusal(
+    "not a model: its first bytes are all zero",
+    "Copy or download it again",
+    why="this is what a download or copy leaves behind that reserved its space and then stopped",
+)
+NOT_A_FILE = Refusal(
+    "neither a file nor a folder",
+    "Write the model to a file first, and give that file",
+    why="a model is read more than once, so it cannot come from a pipe or a device",
+)
+FOLDER = Refusal("a folder", "Give the ONNX file itself", why="a model is one file")
+SAVED_MODEL_FOLDER = Refusal(
+    "a TensorFlow SavedModel folder",
+    "Convert it: `pip install tf2onnx`, then "
+    "`python -m tf2onnx.convert --saved-model {name} --output {stem}.onnx`",
+)
+
+PICKLE = Refusal(
+    "a Python pickle. Loading it can run any code inside it",
+    _EXPORT_TORCH,
+    why=f"{_ONLY_ONNX} and never loads pickles",
+    unsafe=True,
+)
+TORCH_CHECKPOINT = Refusal(
+    "a PyTorch checkpoint, and that is a Python pickle. Loading it can run any code inside it",
+    _EXPORT_TORCH,
+    why=f"{_ONLY_ONNX} and never loads pickles",
+    unsafe=True,
+)
+TORCHSCRIPT = Refusal(
+    "a TorchScript program. Loading it runs code inside it",
+    _EXPORT_TORCH,
+    unsafe=True,
+)
+TORCH_EXPORT = Refusal(
+    "a torch.export archive (.pt2). Loading it can unpickle objects and run compiled code in it",
+    _EXPORT_TORCH,
+    unsafe=True,
+)
+
+KERAS = Refusal(
+    "a Keras model, which is not supported yet",
+    'Export it to ONNX with Keras 3: model.export("{stem}.onnx", format="onnx")',
+)
+HDF5 = Refusal(
+    "an HDF5 file (older Keras models and weights are kept in these)",
+    "If it is a whole Keras model, load it with Keras 3 where it was made and export it: "
+    'model.export("{stem}.onnx", format="onnx")',
+)
+NPZ = Refusal(
+    "a NumPy archive: arrays, not a model",
+    "Give an ONNX model; these arrays can be its inputs with --data {name}",
+)
+NPY = Refusal("a NumPy array, not a model", "Give an ONNX model")
+TFLITE = Refusal(
+    "a TensorFlow Lite (LiteRT) model, which is not supported yet",
+    "Convert it: `pip install tf2onnx`, then "
+    "`python -m tf2onnx.convert --tflite {name} --output {stem}.onnx`",
+)
+ORT_FORMAT = Refusal(
+    "a model in ONNX Runtime's own ORT format, which is not supported",
+    "Give the .onnx file it was made from",
+)
+OPENVINO = Refusal(
+    "an OpenVINO IR model, which is not supported yet",
+    "Give the ONNX file it was converted from, or export the original model to ONNX",
+)
+GGUF = Refusal(
+    "a GGUF file, made for llama.cpp",
+    "Export the original model to ONNX, for example with "
+    "`optimum-cli export onnx --model NAME FOLDER`",
+)
+SAFETENSORS = Refusal(
+    "a safetensors file: weights without the graph that uses them",
+    "Load the weights into their model and export that: "
+    'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)',
+)
+SAVED_MODEL_PB = Refusal(
+    "the graph file of a TensorFlow SavedModel, not an ONNX model",
+    "Convert the folder it belongs to: `pip install tf2onnx`, then "
+    "`python -m tf2onnx.convert --saved-model FOLDER --output model.onnx`",
+)
+GRAPH_DEF = Refusal(
+    "a TensorFlow graph (GraphDef), not an ONNX model",
+    "Convert it: `pip install tf2onnx`, then `python -m tf2onnx.convert --graphdef {name} "
+    "--inputs NAME:0 --outputs NAME:0 --output {stem}.onnx`",
+)
+ONNX_TENSOR = Refusal(
+    "one tensor in ONNX's format, not a model",
+    "Give the model; files like this one are kept beside it to test it",
+    why="it holds dimensions, a type and values, but no graph",
+)
+OTHER_PROTOBUF = Refusal(
+    "protobuf, but not an ONNX model",
+    "If it comes from another framework, export it to ONNX there",
+    why="an ONNX model has an IR version and a graph; this file has not both",
+)
+ELF = Refusal(
+    "a program or shared library (ELF), not a model",
+    "Give the model file; compiled models cannot be measured",
+)
+
+WEB_PAGE = Refusal(
+    "a web page (HTML), not a model",
+    "Download the file itself: on GitHub use the “Raw” link, on Hugging Face the address with "
+    "/resolve/ instead of /blob/",
+    why="the download got a page about the model, or a login page",
+)
+LFS_POINTER = Refusal(
+    "a Git LFS pointer: a few lines of text that stand for the model",
+    "Run `git lfs pull` in the repository it comes from",
+    why="the repository was cloned without Git LFS",
+)
+ONNX_TEXT = Refusal(
+    "an ONNX model written as text",
+    'Convert it: python -c "import onnx; '
+    "onnx.save(onnx.load('{name}', format='textproto'), '{stem}.onnx')\"",
+    why="this version of Modeldyno reads ONNX in its binary form only",
+)
+JSON = Refusal("a JSON file, not a model", "Give the ONNX file it describes")
+XML = Refusal("an XML file, not a model", "Give an ONNX file")
+TEXT = Refusal("a text file, not a model", "Give an ONNX file")
+
+UNKNOWN = Refusal(
+    "not a model in any format we know",
+    "Export the model to ONNX where it was made, or copy the file again if it should be ONNX",
+    why="its bytes match none of the formats we can tell apart; its name does not count",
+)
+
+# Where a format writes its name into the file.
+BY_MAGIC: tuple[tuple[int, bytes, Refusal], ...] = (
+    (0, b"\x89HDF\r\n\x1a\n", HDF5),
+    (4, b"TFL3", TFLITE),
+    (4, b"ORTM", ORT_FORMAT),
+    (0, b"GGUF", GGUF),
+    (0, b"\x93NUMPY", NPY),
+    (0, b"\x7fELF", ELF),
+    (0, b"\x1f\x8b", archive("gzip")),
+    (257, b"ustar", archive("tar")),
+    (0, b"7z\xbc\xaf\x27\x1c", archive("7z")),
+    (0, b"\xfd7zXZ\x00", archive("xz")),
+    (0, b"\x28\xb5\x2f\xfd", archive("zstd")),
+    (0, b"BZh", archive("bzip2")),
+    (0, b"Rar!\x1a\x07", archive("rar")),
+)

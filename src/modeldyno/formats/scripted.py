@@ -1,0 +1,50 @@
+"""Models of the scripted engine: a JSON file that says how long an inference takes.
+
+    {"modeldyno": "scripted/1", "inputs": [{"name": "x", "dtype": "int64", "shape": ["batch"]}]}
+
+``inputs`` may be left out. All other keys belong to the engine.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from modeldyno.core.codec import Mismatch, decode
+from modeldyno.core.errors import ModelUnreadable
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
+from modeldyno.formats.digest import sha256
+from modeldyno.formats.refusals import shown
+
+_INPUTS = (InputSpec("x", "float32", ("batch", 4)),)
+_OUTPUTS = (TensorSpec("y", "float32", ("batch", 1)),)
+
+
+def read(path: Path) -> ModelFacts:
+    """The facts of a script; raises ModelUnreadable when its inputs are not what they should be."""
+    return ModelFacts(
+        path=str(path),
+        format="scripted",
+        framework="scripted",
+        sha256=sha256(path),
+        size_bytes=path.stat().st_size,
+        parameters=0,
+        inputs=_inputs(path),
+        outputs=_OUTPUTS,
+        producer="modeldyno",
+    )
+
+
+def _inputs(path: Path) -> tuple[InputSpec, ...]:
+    script = json.loads(path.read_bytes())
+    if "inputs" not in script:
+        return _INPUTS
+    try:
+        inputs: tuple[InputSpec, ...] = decode(tuple[InputSpec, ...], script["inputs"])
+    except Mismatch as error:
+        raise ModelUnreadable(
+            f"{shown(path)} describes its inputs wrongly",
+            why=str(error),
+            fix='Write them as [{"name": "x", "dtype": "float32", "shape": ["batch", 4]}]',
+        ) from error
+    return inputs

@@ -1,0 +1,288 @@
+"""Compare two cells: pairs of sessions in alternation, over several processes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from modeldyno.core.errors import Cancelled
+from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.results import ComparisonResult, SideResult
+from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
+from modeldyno.core.specs import ComparisonSpec, SideSpec
+from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.preparation import Prepared, prepare
+from modeldyno.jobs.protocol import Context
+from modeldyno.store.models import check_unchanged, copy_privately
+from modeldyno.worker.launch import launched
+from modeldyno.worker.messages import MeasurePair, PairMeasured, Side
+
+if TYPE_CHECKING:
+    from modeldyno.measure.compare import Judgement, PairUnit
+
+FEWEST_PAIRS = 2  # below it there is no interval at all
+SPINNING_BLOCK_S = 0.2  # a spinning pool needs long blocks …
+SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's turn
+
+
+@dataclass(frozen=True)
+class _ReadySide:
+    spec: SideSpec
+    model: ModelFacts
+    prepared: Prepared
+
+    def command(self, cpus: tuple[int, ...]) -> Side:
+        prepared = self.prepared
+        return Side(
+            target=replace(prepared.target, cpus=cpus),
+            inputs=prepared.inputs,
+            contract=prepared.cell.contract,
+        )
+
+    @property
+    def spins(self) -> bool:
+        facts = self.prepared.facts
+        return bool(facts.spinning) and (facts.threads or 1) > 1
+
+
+def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
+    start = time.monotonic()
+    a, b = _prepare(spec, context, start)
+    from modeldyno.measure import host
+    from modeldyno.measure.compare import judge
+
+    before = host.read()
+    units: list[PairUnit] = []
+    interrupted = False
+    try:
+        _measure(spec, a, b, units, start, context)
+    except Cancelled:
+        interrupted = True
+    if len(units) < FEWEST_PAIRS:
+        raise Cancelled("Stopped before there was anything to compare")
+    for side in (a, b):
+        check_unchanged(side.model, Path(side.prepared.target.model))
+    items = a.prepared.batch_size, b.prepared.batch_size
+    judgement = judge(units, spec.margin, items, _level(spec, len(units)))
+    return ComparisonResult(
+        run_id=context.folder.id,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        tool_version=version("modeldyno"),
+        spec=spec,
+        verdict=judgement.verdict,
+        ratio=judgement.ratio,
+        statistic=judgement.statistic,
+        a=_side_result(a, judgement, 0, units[0].pair.a.facts),
+        b=_side_result(b, judgement, 1, units[0].pair.b.facts),
+        pairs=len(units),
+        processes=len({unit.process for unit in units}),
+        process_share=judgement.process_share,
+        contention=judgement.contention,
+        noise=judgement.noise,
+        typical_ratio=judgement.typical_ratio,
+        distribution_changed=judgement.distribution_changed,
+        pairs_needed=judgement.pairs_needed,
+        parity=units[0].pair.parity,
+        host=host.facts(),
+        weather=host.weather(before, host.read()),
+        notes=(*judgement.notes, *_notes(a, b)),
+        interrupted=interrupted,
+    )
+
+
+# ---------------------------------------------------------------- before
+
+
+def _prepare(
+    spec: ComparisonSpec, context: Context, start: float
+) -> tuple[_ReadySide, _ReadySide]:
+    """Read both models and let both sides run once."""
+    deadline = start + spec.timeout_s
+    context.say(Started(f"{spec.a.label} against {spec.b.label}", 0))
+    with launched(context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)) as worker:
+        models: dict[str, tuple[ModelFacts, Path]] = {}
+        ready = []
+        for name, side in (("a", spec.a), ("b", spec.b)):
+            if side.model.path not in models:
+                facts = inspect(worker, side.model, context, spec.timeout_s)
+                copy = copy_privately(facts, context.folder.model / name)
+                models[side.model.path] = facts, copy
+            facts, copy = models[side.model.path]
+            prepared = prepare(
+                worker, side.model, facts, copy, side.cell, name, spec.seed, context, deadline
+            )
+            ready.append(_ReadySide(side, facts, prepared))
+    return ready[0], ready[1]
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def _measure(
+    spec: ComparisonSpec,
+    a: _ReadySide,
+    b: _ReadySide,
+    units: list[PairUnit],
+    start: float,
+    context: Context,
+) -> None:
+    """Fresh processes one after the other, each with its share of the pairs or of the time."""
+    for process in range(spec.processes):
+        share = (process + 1) / spec.processes
+        _run_process(spec, a, b, units, process, share, start, context)
+        if _is_settled(spec, a, b, units):
+            return
+
+
+def _run_process(
+    spec: ComparisonSpec,
+    a: _ReadySide,
+    b: _ReadySide,
+    units: list[PairUnit],
+    process: int,
+    share: float,
+    start: float,
+    context: Context,
+) -> None:
+    from modeldyno.measure.compare import PairUnit
+
+    cpus = _cpus(a, b)
+    threads = max(a.prepared.cell.cores, b.prepared.cell.cores)
+    known: tuple[Calibration, Calibration] | None = None
+    with launched(context.surroundings(threads, spec.memory_limit_bytes)) as worker:
+        while True:
+            command = MeasurePair(
+                a=a.command(cpus[0]),
+                b=b.command(cpus[1]),
+                plan=_plan(spec, a.spins or b.spins, len(units), known),
+                padding_seed=hash((spec.seed, process, len(units))),
+            )
+            began = time.monotonic()
+            deadline = start + spec.timeout_s
+            pair = worker.ask(command, PairMeasured, deadline, context.stop).pair
+            context.say(Unit(0, process, pair))
+            units.append(PairUnit(process, pair))
+            known = pair.a.calibration, pair.b.calibration
+            context.say(_progress(spec, units, start))
+            took = time.monotonic() - began
+            if _share_is_done(spec, units, share, start, took) or _is_settled(spec, a, b, units):
+                return
+
+
+def _cpus(a: _ReadySide, b: _ReadySide) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Both sides on the same CPUs, as far as they ask for the same number."""
+    from modeldyno.measure.host import quietest_cpus
+
+    most = quietest_cpus(max(a.prepared.cell.cores, b.prepared.cell.cores))
+    return most[: a.prepared.cell.cores], most[: b.prepared.cell.cores]
+
+
+def _plan(
+    spec: ComparisonSpec,
+    spins: bool,
+    number: int,
+    known: tuple[Calibration, Calibration] | None,
+) -> PairPlan:
+    plan = PairPlan(
+        min_time_s=spec.pair_s,
+        max_time_s=max(spec.pair_s, 0.25 * spec.seconds),
+        warmup_limit_s=spec.pair_s,
+        seed=hash((spec.seed, number)),
+        calibrations=known,
+    )
+    if not spins:
+        return plan
+    return replace(plan, block_s=SPINNING_BLOCK_S, gap_s=SPINNING_GAP_S)
+
+
+def _share_is_done(
+    spec: ComparisonSpec, units: list[PairUnit], share: float, start: float, took: float
+) -> bool:
+    """Whether this process did its part; the next pair must still fit the time."""
+    if spec.pairs is not None:
+        return len(units) >= round(share * spec.pairs)
+    return time.monotonic() + took / 2 - start >= share * spec.seconds
+
+
+def _is_settled(
+    spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]
+) -> bool:
+    """Adaptive comparisons end at a look that decides; others never look."""
+    from modeldyno.measure.compare import judge
+    from modeldyno.measure.stopping import look_level
+
+    level = look_level(len(units)) if spec.adaptive else None
+    if level is None:
+        return False
+    items = a.prepared.batch_size, b.prepared.batch_size
+    return judge(units, spec.margin, items, level).verdict != "inconclusive"
+
+
+def _level(spec: ComparisonSpec, pairs: int) -> float:
+    from modeldyno.measure.compare import LEVEL
+    from modeldyno.measure.stopping import LOOK_LEVEL
+
+    return LOOK_LEVEL if spec.adaptive and pairs else LEVEL
+
+
+def _progress(spec: ComparisonSpec, units: list[PairUnit], start: float) -> Progress:
+    from modeldyno.measure.compare import choose_statistic, log_ratio
+    from modeldyno.measure.statistics import exp_estimate, mean_t
+
+    elapsed = time.monotonic() - start
+    planned = spec.pairs or max(len(units), round(len(units) * spec.seconds / elapsed))
+    ratio = None
+    if len(units) >= FEWEST_PAIRS:
+        statistic = choose_statistic(units)
+        ratios = [log_ratio(unit.pair, statistic) for unit in units]
+        ratio = exp_estimate(mean_t(ratios, 0.95, "pairs"))
+    return Progress(
+        units_done=len(units),
+        units_planned=planned,
+        doing="pairs",
+        ratio=ratio.value if ratio else None,
+        relative_half_width=ratio.relative if ratio else None,
+        remaining_s=None if spec.pairs else max(0.0, spec.seconds - elapsed),
+    )
+
+
+# ---------------------------------------------------------------- after
+
+
+def _side_result(
+    side: _ReadySide, judgement: Judgement, index: int, measured: SessionFacts
+) -> SideResult:
+    examined = side.prepared.facts
+    return SideResult(
+        label=side.spec.label,
+        spec=side.spec.cell,
+        model=side.model,
+        facts=replace(
+            measured,
+            precision=examined.precision,
+            nodes_by_provider=examined.nodes_by_provider,
+        ),
+        floor_s=judgement.floor_s[index],
+        typical_s=judgement.typical_s[index],
+        batch_size=side.prepared.batch_size,
+    )
+
+
+def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
+    notes = list(dict.fromkeys((*a.prepared.notes, *b.prepared.notes)))
+    if a.prepared.batch_size != b.prepared.batch_size:
+        notes.append("batch sizes differ: the ratio is of the time per item")
+    if a.prepared.facts.precision != b.prepared.facts.precision:
+        notes.append(
+            f"precision differs: {a.prepared.facts.precision} against {b.prepared.facts.precision}"
+        )
+    if a.spins or b.spins:
+        notes.append(
+            "a spinning thread pool was measured in 0.2 s blocks with 50 ms of rest between"
+        )
+    return tuple(notes)

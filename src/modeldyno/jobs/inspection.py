@@ -1,0 +1,21 @@
+"""Read a model file in a worker."""
+
+from __future__ import annotations
+
+import time
+
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.jobs.protocol import Context
+from modeldyno.worker.launch import Worker, launched
+from modeldyno.worker.messages import Inspect, Inspected
+
+
+def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
+    with launched(context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)) as worker:
+        return inspect(worker, spec.model, context, spec.timeout_s)
+
+
+def inspect(worker: Worker, model: ModelSpec, context: Context, timeout_s: float) -> ModelFacts:
+    deadline = time.monotonic() + timeout_s
+    return worker.ask(Inspect(model.path), Inspected, deadline, context.stop).facts

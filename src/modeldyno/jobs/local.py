@@ -1,0 +1,100 @@
+"""Jobs on this machine: one long-lived supervisor thread runs them and starts their workers.
+
+The thread must outlive its workers, since the kernel ends a worker with the thread that started
+it; so there is exactly one, and it stays.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from dataclasses import dataclass, field
+
+from modeldyno.core.errors import Cancelled, ModeldynoError
+from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import Failed, Finished, JobMessage, Result
+from modeldyno.core.results import Failure
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, InspectionSpec, RunSpec
+from modeldyno.jobs.protocol import Context, Record
+from modeldyno.store.runs import RunFolder
+from modeldyno.worker.launch import Stop
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _Job:
+    folder: RunFolder
+    spec: RunSpec
+    record: Record
+    stop: Stop = field(default_factory=Stop)
+    over: threading.Event = field(default_factory=threading.Event)
+    bug: BaseException | None = None
+
+
+class LocalJobs:
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._jobs: dict[RunId, _Job] = {}
+        self._thread: threading.Thread | None = None
+
+    def submit(self, folder: RunFolder, spec: RunSpec, record: Record) -> None:
+        job = _Job(folder, spec, record)
+        self._jobs[folder.id] = job
+        self._queue.put(job)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+            self._thread.start()
+
+    def cancel(self, run_id: RunId) -> None:
+        self._jobs[run_id].stop.request()
+
+    def wait(self, run_id: RunId) -> None:
+        job = self._jobs[run_id]
+        job.over.wait()
+        del self._jobs[run_id]
+        if job.bug is not None:
+            raise job.bug
+
+    def _supervise(self) -> None:
+        while True:
+            job = self._queue.get()
+            try:
+                self._run(job)
+            except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+                job.bug = error
+            finally:
+                job.stop.close()
+                job.over.set()
+
+    def _run(self, job: _Job) -> None:
+        def say(message: JobMessage) -> None:
+            job.record(job.folder.id, message)
+
+        try:
+            if job.stop.requested:
+                raise Cancelled("Stopped before it started")
+            result = _execute(job.spec, Context(job.folder, say, job.stop))
+        except ModeldynoError as error:
+            logger.info("run %s: %s", job.folder.id, error)
+            say(Failed(Failure.of(error)))
+        else:
+            say(Finished(result))
+
+
+def _execute(spec: RunSpec, context: Context) -> Result:
+    # Each kind is imported when it is first run: a worker starts sooner than numpy loads.
+    match spec:
+        case BenchmarkSpec():
+            from modeldyno.jobs.benchmark import run_benchmark
+
+            return run_benchmark(spec, context)
+        case ComparisonSpec():
+            from modeldyno.jobs.comparison import run_comparison
+
+            return run_comparison(spec, context)
+        case InspectionSpec():
+            from modeldyno.jobs.inspection import run_inspection
+
+            return run_inspection(spec, context)

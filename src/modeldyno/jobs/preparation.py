@@ -1,0 +1,84 @@
+"""Before anything is timed: read the model, copy it, and let the engine run it once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.inputs import InputPlan, plan_inputs
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.sessions import SessionFacts, Target
+from modeldyno.core.specs import CellSpec, ModelSpec
+from modeldyno.engines import catalog
+from modeldyno.jobs.protocol import Context
+from modeldyno.worker.launch import Worker
+from modeldyno.worker.messages import Examine, Examined
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A cell that is known to run: what to load, what to feed, what came out."""
+
+    cell: CellSpec
+    target: Target  # without CPUs: each process picks its own
+    inputs: InputPlan
+    batch_size: int
+    facts: SessionFacts
+    reference: str
+    notes: tuple[str, ...]
+
+
+def prepare(
+    worker: Worker,
+    model: ModelSpec,
+    facts: ModelFacts,
+    copy: Path,
+    cell: CellSpec,
+    name: str,
+    seed: int,
+    context: Context,
+    deadline_s: float,
+) -> Prepared:
+    """Let the engine run the cell once; raises when it cannot."""
+    target = target_of(cell, facts, copy)
+    ladder = plan_inputs(
+        facts.inputs,
+        cell.batch_size,
+        dims=model.dims,
+        values=model.values,
+        data=model.data,
+        seed=seed,
+    )
+    reference = str(context.folder.scratch / f"reference-{name}.npz")
+    examined = worker.ask(
+        Examine(target, ladder, reference), Examined, deadline_s, context.stop
+    )
+    return Prepared(
+        cell=cell,
+        target=target,
+        inputs=ladder[examined.rung],
+        batch_size=examined.batch_size,
+        facts=examined.facts,
+        reference=reference,
+        notes=examined.notes,
+    )
+
+
+def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+    entry = catalog.usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
+    if facts.format not in entry.formats:
+        raise BadValue(
+            f"Engine {entry.name!r} does not read {facts.format} models",
+            why=f"it reads {', '.join(entry.formats)}",
+            fix=f"Use --engine {catalog.for_format(facts.format).name}",
+        )
+    return Target(
+        engine=entry.name,
+        model=str(copy),
+        device=cell.device,
+        threads=cell.cores,
+        precision=cell.precision,
+        spinning=cell.spinning,
+        options=cell.options,
+    )

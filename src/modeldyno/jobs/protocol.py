@@ -1,0 +1,43 @@
+"""What every place that runs jobs can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import JobMessage
+from modeldyno.core.specs import RunSpec
+from modeldyno.store.runs import RunFolder
+from modeldyno.worker.launch import Stop, Surroundings
+
+Record = Callable[[RunId, JobMessage], None]
+
+
+class Jobs(Protocol):
+    def submit(self, folder: RunFolder, spec: RunSpec, record: Record) -> None:
+        """Run a spec; messages come through ``record``, from the supervisor's thread."""
+
+    def cancel(self, run_id: RunId) -> None:
+        """Stop a run within two seconds; what it measured stays."""
+
+    def wait(self, run_id: RunId) -> None:
+        """Return when the run is over."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a running job works with."""
+
+    folder: RunFolder
+    say: Callable[[JobMessage], None]
+    stop: Stop
+
+    def surroundings(self, threads: int = 1, memory_limit_bytes: int | None = None) -> Surroundings:
+        return Surroundings(
+            scratch=self.folder.scratch,
+            log=self.folder.log,
+            threads=threads,
+            memory_limit_bytes=memory_limit_bytes or 0,
+        )

@@ -1,0 +1,167 @@
+"""From the raw samples of a cell's sessions to its numbers and how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+import numpy as np
+
+from modeldyno.core.hosts import HostWeather
+from modeldyno.core.results import Estimate, Latency, Measurement, StopReason
+from modeldyno.core.sessions import Memory, Parity, Session
+from modeldyno.measure import statistics, tails
+from modeldyno.measure.statistics import FloatArray
+from modeldyno.measure.stopping import FIXED_LEVEL, published_level
+from modeldyno.measure.trend import trend
+from modeldyno.measure.verdicts import noise_verdict
+
+FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
+MOSTLY = 0.75  # of the sessions must have reached their plateau
+
+
+@dataclass(frozen=True)
+class MeasuredSession:
+    """A measured session and the process it ran in."""
+
+    process: int
+    session: Session
+
+
+def summarise(
+    units: Sequence[MeasuredSession], batch_size: int, stop_reason: StopReason, weather: HostWeather
+) -> Measurement:
+    """The numbers of one cell; latency is per call, that is per batch."""
+    sessions = [unit.session for unit in units]
+    samples = [_wall(session) for session in sessions]
+    latency = _latency(samples, stop_reason)
+    contention, source = _contention(sessions, weather)
+    moved = trend(samples)
+    steady = sum(session.warmup.steady for session in sessions) >= MOSTLY * len(sessions)
+    noise, reasons = noise_verdict(
+        contention,
+        latency.typical.value / latency.floor.value,
+        latency.floor.relative,
+        moved,
+        steady,
+    )
+    calls = sum(_calls(session) for session in sessions)
+    firsts = _first_of_each_process(units)
+    return Measurement(
+        latency=latency,
+        throughput_per_s=batch_size * calls / _measured_s(sessions),
+        cpu_s=sum(session.samples.process_cpu_ns for session in sessions) / 1e9 / calls,
+        load_s=median(session.load_s for session in firsts),
+        first_inference_s=median(session.first_call_s for session in firsts),
+        memory=_memory(firsts),
+        samples=sum(len(session.samples.wall_ns) for session in sessions),
+        sessions=len(sessions),
+        processes=len(firsts),
+        warmup_calls=sum(session.warmup.calls for session in sessions),
+        calls_per_sample=max(session.samples.calls_per_sample for session in sessions),
+        overhead_share=median(s.calibration.overhead_s for s in sessions) / latency.floor.value,
+        preempted_share=_preempted(sessions),
+        stop_reason=stop_reason,
+        contention=contention,
+        contention_source=source,
+        noise=noise,
+        reasons=reasons,
+        steady=steady,
+        trend=moved,
+        parity=_worst_parity(sessions),
+    )
+
+
+def floors_and_typicals(sessions: Sequence[Session]) -> tuple[list[float], list[float]]:
+    """One figure of each per session, seconds per call: what the stop rule looks at."""
+    samples = [_wall(session) for session in sessions]
+    return [statistics.floor(s) for s in samples], [statistics.typical(s) for s in samples]
+
+
+def _wall(session: Session) -> FloatArray:
+    return statistics.seconds_per_call(
+        session.samples.wall_ns, session.samples.calls_per_sample
+    )
+
+
+def _measured_s(sessions: Sequence[Session]) -> float:
+    return sum(sum(session.samples.wall_ns) for session in sessions) / 1e9
+
+
+def _calls(session: Session) -> int:
+    return len(session.samples.wall_ns) * session.samples.calls_per_sample
+
+
+def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
+    floor = _level(samples, statistics.FLOOR, stop_reason)
+    everything = np.concatenate(samples)
+    share, largest = statistics.outliers(everything, floor.value)
+    return Latency(
+        floor=floor,
+        typical=_level(samples, statistics.TYPICAL, stop_reason),
+        mean_s=float(everything.mean()),
+        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else 0.0,
+        min_s=float(everything.min()),
+        p90=tails.quantile_interval(samples, 0.90),
+        p95=tails.quantile_interval(samples, 0.95),
+        p99=tails.quantile_interval(samples, 0.99),
+        outlier_share=share,
+        largest_s=largest,
+    )
+
+
+def _level(samples: list[FloatArray], quantile: float, stop_reason: StopReason) -> Estimate:
+    """A quantile over sessions, or within them when there are too few to compare."""
+    if len(samples) < FEWEST_SESSIONS:
+        return tails.within_session(samples, quantile, FIXED_LEVEL)
+    level = published_level(stop_reason)
+    each = [float(np.quantile(session, quantile)) for session in samples]
+    return statistics.log_t(each, level, "sessions")
+
+
+def _contention(
+    sessions: Sequence[Session], weather: HostWeather
+) -> tuple[float | None, Literal["cpu-time", "pressure"] | None]:
+    """How many times longer than its work everything took: 1 is a quiet machine.
+
+    One thread tells by its CPU time. Several may spin or wait for each other, so the kernel's
+    word on waiting and on stolen time stands in.
+    """
+    if all((session.facts.threads or 1) == 1 for session in sessions):
+        return contention_of_one_thread(sessions), "cpu-time"
+    if weather.pressure is None:
+        return None, None
+    lost = min(0.95, weather.pressure + (weather.steal or 0.0))
+    return 1 / (1 - lost), "pressure"
+
+
+def contention_of_one_thread(sessions: Sequence[Session]) -> float:
+    wall = sum(session.samples.block_wall_ns for session in sessions)
+    cpu = sum(session.samples.block_cpu_ns for session in sessions)
+    return max(1.0, wall / cpu) if cpu else 1.0
+
+
+def _first_of_each_process(units: Sequence[MeasuredSession]) -> list[Session]:
+    """Loading is cold only once in a process."""
+    seen: dict[int, Session] = {}
+    for unit in units:
+        seen.setdefault(unit.process, unit.session)
+    return list(seen.values())
+
+
+def _memory(firsts: Sequence[Session]) -> Memory | None:
+    readings = [session.memory for session in firsts if session.memory]
+    return max(readings, key=lambda m: m.peak_bytes - m.engine_bytes) if readings else None
+
+
+def _preempted(sessions: Sequence[Session]) -> float:
+    switches = sum(session.samples.involuntary_switches for session in sessions)
+    samples = sum(len(session.samples.wall_ns) for session in sessions)
+    return min(1.0, switches / samples)
+
+
+def _worst_parity(sessions: Sequence[Session]) -> Parity | None:
+    found = [session.parity for session in sessions if session.parity]
+    return max(found, key=lambda parity: parity.max_rel_error) if found else None

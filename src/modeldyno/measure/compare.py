@@ -1,0 +1,152 @@
+"""From pairs of sessions to a ratio with its interval and one of five verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from statistics import fmean
+
+import numpy as np
+
+from modeldyno.core.results import Estimate, Noise, Statistic, Verdict
+from modeldyno.core.sessions import Pair, Session
+from modeldyno.measure import statistics
+from modeldyno.measure.benchmark import contention_of_one_thread
+from modeldyno.measure.statistics import FLOOR, TYPICAL, WORK
+from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
+
+LEVEL = 0.95
+LONG_CALL_S = 0.001  # from here a scheduler slice can fall inside a call: compare CPU time
+TOO_MUCH_BETWEEN = 1 / 3  # share of variance between processes that makes them the unit
+
+
+@dataclass(frozen=True)
+class PairUnit:
+    process: int
+    pair: Pair
+
+
+@dataclass(frozen=True)
+class Judgement:
+    verdict: Verdict
+    ratio: Estimate
+    typical_ratio: Estimate
+    statistic: Statistic
+    process_share: float
+    contention: float
+    noise: Noise
+    distribution_changed: bool
+    pairs_needed: int | None
+    floor_s: tuple[float, float]
+    typical_s: tuple[float, float]
+    notes: tuple[str, ...]
+
+
+def judge(
+    units: Sequence[PairUnit],
+    margin: float,
+    items: tuple[int, int],
+    level: float = LEVEL,
+) -> Judgement:
+    """time(B) / time(A), per item when the batch sizes ``items`` differ."""
+    statistic = choose_statistic(units)
+    scale = log(items[0] / items[1])
+    ratios = [scale + log_ratio(unit.pair, statistic) for unit in units]
+    typicals = [scale + _typical_log_ratio(unit.pair) for unit in units]
+    processes = [unit.process for unit in units]
+    share = statistics.process_share(ratios, processes)
+    ratio, notes = _estimate(ratios, processes, share, level)
+    typical_ratio = statistics.exp_estimate(statistics.mean_t(typicals, level, "pairs"))
+    verdict = compare_verdict(ratio, margin)
+    if statistic == "cpu p25":
+        wall = [scale + log_ratio(unit.pair, "wall p10") for unit in units]
+        notes += _wall_note(wall, ratio, level)
+    sides = [unit.pair.a for unit in units], [unit.pair.b for unit in units]
+    contention = contention_of_one_thread([*sides[0], *sides[1]])
+    floors = _level(sides[0], FLOOR), _level(sides[1], FLOOR)
+    usual = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
+    noise, _ = noise_verdict(
+        contention, max(usual[0] / floors[0], usual[1] / floors[1]), ratio.relative, False, True
+    )
+    return Judgement(
+        verdict=verdict,
+        ratio=ratio,
+        typical_ratio=typical_ratio,
+        statistic=statistic,
+        process_share=share,
+        contention=contention,
+        noise=noise,
+        distribution_changed=_shape_changed(units, level),
+        pairs_needed=pairs_needed(ratio, margin) if verdict == "inconclusive" else None,
+        floor_s=floors,
+        typical_s=usual,
+        notes=notes,
+    )
+
+
+def choose_statistic(units: Sequence[PairUnit]) -> Statistic:
+    """CPU time for long calls on one thread, where wall time measures the neighbours."""
+    sides = [side for unit in units for side in (unit.pair.a, unit.pair.b)]
+    one_thread = all((side.facts.threads or 1) == 1 for side in sides)
+    long = all(side.calibration.call_s >= LONG_CALL_S for side in sides)
+    timed = all(side.samples.cpu_ns for side in sides)
+    return "cpu p25" if one_thread and long and timed else "wall p10"
+
+
+def log_ratio(pair: Pair, statistic: Statistic) -> float:
+    if statistic == "cpu p25":
+        return statistics.log_ratio(_cpu(pair.a), _cpu(pair.b), WORK)
+    return statistics.log_ratio(_wall(pair.a), _wall(pair.b), FLOOR)
+
+
+def _typical_log_ratio(pair: Pair) -> float:
+    return statistics.log_ratio(_wall(pair.a), _wall(pair.b), TYPICAL)
+
+
+def _wall(session: Session) -> statistics.FloatArray:
+    samples = session.samples
+    return statistics.seconds_per_call(samples.wall_ns, samples.calls_per_sample)
+
+
+def _cpu(session: Session) -> statistics.FloatArray:
+    samples = session.samples
+    return statistics.seconds_per_call(samples.cpu_ns, samples.calls_per_sample)
+
+
+def _level(sessions: Sequence[Session], quantile: float) -> float:
+    return float(np.exp(fmean(log(float(np.quantile(_wall(s), quantile))) for s in sessions)))
+
+
+def _estimate(
+    ratios: list[float], processes: list[int], share: float, level: float
+) -> tuple[Estimate, tuple[str, ...]]:
+    """Pairs are the unit, unless processes differ so much that they must be."""
+    groups: dict[int, list[float]] = {}
+    for ratio, process in zip(ratios, processes, strict=True):
+        groups.setdefault(process, []).append(ratio)
+    if share <= TOO_MUCH_BETWEEN or len(groups) < 3:
+        return statistics.exp_estimate(statistics.mean_t(ratios, level, "pairs")), ()
+    means = [fmean(group) for group in groups.values()]
+    note = f"{share:.0%} of the variance sits between processes, so processes are the unit"
+    return statistics.exp_estimate(statistics.mean_t(means, level, "processes")), (note,)
+
+
+def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:
+    """CPU time cannot see waiting; where wall time clearly disagrees, say so."""
+    seen = statistics.exp_estimate(statistics.mean_t(wall, level, "pairs"))
+    if seen.low <= ratio.high and ratio.low <= seen.high:
+        return ()
+    return (
+        f"wall time says {seen.value:.3f} ({seen.low:.3f}-{seen.high:.3f}): the sides differ in "
+        "waiting, which CPU time cannot see",
+    )
+
+
+def _shape_changed(units: Sequence[PairUnit], level: float) -> bool:
+    """Whether median over floor differs between A and B beyond chance: a slow path appeared."""
+    gaps = [_typical_log_ratio(unit.pair) - log_ratio(unit.pair, "wall p10") for unit in units]
+    change = statistics.mean_t(gaps, level, "pairs")
+    return not change.low <= 0 <= change.high and abs(change.value) > 0.02
+
+

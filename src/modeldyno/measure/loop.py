@@ -1,0 +1,334 @@
+"""The timed loop, inside the worker; standard library only.
+
+Between the two clock reads of a sample there is nothing but the calls. Why samples are short,
+why a session warms up to a plateau and why A and B alternate in half-millisecond blocks:
+docs/measuring.md.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import repeat
+
+from modeldyno.core.sessions import Calibration, PairPlan, Samples, SessionPlan, WarmUp
+
+Call = Callable[[], object]
+Clock = Callable[[], int]
+
+SAMPLE_NS = 50_000  # aim of one sample: longer ones swallow preemptions, shorter ones the clock
+MOST_CALLS_PER_SAMPLE = 1_000
+LONG_CALL_NS = 1_000_000  # from here a CPU-time probe (0.6 µs) around each call is affordable
+VERY_LONG_CALL_NS = 100_000_000
+FEW_SAMPLES_CALL_NS = 20_000_000  # from here ten calls must do for a session
+FEWEST_SAMPLES = 3  # even when a session's time is up
+CALIBRATION_LIMIT_NS = 200_000_000
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Time as the loop sees it; tests own it by passing their own."""
+
+    wall: Clock = time.perf_counter_ns
+    thread_cpu: Clock = time.thread_time_ns
+    process_cpu: Clock = time.process_time_ns
+    switches: Clock = lambda: _involuntary_switches()
+    sleep: Callable[[float], None] = time.sleep
+
+
+def _involuntary_switches() -> int:
+    try:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_THREAD).ru_nivcsw
+    except (ImportError, AttributeError):  # not on this system
+        return 0
+
+
+@contextmanager
+def quiet_collector() -> Iterator[None]:
+    """No garbage collection inside a block."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+# ---------------------------------------------------------------- calibration
+
+
+def calibrate(call: Call, clock: Clock, calls_per_sample: int | None = None) -> Calibration:
+    """How long a call takes, how many make a sample, and what the stopwatch costs."""
+    quickest = _quickest_call(call, clock)
+    k = calls_per_sample or sample_size(quickest)
+    return Calibration(quickest / 1e9, k, stopwatch_cost(k, clock) / 1e9)
+
+
+def sample_size(call_ns: float) -> int:
+    """Calls per sample: one, unless a call is shorter than a sample should be."""
+    return max(1, min(MOST_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / max(call_ns, 1))))
+
+
+def _quickest_call(call: Call, clock: Clock) -> int:
+    """Five calls untimed, then the minimum of ten; fewer when a call is long."""
+    give_up = clock() + CALIBRATION_LIMIT_NS
+    for _ in range(5):
+        if clock() >= give_up:
+            break
+        call()
+    timings: list[int] = []
+    while len(timings) < 10 and (not timings or clock() < give_up):
+        start = clock()
+        call()
+        timings.append(clock() - start)
+    return min(timings)
+
+
+def stopwatch_cost(calls_per_sample: int, clock: Clock) -> float:
+    """Nanoseconds that two clock reads and the loop add to one call, measured on an empty one."""
+    timings = sorted(_read(_nothing, calls_per_sample, clock, 50))
+    return timings[len(timings) // 10] / calls_per_sample
+
+
+def _nothing() -> None:
+    return None
+
+
+# ---------------------------------------------------------------- samples
+
+
+def _read(call: Call, k: int, clock: Clock, count: int) -> list[int]:
+    """``count`` samples of ``k`` calls, in nanoseconds."""
+    samples: list[int] = []
+    append = samples.append
+    if k == 1:
+        for _ in repeat(None, count):
+            start = clock()
+            call()
+            append(clock() - start)
+        return samples
+    for _ in repeat(None, count):
+        start = clock()
+        for _ in repeat(None, k):
+            call()
+        append(clock() - start)
+    return samples
+
+
+def _read_with_cpu(
+    call: Call, k: int, clocks: Clocks, count: int
+) -> tuple[list[int], list[int]]:
+    """The same for long calls, with the thread's CPU time beside the wall time."""
+    wall: list[int] = []
+    cpu: list[int] = []
+    for _ in repeat(None, count):
+        cpu_start = clocks.thread_cpu()
+        start = clocks.wall()
+        for _ in repeat(None, k):
+            call()
+        end = clocks.wall()
+        cpu.append(clocks.thread_cpu() - cpu_start)
+        wall.append(end - start)
+    return wall, cpu
+
+
+class Block:
+    """Samples of one configuration, gathered over one or many stretches."""
+
+    def __init__(self, call: Call, calibration: Calibration, clocks: Clocks) -> None:
+        self._call = call
+        self._clocks = clocks
+        self._k = calibration.calls_per_sample
+        self.sample_ns = max(1.0, calibration.call_s * 1e9 * self._k)
+        self._with_cpu = calibration.call_s * 1e9 >= LONG_CALL_NS
+        self.wall: list[int] = []
+        self.cpu: list[int] = []
+        self._spent_wall = self._spent_cpu = self._spent_process = self._switches = 0
+
+    def __len__(self) -> int:
+        return len(self.wall)
+
+    def read(self, count: int) -> None:
+        """Take ``count`` more samples; CPU clocks are read around them, not within."""
+        clocks = self._clocks
+        switches, process = clocks.switches(), clocks.process_cpu()
+        cpu, wall = clocks.thread_cpu(), clocks.wall()
+        if self._with_cpu:
+            new_wall, new_cpu = _read_with_cpu(self._call, self._k, clocks, count)
+            self.cpu += new_cpu
+        else:
+            new_wall = _read(self._call, self._k, clocks.wall, count)
+        self._spent_wall += clocks.wall() - wall
+        self._spent_cpu += clocks.thread_cpu() - cpu
+        self._spent_process += clocks.process_cpu() - process
+        self._switches += clocks.switches() - switches
+        self.wall += new_wall
+
+    def samples(self) -> Samples:
+        return Samples(
+            wall_ns=tuple(self.wall),
+            cpu_ns=tuple(self.cpu),
+            calls_per_sample=self._k,
+            block_wall_ns=self._spent_wall,
+            block_cpu_ns=self._spent_cpu,
+            process_cpu_ns=self._spent_process,
+            involuntary_switches=self._switches,
+        )
+
+
+# ---------------------------------------------------------------- warm-up
+
+
+def warm_up(call: Call, calibration: Calibration, plan: SessionPlan, clock: Clock) -> WarmUp:
+    """Call until the lower quartile of a window stops falling.
+
+    Rules that wait for a small spread never fire on a loaded machine; a low quantile's plateau
+    does, since noise only ever adds.
+    """
+    start = clock()
+    if plan.warmup_calls is not None:
+        for _ in repeat(None, plan.warmup_calls):
+            call()
+        return WarmUp(plan.warmup_calls, (clock() - start) / 1e9, steady=True)
+    k = calibration.calls_per_sample
+    call_ns = max(1.0, calibration.call_s * 1e9)
+    window, least = _window(call_ns, k), _least_calls(call_ns)
+    best, calm, calls = math.inf, 0, 0
+    while calm < 2 or calls < least:
+        quartile = _lower_quartile(_read(call, k, clock, window))
+        calls += window * k
+        calm = 0 if quartile < 0.98 * best else calm + 1
+        best = min(best, quartile)
+        if clock() - start > plan.warmup_limit_s * 1e9 and calls >= least:
+            break
+    return WarmUp(calls, (clock() - start) / 1e9, steady=calm >= 2)
+
+
+def _window(call_ns: float, k: int) -> int:
+    if call_ns > VERY_LONG_CALL_NS:
+        return 3
+    return max(5, min(20, math.ceil(10_000_000 / (call_ns * k))))
+
+
+def _least_calls(call_ns: float) -> int:
+    """25 calls reach within 1 % of the plateau; long calls get there on fewer."""
+    return max(3, min(25, math.ceil(VERY_LONG_CALL_NS / call_ns)))
+
+
+def _lower_quartile(samples: list[int]) -> int:
+    return sorted(samples)[len(samples) // 4]
+
+
+# ---------------------------------------------------------------- one session
+
+
+@dataclass(frozen=True)
+class Timed:
+    calibration: Calibration
+    warmup: WarmUp
+    samples: Samples
+
+
+def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None) -> Timed:
+    """Calibrate, warm up and measure one loaded engine instance."""
+    clocks = clocks or Clocks()
+    if plan.iterations is not None:
+        return _measure_fixed(call, plan, clocks)
+    calibration = calibrate(call, clocks.wall, plan.calls_per_sample)
+    warmup = warm_up(call, calibration, plan, clocks.wall)
+    block = Block(call, calibration, clocks)
+    with quiet_collector():
+        _fill(block, calibration, plan, clocks.wall)
+    return Timed(calibration, warmup, block.samples())
+
+
+def _measure_fixed(call: Call, plan: SessionPlan, clocks: Clocks) -> Timed:
+    """Exactly so many warm-up calls and so many samples of one call each."""
+    start = clocks.wall()
+    call()
+    first = Calibration((clocks.wall() - start) / 1e9, 1, stopwatch_cost(1, clocks.wall) / 1e9)
+    warmup = warm_up(call, first, plan, clocks.wall)
+    block = Block(call, first, clocks)
+    with quiet_collector():
+        block.read(plan.iterations or 0)
+    return Timed(first, warmup, block.samples())
+
+
+def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Clock) -> None:
+    """Read until both the time and the number of samples are enough, or the time is up."""
+    few = calibration.call_s * 1e9 >= FEW_SAMPLES_CALL_NS
+    least = plan.min_samples_long if few else plan.min_samples
+    start = clock()
+    while len(block) < plan.max_samples:
+        block.read(_stretch(block.sample_ns))
+        spent_s = (clock() - start) / 1e9
+        if spent_s >= plan.min_time_s and len(block) >= least:
+            return
+        if plan.max_time_s and spent_s >= plan.max_time_s and len(block) >= FEWEST_SAMPLES:
+            return
+
+
+def _stretch(sample_ns: float) -> int:
+    """Samples between two looks at the clock: about 10 ms."""
+    return max(1, int(10_000_000 / sample_ns))
+
+
+# ---------------------------------------------------------------- two sessions in alternation
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One side of a pair: its call, and what must happen before its turn (affinity)."""
+
+    call: Call
+    enter: Callable[[], None]
+
+
+def measure_pair(
+    a: Contender, b: Contender, plan: PairPlan, clocks: Clocks | None = None
+) -> tuple[Timed, Timed]:
+    """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
+    clocks = clocks or Clocks()
+    known = plan.calibrations or (None, None)
+    ready = [_prepare(side, plan, calibration, clocks) for side, calibration in zip((a, b), known, strict=True)]
+    blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
+    counts = [max(1, round(plan.block_s * 1e9 / block.sample_ns)) for block in blocks]
+    long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS
+    least = plan.min_samples_long if long else plan.min_samples
+    orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
+    with quiet_collector():
+        start = clocks.wall()
+        while True:
+            for letter in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
+                side = (a, b)[letter]
+                side.enter()
+                if plan.gap_s:
+                    clocks.sleep(plan.gap_s)
+                side.call()  # the first call after a switch finds a cold cache
+                blocks[letter].read(counts[letter])
+            spent_s = (clocks.wall() - start) / 1e9
+            if spent_s >= plan.min_time_s and min(map(len, blocks)) >= least:
+                break
+            if plan.max_time_s and spent_s >= plan.max_time_s:
+                break
+    first, second = (
+        Timed(calibration, warmup, block.samples())
+        for (calibration, warmup), block in zip(ready, blocks, strict=True)
+    )
+    return first, second
+
+
+def _prepare(
+    side: Contender, plan: PairPlan, known: Calibration | None, clocks: Clocks
+) -> tuple[Calibration, WarmUp]:
+    side.enter()
+    calibration = known or calibrate(side.call, clocks.wall)
+    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+    return calibration, warm_up(side.call, calibration, limits, clocks.wall)

@@ -1,0 +1,109 @@
+"""Medians, low quantiles and intervals over sessions: the unit of statistics is the session.
+
+Two sessions of one file differ by about 1 % for where their memory lies, and no number of samples
+averages that away. Intervals are therefore Student's t over one figure per session, on logarithms
+(docs/measuring.md). Nothing is ever removed for its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from math import exp, fsum, log, sqrt
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from modeldyno.core.results import Estimate
+from modeldyno.measure.student import half_interval
+
+FloatArray = NDArray[np.float64]
+Units = Literal["sessions", "samples", "pairs", "processes"]
+
+FLOOR = 0.10  # as stable as the minimum, without being an extreme value
+WORK = 0.25  # of CPU time, the comparing statistic of long calls
+TYPICAL = 0.50
+OUTLIER = 1.5  # times the floor
+
+
+# ---------------------------------------------------------------- one session
+
+
+def seconds_per_call(timings_ns: ArrayLike, calls_per_sample: int) -> FloatArray:
+    """Samples as the worker reports them, nanoseconds of k calls, in seconds per call."""
+    return np.asarray(timings_ns, dtype=np.float64) / (1e9 * calls_per_sample)
+
+
+def floor(samples: FloatArray) -> float:
+    """What the work costs: noise only ever adds, so a low quantile hardly sees it."""
+    return float(np.quantile(samples, FLOOR))
+
+
+def work(samples: FloatArray) -> float:
+    """The lower quartile: what a session's CPU time and its drift are judged by."""
+    return float(np.quantile(samples, WORK))
+
+
+def typical(samples: FloatArray) -> float:
+    """What a caller sees."""
+    return float(np.quantile(samples, TYPICAL))
+
+
+def log_ratio(a: FloatArray, b: FloatArray, quantile: float = FLOOR) -> float:
+    """One pair's verdict: log of B's quantile over A's. Mean and interval come from many pairs."""
+    return log(float(np.quantile(b, quantile)) / float(np.quantile(a, quantile)))
+
+
+def outliers(samples: FloatArray, floor_s: float) -> tuple[float, float]:
+    """The share of samples above 1.5 × floor, and the largest: counted, never removed."""
+    return float(np.mean(samples > OUTLIER * floor_s)), float(np.max(samples))
+
+
+# ---------------------------------------------------------------- over sessions
+
+
+def mean_t(values: Sequence[float], level: float, units: Units) -> Estimate:
+    """The mean with its Student-t interval."""
+    n = len(values)
+    if n < 2:
+        raise ValueError(f"an interval needs at least 2 {units}, not {n}")
+    mean = fsum(values) / n
+    deviation = sqrt(fsum((value - mean) ** 2 for value in values) / (n - 1))
+    half = half_interval(level, n - 1) * deviation / sqrt(n)
+    return Estimate(mean, mean - half, mean + half, level, n, units)
+
+
+def exp_estimate(estimate: Estimate) -> Estimate:
+    """Back from logarithms: a mean of log-ratios becomes a ratio with its interval."""
+    return replace(
+        estimate, value=exp(estimate.value), low=exp(estimate.low), high=exp(estimate.high)
+    )
+
+
+def log_t(values: Sequence[float], level: float, units: Units) -> Estimate:
+    """The geometric mean with its t interval on logarithms: noise multiplies, it does not add."""
+    if min(values, default=1.0) <= 0:
+        raise ValueError("a geometric mean needs values above zero")
+    return exp_estimate(mean_t([log(value) for value in values], level, units))
+
+
+def process_share(values: Sequence[float], processes: Sequence[Hashable]) -> float:
+    """The share of the variance that sits between processes, 0 to 1.
+
+    One-way random-effects ANOVA for groups of any size; ``processes`` names each value's group.
+    0 when there is nothing to separate: a single process, or one value in each.
+    """
+    groups: dict[Hashable, list[float]] = {}
+    for value, process in zip(values, processes, strict=True):
+        groups.setdefault(process, []).append(value)
+    n, count = len(values), len(groups)
+    if count < 2 or n == count:
+        return 0.0
+    grand = fsum(values) / n
+    means = {name: fsum(group) / len(group) for name, group in groups.items()}
+    between = fsum(len(g) * (means[name] - grand) ** 2 for name, g in groups.items()) / (count - 1)
+    within = fsum((v - means[name]) ** 2 for name, g in groups.items() for v in g) / (n - count)
+    per_process = (n - sum(len(g) ** 2 for g in groups.values()) / n) / (count - 1)
+    component = max(0.0, (between - within) / per_process)
+    return component / (component + within) if component else 0.0

@@ -1,0 +1,66 @@
+"""When to stop: precise enough, no longer improving, or out of time.
+
+Looking at the data to decide when to stop costs confidence. The width rule asks for 97 % so that
+what it publishes still covers at least 95 %; looking for significance after every unit would raise
+false positives from 5 % to more than 25 % (docs/measuring.md, stopping).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modeldyno.core.results import StopReason
+from modeldyno.core.specs import Budget
+from modeldyno.measure.statistics import log_t
+
+FIXED_LEVEL = 0.95  # n was settled beforehand, by count or by time
+STOPPED_LEVEL = 0.97  # the data decided when to stop
+FLAT_FROM = 16  # sessions; fewer say too little about a width's own trend
+STILL_SHRINKING = 0.9  # of the width at half the sessions; plain averaging would reach 0.71
+
+LOOKS = (8, 16, 32)  # pairs at which an adaptive comparison may end
+LOOK_LEVEL = 0.978  # Pocock's 2.21 % at each of three looks keep 5 % over all
+
+
+def decide(
+    floors: Sequence[float], typicals: Sequence[float], budget: Budget, elapsed_s: float
+) -> StopReason | None:
+    """Whether to stop measuring a cell, given one floor and one typical of each session so far."""
+    wanted = _wanted(floors, typicals, budget)
+    if len(floors) >= max(2, budget.min_sessions) and wanted:
+        unmet = [values for values, width in wanted if relative_width(values) > width]
+        if not unmet:
+            return "precise"
+        if elapsed_s < budget.seconds and all(is_flat(values) for values in unmet):
+            return "flat"
+    return "budget" if elapsed_s >= budget.seconds else None
+
+
+def published_level(reason: StopReason) -> float:
+    """The level of a published interval: higher when the data chose the moment to stop."""
+    return STOPPED_LEVEL if reason in ("precise", "flat") else FIXED_LEVEL
+
+
+def relative_width(values: Sequence[float]) -> float:
+    """Half the 97 % interval as a share of the value."""
+    return log_t(values, STOPPED_LEVEL, "sessions").relative
+
+
+def is_flat(values: Sequence[float]) -> bool:
+    """Whether the second half of the sessions hardly narrowed the interval: more would not help."""
+    if len(values) < FLAT_FROM:
+        return False
+    return relative_width(values) > STILL_SHRINKING * relative_width(values[: len(values) // 2])
+
+
+def look_level(pairs: int) -> float | None:
+    """The level of an adaptive comparison's interval at a look; between looks it must not end."""
+    return LOOK_LEVEL if pairs in LOOKS else None
+
+
+def _wanted(
+    floors: Sequence[float], typicals: Sequence[float], budget: Budget
+) -> list[tuple[Sequence[float], float]]:
+    """Each figure whose precision the budget cares for, with the relative half-width it wants."""
+    wanted = ((floors, budget.floor_half_width), (typicals, budget.typical_half_width))
+    return [(values, width) for values, width in wanted if width is not None]

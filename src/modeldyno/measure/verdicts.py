@@ -1,0 +1,138 @@
+"""What the numbers allow to be said: of a comparison, of a gate, of the machine's noise.
+
+"Inconclusive" and "unusable" are answers like any other (docs/measuring.md, verdicts).
+"""
+
+from __future__ import annotations
+
+from math import ceil, isfinite
+from typing import Literal
+
+from modeldyno.core.results import Estimate, Noise, Verdict
+
+Gate = Literal["pass", "fail", "inconclusive"]
+
+# The table in docs/measuring.md (noise verdict).
+QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
+QUIET_GAP, NOISY_GAP = 1.03, 1.10  # typical over floor
+QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's interval, relative
+OUT_OF_REACH = 100  # times the pairs taken: nobody waits for that
+
+
+# ---------------------------------------------------------------- comparisons
+
+
+def compare_verdict(ratio: Estimate, margin: float) -> Verdict:
+    """What a ratio time(B) / time(A) says about B.
+
+    The margin δ is on the ratio itself: B is slower when the whole interval lies above 1 + δ and
+    faster when it lies below 1 - δ. (On logarithms the margins would be a hair apart: 1 / 1.02 is
+    0.9804.) Inside them B is equivalent, or different but too little to matter.
+    """
+    if ratio.low > 1 + margin:
+        return "slower"
+    if ratio.high < 1 - margin:
+        return "faster"
+    if ratio.low < 1 - margin or ratio.high > 1 + margin:
+        return "inconclusive"
+    return "equivalent" if ratio.low <= 1 <= ratio.high else "different-but-small"
+
+
+def pairs_needed(ratio: Estimate, margin: float) -> int | None:
+    """About how many pairs in all would decide an inconclusive comparison; None: out of reach.
+
+    Half-widths fall with the square root of n, so n·(half/gap)², the gap being what separates the
+    estimate from the nearest margin: all of δ when there is no difference, next to nothing when
+    the change is as large as the margin.
+    """
+    gap = abs(abs(ratio.value - 1) - margin)
+    if gap * OUT_OF_REACH**0.5 < ratio.half_width:
+        return None
+    return max(ratio.n + 1, ceil(ratio.n * (ratio.half_width / gap) ** 2))
+
+
+def gate(ratio: Estimate, allowed: float) -> Gate:
+    """Whether B may be merged: at most ``allowed`` slower than A, as far as one can tell."""
+    if ratio.low > 1 + allowed:
+        return "fail"
+    return "pass" if ratio.high <= 1 + allowed else "inconclusive"
+
+
+# ---------------------------------------------------------------- noise
+
+
+def noise_verdict(
+    contention: float | None,
+    typical_over_floor: float,
+    floor_half_width: float,
+    trend: bool,
+    steady: bool,
+) -> tuple[Noise, tuple[str, ...]]:
+    """How far to trust a number, and why: one sentence for each thing that speaks.
+
+    ``contention`` is wall over CPU time, or what the kernel's pressure amounts to; None where
+    neither can be read. The half-width is relative.
+    """
+    broken = _broken(floor_half_width, trend, steady)
+    if broken:
+        return "unusable", (*broken, *_disturbances(contention, typical_over_floor))
+    disturbed = (
+        *_disturbances(contention, typical_over_floor),
+        *_imprecision(floor_half_width),
+    )
+    if contention is not None and contention >= CONTENDED:
+        return "contended", disturbed
+    return ("noisy", disturbed) if disturbed else ("quiet", (_calm(contention),))
+
+
+def _broken(half_width: float, trend: bool, steady: bool) -> list[str]:
+    reasons = []
+    if not steady:
+        reasons.append("Warm-up ended before the latency had settled; give it more time or calls.")
+    if trend:
+        reasons.append("The latency moved by more than 2 % from the first third to the last.")
+    if not isfinite(half_width):
+        reasons.append("The floor has no interval yet; measure more sessions.")
+    elif half_width > USABLE_WIDTH:
+        reasons.append(
+            f"{_known_to(half_width)}, too wide to say much. Measure longer or on a calmer machine."
+        )
+    return reasons
+
+
+def _disturbances(contention: float | None, typical_over_floor: float) -> list[str]:
+    reasons = []
+    if contention is not None and contention >= CONTENDED:
+        reasons.append(
+            f"Other work held the processor (contention {contention:.2f}, undisturbed is 1)."
+            " Read the floor; typical and tails belong to the neighbours."
+        )
+    elif contention is not None and contention >= QUIET_CONTENTION:
+        reasons.append(f"Other work ran beside (contention {contention:.2f}, undisturbed is 1).")
+    if typical_over_floor >= QUIET_GAP:
+        how = "far" if typical_over_floor >= NOISY_GAP else "somewhat"
+        reasons.append(
+            f"A typical call is {how} slower than an undisturbed one: {typical_over_floor:.2f} ×"
+            " the floor."
+        )
+    return reasons
+
+
+def _imprecision(half_width: float) -> list[str]:
+    if half_width > TRUSTED_WIDTH:
+        return [
+            f"{_known_to(half_width)}: comparisons at a margin below that are not to be trusted."
+        ]
+    if half_width > QUIET_WIDTH:
+        return [f"{_known_to(half_width)}; a quiet machine gives it to ±{QUIET_WIDTH * 100:.0f} %."]
+    return []
+
+
+def _calm(contention: float | None) -> str:
+    if contention is None:
+        return "Samples agree closely; whether other work ran beside could not be read here."
+    return f"Nothing disturbed it (contention {contention:.2f}, undisturbed is 1)."
+
+
+def _known_to(half_width: float) -> str:
+    return f"The floor is known to ±{100 * half_width:.1f} %"

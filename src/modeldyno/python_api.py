@@ -1,0 +1,134 @@
+"""What ``import modeldyno`` offers: the terminal's commands as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from modeldyno.core.jobs import JobMessage
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.services import requests
+from modeldyno.services.requests import CellOptions, InputOptions
+from modeldyno.settings import Settings
+from modeldyno.workbench import Workbench, open_workbench
+
+Ints = int | Sequence[int]
+Listener = Callable[[JobMessage], None]
+
+_workbenches: dict[Path, Workbench] = {}
+
+
+def bench(
+    model: str | Path,
+    *,
+    engine: str | None = None,
+    batch: Ints = 1,
+    cores: Ints = 1,
+    contract: str = "api",
+    spin: bool | None = None,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    data: str | Path | None = None,
+    quick: bool = False,
+    thorough: bool = False,
+    budget: float | None = None,
+    iterations: int | None = None,
+    warmup: int | None = None,
+    per_call: bool = False,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> BenchmarkResult:
+    """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
+
+    Ctrl-C stops the measurement and returns what was measured until then.
+    """
+    cells = CellOptions(_engines(engine), _ints(batch), _ints(cores), spin=spin, contract=contract)
+    spec = requests.benchmark_spec(
+        model,
+        cells,
+        InputOptions(dims or {}, values or {}, data),
+        budget=requests.choose_budget(quick, thorough, budget),
+        iterations=iterations,
+        warmup=warmup,
+        per_call=per_call,
+        timeout_s=timeout,
+        memory_limit_bytes=memory_limit,
+        seed=seed,
+    )
+    result = _workbench(workspace).service.run(spec, listen)
+    assert isinstance(result, BenchmarkResult)
+    return result
+
+
+def compare(
+    a: str | Path,
+    b: str | Path,
+    *,
+    engine: str | None = None,
+    batch: int = 1,
+    cores: int = 1,
+    contract: str = "api",
+    spin: bool | None = None,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    data: str | Path | None = None,
+    margin: float = 0.02,
+    quick: bool = False,
+    thorough: bool = False,
+    budget: float | None = None,
+    pairs: int | None = None,
+    adaptive: bool = False,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> ComparisonResult:
+    """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
+    cells = CellOptions(_engines(engine), (batch,), (cores,), spin=spin, contract=contract)
+    spec = requests.comparison_spec(
+        a,
+        b,
+        cells,
+        InputOptions(dims or {}, values or {}, data),
+        margin=margin,
+        budget=requests.choose_budget(quick, thorough, budget),
+        pairs=pairs,
+        adaptive=adaptive,
+        timeout_s=timeout,
+        memory_limit_bytes=memory_limit,
+        seed=seed,
+    )
+    result = _workbench(workspace).service.run(spec, listen)
+    assert isinstance(result, ComparisonResult)
+    return result
+
+
+def inspect(model: str | Path, *, timeout: float = 60.0) -> ModelFacts:
+    """What is in a model file, read in a worker process; nothing of it is run."""
+    path = requests.model_path(model)
+    spec = InspectionSpec(ModelSpec(str(path)), timeout, requests.default_memory_limit())
+    result = _workbench(None).service.run(spec)
+    assert isinstance(result, ModelFacts)
+    return result
+
+
+def _workbench(workspace: str | Path | None) -> Workbench:
+    """One per workspace: its supervisor thread must outlive the workers it starts."""
+    settings = Settings.read(workspace)
+    if settings.workspace not in _workbenches:
+        _workbenches[settings.workspace] = open_workbench(settings)
+    return _workbenches[settings.workspace]
+
+
+def _ints(value: Ints) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+def _engines(name: str | None) -> tuple[str, ...]:
+    return (name,) if name else ()

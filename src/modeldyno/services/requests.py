@@ -1,0 +1,320 @@
+"""From what people type to complete specs: parse once, at the edge, with words for what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import get_args
+
+from modeldyno.core.errors import BadValue, ModelNotFound
+from modeldyno.core.sessions import CallContract
+from modeldyno.core.specs import (
+    DEFAULT,
+    QUICK,
+    THOROUGH,
+    BenchmarkSpec,
+    Budget,
+    CellSpec,
+    ComparisonSpec,
+    ModelSpec,
+    SideSpec,
+)
+from modeldyno.engines import catalog
+
+MOST_CELLS = 200
+SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision")
+
+
+@dataclass(frozen=True)
+class CellOptions:
+    """What may differ between cells; each axis may have several values."""
+
+    engine: Sequence[str] = ()
+    batch: Sequence[int] = (1,)
+    cores: Sequence[int] = (1,)
+    device: str = "cpu"
+    precision: str | None = None
+    spin: bool | None = None
+    contract: str = "api"
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    dims: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
+    data: str | Path | None = None
+
+
+def benchmark_spec(
+    model: str | Path,
+    cells: CellOptions,
+    inputs: InputOptions,
+    *,
+    budget: Budget = DEFAULT,
+    iterations: int | None = None,
+    warmup: int | None = None,
+    per_call: bool = False,
+    timeout_s: float = 600.0,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+) -> BenchmarkSpec:
+    path = model_path(model)
+    if iterations is not None:
+        _at_least(1, "iterations", iterations)
+        budget = replace(budget, processes=1, sessions_per_process=1)
+    if warmup is not None:
+        _at_least(0, "warmup", warmup)
+    _positive("timeout", timeout_s)
+    return BenchmarkSpec(
+        model=_model_spec(path, inputs),
+        cells=cell_specs(cells),
+        budget=budget,
+        iterations=iterations,
+        warmup_calls=warmup if warmup is not None else (10 if iterations is not None else None),
+        per_call=per_call,
+        timeout_s=timeout_s,
+        memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
+        seed=seed,
+    )
+
+
+def comparison_spec(
+    a: str | Path,
+    b: str | Path,
+    cells: CellOptions,
+    inputs: InputOptions,
+    *,
+    margin: float = 0.02,
+    budget: Budget = DEFAULT,
+    pairs: int | None = None,
+    adaptive: bool = False,
+    timeout_s: float = 600.0,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+) -> ComparisonSpec:
+    if not 0 < margin < 1:
+        raise BadValue(
+            f"A margin of {margin:g} makes no sense", fix="Give a share such as 2% or 0.02"
+        )
+    if pairs is not None:
+        _at_least(2, "pairs", pairs)
+    _positive("timeout", timeout_s)
+    sides = [_side(text, cells, inputs) for text in (a, b)]
+    if sides[0].cell.contract != sides[1].cell.contract:
+        raise BadValue(
+            "The two sides have different call contracts",
+            why="a hot call and an ordinary one are different things to measure",
+            fix="Give both sides the same contract",
+        )
+    return ComparisonSpec(
+        a=sides[0],
+        b=sides[1],
+        margin=margin,
+        seconds=budget.seconds,
+        processes={"quick": 1, "thorough": 6}.get(budget.name, 3),
+        pair_s=min(0.25, budget.session_s),
+        pairs=pairs,
+        adaptive=adaptive,
+        timeout_s=timeout_s,
+        memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
+        seed=seed,
+    )
+
+
+def choose_budget(
+    quick: bool = False, thorough: bool = False, seconds: float | None = None
+) -> Budget:
+    if quick and thorough:
+        raise BadValue("--quick and --thorough contradict each other", fix="Give one of them")
+    chosen = QUICK if quick else THOROUGH if thorough else DEFAULT
+    if seconds is None:
+        return chosen
+    _positive("budget", seconds)
+    return replace(chosen, name="custom", seconds=float(seconds))
+
+
+def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
+    if options.contract not in get_args(CallContract):
+        raise BadValue(
+            f"There is no call contract {options.contract!r}",
+            fix=f"Use one of {', '.join(get_args(CallContract))}",
+        )
+    for name, values in (("batch", options.batch), ("cores", options.cores)):
+        for value in values:
+            _at_least(1, name, value)
+    _cores_exist(options.cores)
+    engines = [catalog.usable(name).name for name in options.engine] or [""]
+    cells = tuple(
+        CellSpec(
+            engine=engine,
+            batch_size=batch,
+            cores=cores,
+            device=options.device,
+            precision=options.precision,
+            spinning=options.spin,
+            contract=options.contract,  # type: ignore[arg-type]  # checked above
+        )
+        for engine in dict.fromkeys(engines)
+        for cores in dict.fromkeys(options.cores)
+        for batch in dict.fromkeys(options.batch)
+    )
+    if len(cells) > MOST_CELLS:
+        raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {MOST_CELLS}")
+    return cells
+
+
+def model_path(model: str | Path) -> Path:
+    path = Path(model).expanduser()
+    if path.exists():
+        return path.resolve()
+    folder = path.parent if path.parent.is_dir() else Path()
+    names = [entry.name for entry in folder.iterdir() if entry.suffix]
+    close = difflib.get_close_matches(path.name, names, n=1)
+    raise ModelNotFound(
+        f'No model file named "{model}"',
+        fix=f"Did you mean {folder / close[0]}?" if close else "Give the path of a model file",
+    )
+
+
+def split_side(text: str | Path) -> tuple[str, dict[str, str]]:
+    """``m.onnx@cores=2,batch=8`` → the path and its options; a file may have an @ in its name."""
+    whole = str(text)
+    if Path(whole).expanduser().exists() or "@" not in whole:
+        return whole, {}
+    path, _, options = whole.rpartition("@")
+    pairs = [part.partition("=") for part in options.split(",") if part]
+    for name, equals, _ in pairs:
+        if not equals or name not in SIDE_OPTIONS:
+            close = difflib.get_close_matches(name, SIDE_OPTIONS, n=1)
+            raise BadValue(
+                f"Cannot read {name!r} in {whole!r}",
+                why=f"a side's options are {', '.join(SIDE_OPTIONS)}, as in m.onnx@cores=2",
+                fix=f"Did you mean {close[0]}=…?" if close else "Write NAME=VALUE after the @",
+            )
+    return path, {name: value for name, _, value in pairs}
+
+
+def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
+    path, said = split_side(text)
+    options = replace(
+        cells,
+        engine=[said["engine"]] if "engine" in said else cells.engine,
+        batch=[parse_int("batch", said["batch"])] if "batch" in said else cells.batch,
+        cores=[parse_int("cores", said["cores"])] if "cores" in said else cells.cores,
+        spin=parse_switch("spin", said["spin"]) if "spin" in said else cells.spin,
+        contract=said.get("contract", cells.contract),
+        device=said.get("device", cells.device),
+        precision=said.get("precision", cells.precision),
+    )
+    specs = cell_specs(options)
+    if len(specs) != 1:
+        raise BadValue(
+            "A comparison has one cell on each side", fix="Give one engine, batch and cores value"
+        )
+    return SideSpec(str(text), _model_spec(model_path(path), inputs), specs[0])
+
+
+def _model_spec(path: Path, inputs: InputOptions) -> ModelSpec:
+    for name, value in inputs.dims.items():
+        _at_least(1, f"dim {name}", value)
+    data = None
+    if inputs.data is not None:
+        file = Path(inputs.data).expanduser()
+        if not file.is_file():
+            raise ModelNotFound(f'No data file named "{inputs.data}"', fix="Give an .npz file")
+        data = str(file.resolve())
+    return ModelSpec(str(path), dict(inputs.dims), dict(inputs.values), data)
+
+
+# ---------------------------------------------------------------- values
+
+
+def parse_int(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a whole number, not {text!r}") from None
+
+
+def parse_ints(name: str, text: str) -> list[int]:
+    """``1,8,32`` → [1, 8, 32]."""
+    return [parse_int(name, part.strip()) for part in text.split(",") if part.strip()]
+
+
+def parse_switch(name: str, text: str) -> bool:
+    if text not in ("on", "off"):
+        raise BadValue(f"{name} is on or off, not {text!r}")
+    return text == "on"
+
+
+def parse_share(name: str, text: str) -> float:
+    """``5%`` and ``0.05`` → 0.05."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        raise BadValue(f"{name} must be a share such as 5% or 0.05, not {text!r}") from None
+    return value / 100 if text.endswith("%") else value
+
+
+def parse_bytes(name: str, text: str) -> int:
+    """``4G``, ``500M`` and plain bytes."""
+    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    number, unit = text.strip().upper().removesuffix("B"), 1
+    if number and number[-1] in units:
+        number, unit = number[:-1], units[number[-1]]
+    try:
+        value = int(float(number) * unit)
+    except ValueError:
+        raise BadValue(f"{name} must be a size such as 4G or 500M, not {text!r}") from None
+    _at_least(1, name, value)
+    return value
+
+
+def parse_pairs(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """``["batch=8", "seq=128"]`` or ``["batch=8,seq=128"]`` → a dictionary."""
+    found: dict[str, str] = {}
+    for text in (part for item in texts for part in item.replace(",", " ").split()):
+        key, equals, value = text.rpartition("=")
+        if not (equals and key and value):
+            raise BadValue(f"Cannot read {text!r} after {name}", fix=f"Write {name} NAME=VALUE")
+        found[key] = value
+    return found
+
+
+def parse_number(name: str, text: str) -> float:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a number, not {text!r}") from None
+
+
+def default_memory_limit() -> int:
+    """Nine tenths of what the machine has: an engine that wants more fails alone."""
+    from modeldyno.measure.host import memory_bytes
+
+    return int(0.9 * memory_bytes())
+
+
+def _cores_exist(cores: Sequence[int]) -> None:
+    from modeldyno.measure.host import allowed_cpus
+
+    available = len(allowed_cpus())
+    for count in cores:
+        if count > available:
+            raise BadValue(
+                f"This machine has no {count} cores to offer",
+                why=f"we may use {available}",
+                fix=f"Use --cores {available} or fewer",
+            )
+
+
+def _at_least(least: int, name: str, value: float) -> None:
+    if value < least:
+        raise BadValue(f"{name} must be at least {least}, not {value:g}")
+
+
+def _positive(name: str, value: float) -> None:
+    if not value > 0:
+        raise BadValue(f"{name} must be more than 0 seconds, not {value:g}")

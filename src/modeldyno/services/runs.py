@@ -1,0 +1,112 @@
+"""Start a run, keep what it says, hand back its result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import assert_never
+
+from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
+from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import (
+    Artifact,
+    Failed,
+    Finished,
+    JobMessage,
+    Progress,
+    Result,
+    Started,
+    Unit,
+)
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.runs import RunState
+from modeldyno.core.specs import InspectionSpec, RunSpec
+from modeldyno.jobs.protocol import Jobs
+from modeldyno.store.runs import Runs
+
+Listener = Callable[[JobMessage], None]
+
+
+class RunService:
+    def __init__(self, store: Runs, jobs: Jobs) -> None:
+        self._store = store
+        self._jobs = jobs
+
+    def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
+        """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
+        if isinstance(spec, InspectionSpec):  # looking leaves no trace in the workspace
+            with TemporaryDirectory(prefix="modeldyno-") as folder:
+                return self._run_in(Runs(Path(folder)), spec, listen)
+        return self._run_in(self._store, spec, listen)
+
+    def _run_in(self, store: Runs, spec: RunSpec, listen: Listener | None) -> Result:
+        folder = store.create(spec)
+        ending = _Ending()
+
+        def record(run_id: RunId, message: JobMessage) -> None:
+            _record(store, run_id, message, ending)
+            if listen is not None:
+                listen(message)  # stored before told: what is announced can be found
+
+        self._jobs.submit(folder, spec, record)
+        try:
+            self._wait(folder.id)
+        finally:
+            store.clear_scratch(folder.id)
+        return ending.result_or_raise()
+
+    def _wait(self, run_id: RunId) -> None:
+        try:
+            self._jobs.wait(run_id)
+        except KeyboardInterrupt:
+            self._jobs.cancel(run_id)
+            self._jobs.wait(run_id)
+
+
+def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) -> None:
+    match message:
+        case Unit():
+            store.append(run_id, message)
+        case Finished(result=result):
+            ending.result = result
+            ending.try_to_store(lambda: store.finish(run_id, result, _state_of(result)))
+        case Failed(failure=failure):
+            kind = error_classes().get(failure.code, ModeldynoError)
+            ending.error = kind(failure.title, why=failure.why, fix=failure.fix)
+            state: RunState = "cancelled" if kind is Cancelled else "failed"
+            ending.try_to_store(lambda: store.fail(run_id, failure, state))
+        case Started() | Progress() | Artifact():
+            pass
+        case _:
+            assert_never(message)
+
+
+class _Ending:
+    """How a run ended, also when the ending itself could not be written."""
+
+    def __init__(self) -> None:
+        self.result: Result | None = None
+        self.error: ModeldynoError | None = None
+
+    def try_to_store(self, store: Callable[[], None]) -> None:
+        try:
+            store()
+        except StorageFailed as error:
+            if self.result is None and self.error is None:
+                self.error = error
+
+    def result_or_raise(self) -> Result:
+        if self.error is not None:
+            raise self.error
+        if self.result is None:
+            raise AssertionError("a job ended without a word")
+        return self.result
+
+
+def _state_of(result: Result) -> RunState:
+    if isinstance(result, (BenchmarkResult, ComparisonResult)) and result.interrupted:
+        return "cancelled"
+    if isinstance(result, BenchmarkResult) and all(c.status == "failed" for c in result.cells):
+        return "failed"
+    return "done"

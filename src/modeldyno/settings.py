@@ -1,0 +1,20 @@
+"""Environment → Settings, read once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    workspace: Path  # MODELDYNO_WORKSPACE or --workspace
+
+    @classmethod
+    def read(
+        cls, workspace: str | Path | None = None, environment: Mapping[str, str] = os.environ
+    ) -> Settings:
+        chosen = workspace or environment.get("MODELDYNO_WORKSPACE") or Path.home() / ".modeldyno"
+        return cls(Path(chosen).expanduser().absolute())

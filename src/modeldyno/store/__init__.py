@@ -1,0 +1,1 @@
+"""What is kept: runs in the workspace, durable before they are announced."""

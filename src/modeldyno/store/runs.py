@@ -1,0 +1,246 @@
+"""Runs on disk: ``runs/<id>/`` holds spec, state, units, raw samples, log and result.
+
+Samples go to one append-only file of little-endian int64 nanoseconds per cell; ``units.jsonl``
+says which stretch of it belongs to which session. A unit is on the disk before anyone hears of it.
+"""
+
+from __future__ import annotations
+
+import array
+import csv
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.errors import StorageFailed, WorkspaceUnusable
+from modeldyno.core.ids import RunId, new_run_id
+from modeldyno.core.jobs import Result, Unit
+from modeldyno.core.results import Failure
+from modeldyno.core.runs import RunState, may_move
+from modeldyno.core.sessions import Pair, Session
+from modeldyno.core.specs import RunSpec
+
+
+class RunFolder:
+    """The files of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.log = path / "log.txt"
+        self.scratch = path / "scratch"
+        self.model = path / "model"
+        self.samples = path / "samples"
+
+    @property
+    def id(self) -> RunId:
+        return RunId(self.path.name)
+
+    def state(self) -> RunState:
+        found: RunState = decode(RunState, self._json("state.json")["state"])
+        return found
+
+    def spec(self) -> RunSpec:
+        found: RunSpec = decode(RunSpec, self._json("spec.json"))
+        return found
+
+    def _json(self, name: str) -> Any:
+        return json.loads((self.path / name).read_text())
+
+
+class Runs:
+    """All runs of a workspace."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def create(self, spec: RunSpec) -> RunFolder:
+        folder = RunFolder(self._root / new_run_id())
+        try:
+            for path in (folder.samples, folder.scratch, folder.model):
+                path.mkdir(parents=True)
+            folder.log.touch()
+        except OSError as error:
+            raise WorkspaceUnusable(
+                "Cannot write to the workspace",
+                why=f"{error.strerror}: {self._root}",
+                fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
+            ) from error
+        with _storing():
+            _write(folder.path / "spec.json", encode(spec))
+            _write(folder.path / "state.json", {"state": "running"})
+        return folder
+
+    def folder(self, run_id: RunId) -> RunFolder:
+        return RunFolder(self._root / run_id)
+
+    def append(self, run_id: RunId, unit: Unit) -> None:
+        """Keep a unit: samples first, then the line that names them, both synced."""
+        folder = self.folder(run_id)
+        with _storing():
+            record = encode(unit) | {"measured": self._keep_samples(folder, unit)}
+            _append(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
+
+    def _keep_samples(self, folder: RunFolder, unit: Unit) -> dict[str, Any]:
+        match unit.measured:
+            case Session() as session:
+                return _keep(folder, f"cell-{unit.cell}", session)
+            case Pair() as pair:
+                kept = encode(replace(pair, a=_bare(pair.a), b=_bare(pair.b)))
+                kept["a"] = _keep(folder, "side-a", pair.a)
+                kept["b"] = _keep(folder, "side-b", pair.b)
+                return dict(kept)
+
+    def finish(self, run_id: RunId, result: Result, state: RunState) -> None:
+        folder = self.folder(run_id)
+        with _storing():
+            _write(folder.path / "result.json", encode(result))
+            self._move(folder, state)
+
+    def fail(self, run_id: RunId, failure: Failure, state: RunState) -> None:
+        folder = self.folder(run_id)
+        with _storing():
+            self._move(folder, state, failure)
+
+    def _move(self, folder: RunFolder, state: RunState, failure: Failure | None = None) -> None:
+        before = folder.state()
+        if not may_move(before, state):
+            raise ValueError(f"a run cannot go from {before} to {state}")
+        _write(folder.path / "state.json", {"state": state, "failure": encode(failure)})
+
+    def clear_scratch(self, run_id: RunId) -> None:
+        """Remove the private copy of the model and the worker's droppings."""
+        folder = self.folder(run_id)
+        for path in (folder.scratch, folder.model):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def units(self, run_id: RunId) -> Iterator[Unit]:
+        """Every unit that was kept, with its samples; a torn last line is not one."""
+        folder = self.folder(run_id)
+        path = folder.path / "units.jsonl"
+        if not path.exists():
+            return
+        for line in path.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield _load(folder, json.loads(line))
+
+    def export_raw(self, run_id: RunId, target: Path) -> None:
+        """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
+        with _storing(target), target.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(
+                ("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")
+            )
+            for number, unit in enumerate(self.units(run_id)):
+                for label, session in _sessions(unit):
+                    writer.writerows(_rows(label, unit.process, number, session))
+
+
+def _sessions(unit: Unit) -> list[tuple[str, Session]]:
+    if isinstance(unit.measured, Pair):
+        return [("a", unit.measured.a), ("b", unit.measured.b)]
+    return [(str(unit.cell), unit.measured)]
+
+
+def _rows(label: str, process: int, number: int, session: Session) -> Iterator[tuple[object, ...]]:
+    samples = session.samples
+    cpu: tuple[int | str, ...] = samples.cpu_ns or ("",) * len(samples.wall_ns)
+    for i, (wall, spent) in enumerate(zip(samples.wall_ns, cpu, strict=True)):
+        yield label, process, number, i, samples.calls_per_sample, wall, spent
+
+
+# ---------------------------------------------------------------- samples
+
+
+def _bare(session: Session) -> Session:
+    return replace(session, samples=replace(session.samples, wall_ns=(), cpu_ns=()))
+
+
+def _keep(folder: RunFolder, name: str, session: Session) -> dict[str, Any]:
+    """The session's record, with places in the samples file instead of the samples."""
+    samples = session.samples
+    path = folder.samples / f"{name}.i64"
+    offset = _append(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
+    places = {"file": name, "offset": offset, "wall": len(samples.wall_ns)}
+    record: dict[str, Any] = encode(_bare(session))
+    record["samples"] |= {"stored": places | {"cpu": len(samples.cpu_ns)}}
+    return record
+
+
+def _load(folder: RunFolder, record: dict[str, Any]) -> Unit:
+    measured = record["measured"]
+    for session in (measured["a"], measured["b"]) if "a" in measured else (measured,):
+        _fill(folder, session["samples"])
+    unit: Unit = decode(Unit, record)
+    return unit
+
+
+def _fill(folder: RunFolder, samples: dict[str, Any]) -> None:
+    places = samples.pop("stored")
+    count = places["wall"] + places["cpu"]
+    with (folder.samples / f"{places['file']}.i64").open("rb") as file:
+        file.seek(places["offset"] * 8)
+        values = _numbers(file.read(count * 8))
+    samples["wall_ns"] = values[: places["wall"]]
+    samples["cpu_ns"] = values[places["wall"] :]
+
+
+def _bytes(values: tuple[int, ...]) -> bytes:
+    return _little(array.array("q", values)).tobytes()
+
+
+def _numbers(data: bytes) -> list[int]:
+    return list(_little(array.array("q", data)))
+
+
+def _little(values: array.array[int]) -> array.array[int]:
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+# ---------------------------------------------------------------- files
+
+
+@contextmanager
+def _storing(path: Path | None = None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = f" ({path})" if path else ""
+        raise StorageFailed(
+            f"The result could not be written{where}",
+            why=error.strerror or str(error),
+            fix="Free some space or choose another folder with --workspace; "
+            "what was written before is kept",
+        ) from error
+
+
+def _append(path: Path, data: bytes) -> int:
+    """Add to a file and sync it; returns where the data begins. Nothing is half there."""
+    with path.open("ab") as file:
+        offset = file.tell()
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            os.truncate(path, offset)
+            raise
+    return offset
+
+
+def _write(path: Path, value: object) -> None:
+    """Replace a file in one step: readers see the old or the new, never a part."""
+    temporary = path.with_suffix(".new")
+    with temporary.open("w") as file:
+        json.dump(value, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

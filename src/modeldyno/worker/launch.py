@@ -1,0 +1,274 @@
+"""Start a worker, talk to it, stop it. Only a long-lived thread may launch one: the kernel kills
+a worker when the *thread* that started it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from modeldyno.core.errors import (
+    Cancelled,
+    OutOfMemory,
+    RunFailed,
+    TimedOut,
+    WorkerCrashed,
+    WorkerGarbled,
+    error_classes,
+)
+from modeldyno.worker.messages import (
+    HEADER,
+    Command,
+    Failed,
+    Reply,
+    frame_length,
+    pack,
+    unpack,
+    write_all,
+)
+
+GRACE_S = 1.0  # between SIGTERM and SIGKILL
+PACKAGE_ROOT = Path(__file__).parents[2]
+# What an engine may need from the environment; tokens and keys are not among it.
+_KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "TZ")
+_KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_")
+_THREAD_COUNTS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+_BOOT = (
+    "import sys; sys.path.append(sys.argv[1]); from modeldyno.worker.main import main; "
+    "main(sys.argv[2:])"
+)
+
+R = TypeVar("R")
+
+
+class Stop:
+    """A wish to stop that a waiting supervisor notices at once, without polling."""
+
+    def __init__(self) -> None:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._writer, False)
+        self.requested = False
+
+    def request(self) -> None:
+        self.requested = True
+        with contextlib.suppress(OSError):
+            os.write(self._writer, b"x")
+
+    def fileno(self) -> int:
+        return self._reader
+
+    def close(self) -> None:
+        os.close(self._reader)
+        os.close(self._writer)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a worker lives and what it may use."""
+
+    scratch: Path  # its working directory, home and temporary folder
+    log: Path  # its stdout and stderr
+    threads: int = 1
+    memory_limit_bytes: int = 0  # 0: none
+    python: str = sys.executable
+
+
+class Worker:
+    def __init__(self, process: subprocess.Popen[bytes], to: int, reply: int, log: Path) -> None:
+        self._process = process
+        self._to = to
+        self._from = reply
+        self._log = log
+        self._oom_kills = _oom_kills()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ask(self, command: Command, expect: type[R], deadline_s: float, stop: Stop) -> R:
+        """Send a command and wait for its reply; raises what went wrong in our words.
+
+        ``deadline_s`` is a moment of ``time.monotonic()``.
+        """
+        try:
+            write_all(self._to, pack(command))
+            header = self._read(HEADER.size, deadline_s, stop)
+            body = self._read(frame_length(header), deadline_s, stop)
+        except (BrokenPipeError, EOFError):
+            raise self._obituary() from None
+        reply = unpack(Reply, body)
+        if isinstance(reply, Failed):
+            kind = error_classes().get(reply.code, RunFailed)
+            raise kind(reply.title, why=reply.why, fix=reply.fix)
+        if not isinstance(reply, expect):
+            raise WorkerGarbled("The worker answered another question than it was asked")
+        return reply
+
+    def _read(self, count: int, deadline_s: float, stop: Stop) -> bytes:
+        parts = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._from, selectors.EVENT_READ)
+            selector.register(stop, selectors.EVENT_READ)
+            while len(parts) < count:
+                ready = selector.select(max(0.0, deadline_s - time.monotonic()))
+                if stop.requested:
+                    raise Cancelled("Stopped on request")
+                if not ready:
+                    raise TimedOut(
+                        "The time limit passed",
+                        why="the engine had not answered by then",
+                        fix="Raise --timeout, or use a smaller batch",
+                    )
+                part = os.read(self._from, count - len(parts))
+                if not part:
+                    raise EOFError
+                parts += part
+        return bytes(parts)
+
+    def _obituary(self) -> RunFailed:
+        """Why the process is gone."""
+        deadline = time.monotonic() + GRACE_S
+        while not _has_ended(self._process) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        self.close()
+        code = self._process.returncode
+        log = "The run's log has the engine's last words"
+        if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
+            return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
+        if code == -signal.SIGABRT and b"bad_alloc" in _tail(self._log):
+            return OutOfMemory("The engine ran out of memory and aborted", fix="Raise --memory-limit")
+        if code < 0:
+            name = signal.Signals(-code).name
+            return WorkerCrashed(f"The engine crashed ({name})", why=_SIGNALS.get(name, ""), fix=log)
+        return WorkerCrashed(f"The engine ended the worker (exit code {code})", fix=log)
+
+    def close(self) -> None:
+        """Stop the whole process group, politely for a moment, then for good; idempotent."""
+        if self._process.returncode is not None:
+            return
+        for descriptor in (self._to, self._from):
+            os.close(descriptor)
+        self._signal(signal.SIGTERM)
+        deadline = time.monotonic() + GRACE_S
+        while not _has_ended(self._process) and time.monotonic() < deadline:
+            time.sleep(0.002)
+        # The leader is not reaped yet, so its group number is still ours: sweep what it left.
+        self._signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, number)
+
+
+_SIGNALS = {
+    "SIGSEGV": "it touched memory that is not its own",
+    "SIGABRT": "it gave up by itself",
+    "SIGILL": "it used an instruction that this CPU does not have",
+    "SIGFPE": "it divided by zero",
+    "SIGBUS": "a mapped file was cut short or memory is faulty",
+    "SIGKILL": "somebody killed it",
+    "SIGXFSZ": "it wrote a file of more than 1 GiB",
+}
+
+
+@contextlib.contextmanager
+def launched(surroundings: Surroundings) -> Iterator[Worker]:
+    worker = launch(surroundings)
+    try:
+        yield worker
+    finally:
+        worker.close()
+
+
+def launch(surroundings: Surroundings) -> Worker:
+    """Spawn a fresh worker in its own session and process group."""
+    command_read, command_write = os.pipe()
+    reply_read, reply_write = os.pipe()
+    try:
+        process = _spawn(surroundings, command_read, reply_write)
+    except BaseException:
+        os.close(command_write)
+        os.close(reply_read)
+        raise
+    finally:
+        os.close(command_read)
+        os.close(reply_write)
+    return Worker(process, command_write, reply_read, surroundings.log)
+
+
+def _spawn(surroundings: Surroundings, commands: int, replies: int) -> subprocess.Popen[bytes]:
+    surroundings.scratch.mkdir(parents=True, exist_ok=True)
+    numbers = (commands, replies, os.getpid(), surroundings.memory_limit_bytes)
+    with surroundings.log.open("ab") as log:
+        return subprocess.Popen(
+            [surroundings.python, "-P", "-s", "-c", _BOOT, str(PACKAGE_ROOT), *map(str, numbers)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=surroundings.scratch,
+            env=environment(surroundings, dict(os.environ)),
+            pass_fds=(commands, replies),
+            start_new_session=True,
+        )
+
+
+def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, str]:
+    """A clean environment of random length: its size shifts the stack, and with it alignment."""
+    kept = {
+        name: value
+        for name, value in ours.items()
+        if name in _KEPT or name.startswith(_KEPT_PREFIXES)
+    }
+    scratch = str(surroundings.scratch)
+    return (
+        kept
+        | {name: str(surroundings.threads) for name in _THREAD_COUNTS}
+        | {"HOME": scratch, "TMPDIR": scratch, "PYTHONNOUSERSITE": "1"}
+        | {"MODELDYNO_PADDING": "x" * secrets.randbelow(4096)}
+    )
+
+
+def _has_ended(process: subprocess.Popen[Any]) -> bool:
+    """Whether it is over, without reaping it where the system allows that."""
+    if process.returncode is not None:
+        return True
+    if not hasattr(os, "waitid"):
+        return process.poll() is not None
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+    with contextlib.suppress(ChildProcessError):
+        return os.waitid(os.P_PID, process.pid, options) is not None
+    return True
+
+
+def _oom_kills() -> int:
+    """How many processes the kernel has killed for memory since it started."""
+    try:
+        lines = Path("/proc/vmstat").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+
+
+def _tail(log: Path, count: int = 4096) -> bytes:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - count))
+            return file.read()
+    except OSError:
+        return b""

@@ -1,0 +1,370 @@
+"""Do what the parent asks, one command after the other, until the pipe closes.
+
+Everything here runs with the standard library and one engine, so that it also runs in a foreign
+Python environment. It measures and reports raw samples; judging them is the parent's business.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, assert_never
+
+from modeldyno.core.errors import EngineFailed, InputUnresolved, ModeldynoError, OutOfMemory
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
+from modeldyno.engines import catalog
+from modeldyno.engines.protocol import Engine, Tensors
+from modeldyno.measure import loop
+from modeldyno.worker.messages import (
+    HEADER,
+    Command,
+    Examine,
+    Examined,
+    Failed,
+    Inspect,
+    Inspected,
+    MeasurePair,
+    MeasureSession,
+    PairMeasured,
+    Reply,
+    SessionMeasured,
+    Side,
+    frame_length,
+    pack,
+    read_exactly,
+    unpack,
+    write_all,
+)
+
+_ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
+
+
+def main(arguments: list[str]) -> None:
+    commands, replies, parent, memory_limit = (int(argument) for argument in arguments)
+    die_with(parent)
+    limit_resources(memory_limit)
+    while (header := read_exactly(commands, HEADER.size)) is not None:
+        body = read_exactly(commands, frame_length(header))
+        if body is None:
+            return
+        write_all(replies, pack(answer(unpack(Command, body))))
+
+
+def die_with(parent: int) -> None:
+    """Ask the kernel to kill us when our parent is gone, however it went."""
+    if sys.platform == "linux":
+        set_parent_death_signal = 1
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+    if os.getppid() != parent:  # it went before we could ask
+        os._exit(1)
+
+
+def limit_resources(memory_bytes: int) -> None:
+    """No core dumps, no endless files, no more memory than allowed (0: no limit).
+
+    RLIMIT_DATA counts what is really writable; RLIMIT_AS would also count address space that
+    engines reserve and mapped weights (docs/decisions/0004).
+    """
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+    if memory_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+
+
+def answer(command: Command) -> Reply:
+    """The outermost frame: whatever goes wrong becomes a reply."""
+    try:
+        return _do(command)
+    except ModeldynoError as error:
+        return Failed(error.code, error.title, error.why, error.fix)
+    except MemoryError:
+        return _failed(_out_of_memory("a Python allocation failed"))
+    except Exception as error:  # noqa: BLE001 - an engine may raise anything at all
+        traceback.print_exc()
+        return _failed(_in_words(command, error))
+
+
+def _failed(error: ModeldynoError) -> Failed:
+    return Failed(error.code, error.title, error.why, error.fix)
+
+
+def _in_words(command: Command, error: Exception) -> ModeldynoError:
+    text = f"{type(error).__name__}: {error}".strip()
+    if any(sign in text.lower() for sign in _ALLOCATION_FAILED):
+        return _out_of_memory(text[:600])
+    what = "read" if isinstance(command, Inspect) else "load or run"
+    return EngineFailed(
+        f"The engine could not {what} the model",
+        why=text[:600],
+        fix="Check the model with `modeldyno inspect`; the run's log has the whole story",
+    )
+
+
+def _out_of_memory(why: str) -> OutOfMemory:
+    return OutOfMemory(
+        "The model needs more memory than it may use",
+        why=why,
+        fix="Use a smaller batch, or raise --memory-limit",
+    )
+
+
+def _do(command: Command) -> Reply:
+    match command:
+        case Inspect():
+            return _inspect(command)
+        case Examine():
+            return _examine(command)
+        case MeasureSession():
+            return SessionMeasured(_measure_session(command))
+        case MeasurePair():
+            return PairMeasured(_measure_pair(command))
+        case _:
+            assert_never(command)
+
+
+def _inspect(command: Inspect) -> Inspected:
+    from modeldyno.formats import catalog as formats
+
+    return Inspected(formats.read(Path(command.path)))
+
+
+# ---------------------------------------------------------------- examine
+
+
+def _examine(command: Examine) -> Examined:
+    from modeldyno.engines import outputs as outputs_file
+
+    engine = catalog.load(command.target.engine)
+    settle(command.target)
+    refused: list[str] = []
+    for number, plan in enumerate(command.ladder):
+        tensors, batch, notes = _inputs(plan)
+        try:
+            facts, outputs = engine.examine(command.target, tensors)
+        except ModeldynoError:
+            raise
+        except Exception as error:  # an engine may refuse a guess with any error
+            if any(sign in str(error).lower() for sign in _ALLOCATION_FAILED):
+                raise
+            refused.append(f"{_shapes(plan)}: {_first_line(error)}")
+            if number + 1 == len(command.ladder) and not plan.notes:
+                raise  # nothing was guessed: the engine's own words are the answer
+            continue
+        outputs_file.save(Path(command.reference), outputs)
+        return Examined(facts, number, batch, (*plan.notes, *notes), tuple(refused))
+    raise _no_rung(command, refused)
+
+
+def _no_rung(command: Examine, refused: list[str]) -> InputUnresolved:
+    hints = [note for note in command.ladder[0].notes if "--" in note]
+    return InputUnresolved(
+        "The model ran with none of the input shapes we could think of",
+        why=f"{refused[0]}" + (f" (and {len(refused) - 1} more tries)" if refused[1:] else ""),
+        fix="; ".join(hints) or "Give real inputs with --data FILE.npz",
+    )
+
+
+def _shapes(plan: InputPlan) -> str:
+    return ", ".join(f"{t.name}{list(t.shape)}" for t in plan.tensors)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
+
+
+def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
+    from modeldyno.engines.inputs import synthesise
+
+    made = synthesise(plan)
+    return made.tensors, made.batch_size, made.notes
+
+
+# ---------------------------------------------------------------- measure
+
+
+def _measure_session(command: MeasureSession) -> Session:
+    engine = catalog.load(command.target.engine)
+    engine.version()  # import it now, so that loading the model is timed alone
+    settle(command.target)
+    tensors, _, _ = _inputs(command.inputs)
+    with padded_heap(command.padding_seed), _opened(engine, command.target) as opened:
+        start = time.perf_counter_ns()
+        call = opened.session.bind(tensors, command.contract)
+        call()
+        first_call_s = (time.perf_counter_ns() - start) / 1e9
+        timed = loop.measure_session(call, command.plan)
+        memory = opened.memory()
+        parity = _parity(opened.session, tensors, Path(command.reference))
+        return Session(
+            load_s=opened.load_s,
+            first_call_s=first_call_s,
+            calibration=timed.calibration,
+            warmup=timed.warmup,
+            samples=timed.samples,
+            facts=opened.session.facts,
+            memory=memory,
+            parity=parity,
+        )
+
+
+def _measure_pair(command: MeasurePair) -> Pair:
+    sides = {"a": command.a, "b": command.b}
+    order = list(sides)
+    randomness = random.Random(command.padding_seed)  # noqa: S311 - an order, not a secret
+    randomness.shuffle(order)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(padded_heap(command.padding_seed))
+        ready = {name: stack.enter_context(_ready(sides[name])) for name in order}
+        timed = loop.measure_pair(ready["a"].contender, ready["b"].contender, command.plan)
+        parity = _parity_of_pair(ready["a"], ready["b"])
+        a, b = (
+            replace(ready[name].session(), calibration=t.calibration, warmup=t.warmup,
+                    samples=t.samples)
+            for name, t in zip(("a", "b"), timed, strict=True)
+        )
+    return Pair(a, b, parity)
+
+
+class _Opened:
+    """A session, how long it took to load and what memory it took."""
+
+    def __init__(self, session: Any, load_s: float, engine_bytes: int) -> None:
+        self.session = session
+        self.load_s = load_s
+        self._engine_bytes = engine_bytes
+        self._loaded_bytes = resident_bytes()
+
+    def memory(self) -> Memory | None:
+        peak = peak_bytes()
+        if peak is None:
+            return None
+        return Memory(self._engine_bytes, self._loaded_bytes, max(peak, self._loaded_bytes))
+
+
+@contextlib.contextmanager
+def _opened(engine: Engine, target: Target) -> Iterator[_Opened]:
+    forget_peak()
+    engine_bytes = resident_bytes()
+    start = time.perf_counter_ns()
+    with engine.open(target) as session:
+        yield _Opened(session, (time.perf_counter_ns() - start) / 1e9, engine_bytes)
+
+
+class _Ready:
+    """One side of a pair, loaded and called once."""
+
+    def __init__(self, side: Side, opened: _Opened, tensors: Tensors) -> None:
+        self._opened = opened
+        self.tensors = tensors
+        start = time.perf_counter_ns()
+        call = opened.session.bind(tensors, side.contract)
+        call()
+        self._first_call_s = (time.perf_counter_ns() - start) / 1e9
+        self.contender = loop.Contender(call, _entering(side.target))
+
+    def run(self) -> Tensors:
+        outputs: Tensors = self._opened.session.run(self.tensors)
+        return outputs
+
+    def session(self) -> Session:
+        nothing = loop.Block(lambda: None, loop.Calibration(0, 1, 0), loop.Clocks()).samples()
+        return Session(
+            load_s=self._opened.load_s,
+            first_call_s=self._first_call_s,
+            calibration=loop.Calibration(0, 1, 0),
+            warmup=loop.WarmUp(0, 0, steady=False),
+            samples=nothing,
+            facts=self._opened.session.facts,
+        )
+
+
+@contextlib.contextmanager
+def _ready(side: Side) -> Iterator[_Ready]:
+    engine = catalog.load(side.target.engine)
+    engine.version()
+    settle(side.target)
+    tensors, _, _ = _inputs(side.inputs)
+    with _opened(engine, side.target) as opened:
+        yield _Ready(side, opened, tensors)
+
+
+def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
+    """This session's outputs against the reference; None when the model is random by itself."""
+    from modeldyno.engines import outputs
+
+    first = session.run(tensors)
+    parity = outputs.compare(outputs.load(reference), first)
+    if parity.agrees or outputs.compare(first, session.run(tensors)).agrees:
+        return parity
+    return None
+
+
+def _parity_of_pair(a: _Ready, b: _Ready) -> Parity | None:
+    from modeldyno.engines import outputs
+
+    first, second = a.run(), b.run()
+    return outputs.compare(first, second) if outputs.comparable(first, second) else None
+
+
+# ---------------------------------------------------------------- the process
+
+
+def settle(target: Target) -> None:
+    """Restrict this thread, and those it will start, to the target's CPUs."""
+    if target.cpus and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, target.cpus)
+
+
+def _entering(target: Target) -> Callable[[], None]:
+    return lambda: settle(target)
+
+
+@contextlib.contextmanager
+def padded_heap(seed: int) -> Iterator[None]:
+    """Shift where the next session's memory lands, or all sessions share one placement's luck."""
+    randomness = random.Random(seed)  # noqa: S311 - memory layout, not a secret
+    padding = [bytearray(randomness.randrange(1, 2 << 20))]
+    padding += [bytearray(randomness.randrange(16, 4096)) for _ in range(randomness.randrange(20))]
+    yield
+    del padding
+
+
+def resident_bytes() -> int:
+    return _status("VmRSS") or 0
+
+
+def peak_bytes() -> int | None:
+    return _status("VmHWM")
+
+
+def forget_peak() -> None:
+    """Let the kernel count the peak from here."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def _status(field: str) -> int | None:
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,157 @@
+"""What goes through the worker's pipes: length-prefixed JSON, one command, one reply."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.errors import WorkerGarbled
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.sessions import (
+    CallContract,
+    Pair,
+    PairPlan,
+    Session,
+    SessionFacts,
+    SessionPlan,
+    Target,
+)
+
+HEADER = struct.Struct(">I")
+LONGEST = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
+
+
+@dataclass(frozen=True)
+class Inspect:
+    """Read a model file: what is in it?"""
+
+    path: str
+    kind: Literal["inspect"] = "inspect"
+
+
+@dataclass(frozen=True)
+class Examine:
+    """Try the rungs of the ladder until one inference runs; keep its outputs as the reference."""
+
+    target: Target
+    ladder: tuple[InputPlan, ...]
+    reference: str
+    kind: Literal["examine"] = "examine"
+
+
+@dataclass(frozen=True)
+class MeasureSession:
+    target: Target
+    inputs: InputPlan
+    contract: CallContract
+    plan: SessionPlan
+    padding_seed: int
+    reference: str
+    kind: Literal["measure-session"] = "measure-session"
+
+
+@dataclass(frozen=True)
+class Side:
+    target: Target
+    inputs: InputPlan
+    contract: CallContract
+
+
+@dataclass(frozen=True)
+class MeasurePair:
+    a: Side
+    b: Side
+    plan: PairPlan
+    padding_seed: int
+    kind: Literal["measure-pair"] = "measure-pair"
+
+
+@dataclass(frozen=True)
+class Inspected:
+    facts: ModelFacts
+    kind: Literal["inspected"] = "inspected"
+
+
+@dataclass(frozen=True)
+class Examined:
+    facts: SessionFacts
+    rung: int
+    batch_size: int
+    notes: tuple[str, ...]
+    refused: tuple[str, ...]  # what the engine said to the rungs before
+    kind: Literal["examined"] = "examined"
+
+
+@dataclass(frozen=True)
+class SessionMeasured:
+    session: Session
+    kind: Literal["session-measured"] = "session-measured"
+
+
+@dataclass(frozen=True)
+class PairMeasured:
+    pair: Pair
+    kind: Literal["pair-measured"] = "pair-measured"
+
+
+@dataclass(frozen=True)
+class Failed:
+    code: str
+    title: str
+    why: str
+    fix: str
+    kind: Literal["failed"] = "failed"
+
+
+Command = Inspect | Examine | MeasureSession | MeasurePair
+Reply = Inspected | Examined | SessionMeasured | PairMeasured | Failed
+
+
+def pack(message: Command | Reply) -> bytes:
+    body = json.dumps(encode(message), separators=(",", ":"), allow_nan=False).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def unpack(union: Any, body: bytes) -> Any:
+    """The message in a frame's body; raises WorkerGarbled when it is none of ours."""
+    try:
+        return decode(union, json.loads(body))
+    except (ValueError, Mismatch, RecursionError) as error:
+        raise WorkerGarbled(
+            "The worker sent something that is not a message",
+            why=str(error)[:200],
+            fix="The model or its engine wrote into our pipe; see the run's log",
+        ) from error
+
+
+def frame_length(header: bytes) -> int:
+    length: int = HEADER.unpack(header)[0]
+    if length > LONGEST:
+        raise WorkerGarbled(
+            "The worker sent something that is not a message",
+            why=f"it announced {length} bytes, the longest message has {LONGEST}",
+            fix="The model or its engine wrote into our pipe; see the run's log",
+        )
+    return length
+
+
+def read_exactly(descriptor: int, count: int) -> bytes | None:
+    """Blocking read; None at the end of the stream."""
+    parts = bytearray()
+    while len(parts) < count:
+        part = os.read(descriptor, count - len(parts))
+        if not part:
+            return None
+        parts += part
+    return bytes(parts)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
