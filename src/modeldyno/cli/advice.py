@@ -26,17 +26,24 @@ def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterato
         yield (
             "the interval is from within one session: it excludes what differs between sessions, "
             "about 1 %",
-            "measure without --iterations" if spec.iterations else f"use --budget {10 * spec.budget.seconds:g}",
+            "measure without --iterations"
+            if spec.iterations
+            else f"use --budget {10 * spec.budget.seconds:g}",
         )
     if found.overhead_share > 0.01:
         yield (
             f"the stopwatch is {found.overhead_share:.1%} of the result",
-            "measure without --per-call" if spec.per_call or spec.iterations else "use a larger batch",
+            "measure without --per-call"
+            if spec.per_call or spec.iterations
+            else "use a larger batch",
         )
     if found.first_inference_s > 9 * found.latency.typical.value:
         times = found.first_inference_s / found.latency.typical.value
         if times > 50:
-            yield f"the first call took {times:.0f} × a typical one", "warm your service up at start"
+            yield (
+                f"the first call took {times:.0f} × a typical one",
+                "warm your service up at start",
+            )
     facts = cell.facts
     if facts and facts.threads is not None and facts.threads != cell.spec.cores:
         yield (
@@ -55,5 +62,6 @@ def _calmer(found: Measurement, spec: BenchmarkSpec) -> str:
     if found.contention is not None and found.contention >= 1.5:
         return "close other programs, or rely on the floor and on `modeldyno compare`"
     if found.stop_reason in ("budget", "flat") and spec.budget.name != "thorough":
-        return f"{found.sessions} sessions were taken; measure longer with --budget {4 * spec.budget.seconds:g}"
+        longer = f"--budget {4 * spec.budget.seconds:g}"
+        return f"{found.sessions} sessions were taken; measure longer with {longer}"
     return "close other programs, or rely on the floor and on `modeldyno compare`"

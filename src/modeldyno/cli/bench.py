@@ -110,7 +110,7 @@ def bench(
 def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], list[str]]:
     """``--dim batch=8 seq=128``: what looks like a size and is no file continues the option."""
     sizes = list(dims or [])
-    files = []
+    files: list[str] = []
     for word in words:
         continues = dims and "=" in word and not Path(word).exists()
         (sizes if continues else files).append(word)
@@ -178,8 +178,9 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
 def _described(cell: CellResult) -> str:
     facts = cell.facts
     assert facts is not None
-    data = cell.notes and f"  ({'; '.join(cell.notes)})"
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {facts.precision or '?'}{data or ''}"
+    notes = f"  ({'; '.join(cell.notes)})" if cell.notes else ""
+    precision = facts.precision or "unknown precision"
+    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{notes}"
 
 
 def _cell_name(cell: CellResult) -> str:

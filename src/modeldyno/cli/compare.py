@@ -19,7 +19,9 @@ EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
 def compare(
-    a: Annotated[str, typer.Argument(metavar="A", help="Model file, with options: m.onnx@cores=2.")],
+    a: Annotated[
+        str, typer.Argument(metavar="A", help="Model file, with options: m.onnx@cores=2.")
+    ],
     b: Annotated[str, typer.Argument(metavar="B", help="The same for the other side.")],
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,

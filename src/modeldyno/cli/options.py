@@ -9,7 +9,9 @@ import typer
 
 Engine = Annotated[
     str | None,
-    typer.Option("--engine", "-e", help="Engine, e.g. onnxruntime (ort).", show_default="automatic"),
+    typer.Option(
+        "--engine", "-e", help="Engine, e.g. onnxruntime (ort).", show_default="automatic"
+    ),
 ]
 Contract = Annotated[
     str,
@@ -33,7 +35,9 @@ Quick = Annotated[bool, typer.Option("--quick", help="2 s per cell: rough.")]
 Thorough = Annotated[bool, typer.Option("--thorough", help="60 s per cell: ±0.5 %.")]
 BudgetSeconds = Annotated[
     float | None,
-    typer.Option("--budget", help="Seconds per cell (bench) or in all (compare).", show_default="10"),
+    typer.Option(
+        "--budget", help="Seconds per cell (bench) or in all (compare).", show_default="10"
+    ),
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds after which a cell fails, load included.")]
 MemoryLimit = Annotated[

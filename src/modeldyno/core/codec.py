@@ -93,7 +93,8 @@ def _decode_union(options: tuple[Any, ...], data: Any) -> Any:
     classes = [option for option in options if dataclasses.is_dataclass(option)]
     if isinstance(data, dict) and "kind" in data and len(classes) > 1:
         for option in classes:
-            if data["kind"] in typing.get_args(_hints(option).get("kind")):
+            kind = _hints(typing.cast(Any, option)).get("kind")
+            if data["kind"] in typing.get_args(kind):
                 return decode(option, data)
         raise Mismatch(f"unknown kind {data['kind']!r}")
     for option in options:

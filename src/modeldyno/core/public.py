@@ -23,6 +23,7 @@ from modeldyno.core.results import (
     SideResult,
     Tail,
 )
+from modeldyno.core.sessions import Memory
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
@@ -149,10 +150,7 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "load_ms": _ms(found.load_s) if found else None,
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
-        "memory_bytes": (
-            {"engine": memory.engine_bytes, "loaded": memory.loaded_bytes,
-             "peak": memory.peak_bytes} if memory else None
-        ),  # fmt: skip
+        "memory_bytes": _memory_json(memory),
         "energy_j_per_item": None,
         "energy_note": "no energy meter is read in this version",
         "samples": found.samples if found else 0,
@@ -171,6 +169,16 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "steady": found.steady if found else None,
         "trend": found.trend if found else None,
         "parity": encode(found.parity) if found else None,
+    }
+
+
+def _memory_json(memory: Memory | None) -> dict[str, Any] | None:
+    if memory is None:
+        return None
+    return {
+        "engine": memory.engine_bytes,
+        "loaded": memory.loaded_bytes,
+        "peak": memory.peak_bytes,
     }
 
 

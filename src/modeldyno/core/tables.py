@@ -16,7 +16,9 @@ Rows = list[tuple[str, ...]]
 def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
     """Column names and one row per cell; one unit for all latencies."""
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
-    per_item = [c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement]
+    per_item = [
+        c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement
+    ]
     scale, unit = figures.unit_for([*levels, *per_item])
     head = (
         "cores", "batch", f"{unit}/batch", "floor", f"{unit}/item", "items/s", "p99",
@@ -70,8 +72,17 @@ def benchmark_html(result: BenchmarkResult) -> str:
 
 def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
-    head = ("", "model", "engine", "precision", "cores", "batch", f"floor {unit}", f"typical {unit}")
-    rows = [
+    head = (
+        "",
+        "model",
+        "engine",
+        "precision",
+        "cores",
+        "batch",
+        f"floor {unit}",
+        f"typical {unit}",
+    )
+    rows: Rows = [
         (
             name,
             Path(side.model.path).name,

@@ -80,7 +80,9 @@ def _announced(point: importlib.metadata.EntryPoint) -> Entry:
 
 
 def _broken(point: importlib.metadata.EntryPoint, why: str) -> Entry:
-    return Entry(point.name, f"broken:{why}", None, f"repair the package behind {point.value}", (), ())
+    return Entry(
+        point.name, f"broken:{why}", None, f"repair the package behind {point.value}", (), ()
+    )
 
 
 def availability() -> tuple[Availability, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -147,9 +146,7 @@ class OnnxSession:
 
         kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
-        return replace(
-            self.facts, precision=_precision(kernels), nodes_by_provider=dict(providers)
-        )
+        return replace(self.facts, precision=_precision(kernels), nodes_by_provider=dict(providers))
 
 
 def _spins(options: Any) -> bool:
@@ -162,7 +159,7 @@ def _spins(options: Any) -> bool:
 def _threads() -> int:
     """Threads of this process, counted by the system where it tells."""
     try:
-        return len(os.listdir("/proc/self/task"))
+        return sum(1 for _ in Path("/proc/self/task").iterdir())
     except OSError:
         return 0
 

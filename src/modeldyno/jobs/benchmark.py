@@ -62,7 +62,7 @@ class _Cell:
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     cells = [_Cell(number, cell) for number, cell in enumerate(spec.cells)]
     facts, copy = _prepare(spec, cells, context)
-    from modeldyno.measure import host  # psutil, after the first worker has begun
+    from modeldyno.measure import host
 
     before = host.read()
     stopped: ModeldynoError | None = None
@@ -88,9 +88,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
 # ---------------------------------------------------------------- before
 
 
-def _prepare(
-    spec: BenchmarkSpec, cells: list[_Cell], context: Context
-) -> tuple[ModelFacts, Path]:
+def _prepare(spec: BenchmarkSpec, cells: list[_Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
     surroundings = context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)
     with ExitStack() as workers:
@@ -123,7 +121,15 @@ def _try(
     deadline = start + spec.timeout_s
     try:
         cell.prepared = prepare(
-            worker, spec.model, facts, copy, cell.spec, str(cell.number), spec.seed, context, deadline
+            worker,
+            spec.model,
+            facts,
+            copy,
+            cell.spec,
+            str(cell.number),
+            spec.seed,
+            context,
+            deadline,
         )
     except Cancelled:
         raise
@@ -182,9 +188,7 @@ def _run_process(
         cell.error = error
 
 
-def _command(
-    spec: BenchmarkSpec, prepared: Prepared, cell: _Cell, process: int
-) -> MeasureSession:
+def _command(spec: BenchmarkSpec, prepared: Prepared, cell: _Cell, process: int) -> MeasureSession:
     budget = spec.budget
     plan = SessionPlan(
         min_time_s=budget.session_s,

@@ -98,9 +98,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
 # ---------------------------------------------------------------- before
 
 
-def _prepare(
-    spec: ComparisonSpec, context: Context, start: float
-) -> tuple[_ReadySide, _ReadySide]:
+def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_ReadySide, _ReadySide]:
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
     context.say(Started(f"{spec.a.label} against {spec.b.label}", 0))
@@ -209,9 +207,7 @@ def _share_is_done(
     return time.monotonic() + took / 2 - start >= share * spec.seconds
 
 
-def _is_settled(
-    spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]
-) -> bool:
+def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]) -> bool:
     """Adaptive comparisons end at a look that decides; others never look."""
     from modeldyno.measure.compare import judge
     from modeldyno.measure.stopping import look_level

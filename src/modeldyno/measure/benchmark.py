@@ -81,9 +81,7 @@ def floors_and_typicals(sessions: Sequence[Session]) -> tuple[list[float], list[
 
 
 def _wall(session: Session) -> FloatArray:
-    return statistics.seconds_per_call(
-        session.samples.wall_ns, session.samples.calls_per_sample
-    )
+    return statistics.seconds_per_call(session.samples.wall_ns, session.samples.calls_per_sample)
 
 
 def _measured_s(sessions: Sequence[Session]) -> float:

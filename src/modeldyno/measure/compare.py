@@ -148,5 +148,3 @@ def _shape_changed(units: Sequence[PairUnit], level: float) -> bool:
     gaps = [_typical_log_ratio(unit.pair) - log_ratio(unit.pair, "wall p10") for unit in units]
     change = statistics.mean_t(gaps, level, "pairs")
     return not change.low <= 0 <= change.high and abs(change.value) > 0.02
-
-

@@ -62,9 +62,7 @@ def allowed_cpus() -> tuple[int, ...]:
 
 def memory_bytes() -> int:
     """What we may use: the machine's memory or the cgroup's limit, whichever is less."""
-    import psutil
-
-    total = int(psutil.virtual_memory().total)
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limit = _text(_CGROUP / "memory.max")
     return min(total, int(limit)) if limit and limit.isdigit() else total
 

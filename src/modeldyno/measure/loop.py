@@ -122,9 +122,7 @@ def _read(call: Call, k: int, clock: Clock, count: int) -> list[int]:
     return samples
 
 
-def _read_with_cpu(
-    call: Call, k: int, clocks: Clocks, count: int
-) -> tuple[list[int], list[int]]:
+def _read_with_cpu(call: Call, k: int, clocks: Clocks, count: int) -> tuple[list[int], list[int]]:
     """The same for long calls, with the thread's CPU time beside the wall time."""
     wall: list[int] = []
     cpu: list[int] = []
@@ -297,7 +295,10 @@ def measure_pair(
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
     known = plan.calibrations or (None, None)
-    ready = [_prepare(side, plan, calibration, clocks) for side, calibration in zip((a, b), known, strict=True)]
+    ready = [
+        _prepare(side, plan, calibration, clocks)
+        for side, calibration in zip((a, b), known, strict=True)
+    ]
     blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
     counts = [max(1, round(plan.block_s * 1e9 / block.sample_ns)) for block in blocks]
     long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS

@@ -1,4 +1,4 @@
-"""From what people type to complete specs: parse once, at the edge, with words for what is wrong."""
+"""From what people type to complete specs: parsed once, with words for what is wrong."""
 
 from __future__ import annotations
 

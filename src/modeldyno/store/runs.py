@@ -134,9 +134,7 @@ class Runs:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
         with _storing(target), target.open("w", newline="") as file:
             writer = csv.writer(file)
-            writer.writerow(
-                ("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")
-            )
+            writer.writerow(("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns"))
             for number, unit in enumerate(self.units(run_id)):
                 for label, session in _sessions(unit):
                     writer.writerows(_rows(label, unit.process, number, session))

@@ -151,10 +151,14 @@ class Worker:
         if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
             return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
         if code == -signal.SIGABRT and b"bad_alloc" in _tail(self._log):
-            return OutOfMemory("The engine ran out of memory and aborted", fix="Raise --memory-limit")
+            return OutOfMemory(
+                "The engine ran out of memory and aborted", fix="Raise --memory-limit"
+            )
         if code < 0:
             name = signal.Signals(-code).name
-            return WorkerCrashed(f"The engine crashed ({name})", why=_SIGNALS.get(name, ""), fix=log)
+            return WorkerCrashed(
+                f"The engine crashed ({name})", why=_SIGNALS.get(name, ""), fix=log
+            )
         return WorkerCrashed(f"The engine ended the worker (exit code {code})", fix=log)
 
     def close(self) -> None:

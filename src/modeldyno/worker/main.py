@@ -15,7 +15,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -227,14 +226,9 @@ def _measure_pair(command: MeasurePair) -> Pair:
     with contextlib.ExitStack() as stack:
         stack.enter_context(padded_heap(command.padding_seed))
         ready = {name: stack.enter_context(_ready(sides[name])) for name in order}
-        timed = loop.measure_pair(ready["a"].contender, ready["b"].contender, command.plan)
-        parity = _parity_of_pair(ready["a"], ready["b"])
-        a, b = (
-            replace(ready[name].session(), calibration=t.calibration, warmup=t.warmup,
-                    samples=t.samples)
-            for name, t in zip(("a", "b"), timed, strict=True)
-        )
-    return Pair(a, b, parity)
+        a, b = ready["a"], ready["b"]
+        timed_a, timed_b = loop.measure_pair(a.contender, b.contender, command.plan)
+        return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
 
 
 class _Opened:
@@ -278,14 +272,13 @@ class _Ready:
         outputs: Tensors = self._opened.session.run(self.tensors)
         return outputs
 
-    def session(self) -> Session:
-        nothing = loop.Block(lambda: None, loop.Calibration(0, 1, 0), loop.Clocks()).samples()
+    def session(self, timed: loop.Timed) -> Session:
         return Session(
             load_s=self._opened.load_s,
             first_call_s=self._first_call_s,
-            calibration=loop.Calibration(0, 1, 0),
-            warmup=loop.WarmUp(0, 0, steady=False),
-            samples=nothing,
+            calibration=timed.calibration,
+            warmup=timed.warmup,
+            samples=timed.samples,
             facts=self._opened.session.facts,
         )
 
