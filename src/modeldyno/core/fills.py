@@ -13,6 +13,7 @@ from modeldyno.core.models import InputSpec
 Fill = Literal["normal", "integers", "booleans", "constant"]
 VARIANTS = 4  # ways to fill an input of which we know nothing
 _SAMPLE_RATES = (16000, 8000)
+_IMAGE_SIDE = 224
 _TOKENS = 100  # token-like: small enough for nearly every vocabulary
 
 
@@ -32,8 +33,11 @@ def values_for(spec: InputSpec, shape: tuple[int, ...], length: int, variant: in
         return Values("constant", value=0 if hints.says_padding(spec.name) else 1)
     if spec.dtype == "bool":
         return _booleans(variant)
-    if hints.says_sample_rate(spec.name) and len(shape) < 2 and not spec.dtype.endswith("int8"):
-        return _guessed(_SAMPLE_RATES[variant % 2])
+    if spec.indices is None and not spec.dtype.endswith("int8"):
+        if hints.says_sample_rate(spec.name) and len(shape) < 2:
+            return _guessed(_SAMPLE_RATES[variant % 2])
+        if hints.says_image_size(spec.name) and len(shape) < 3:
+            return _guessed(_IMAGE_SIDE if variant == 0 else 1)
     if spec.dtype.startswith("float"):
         return _floats(spec, shape)
     return _integers(spec, shape, length, variant)

@@ -98,3 +98,8 @@ def says_bytes(name: str) -> bool:
 
 def says_factor(name: str) -> bool:
     return _begins(name, "scale", "speed", "temperature", "ratio", "factor")
+
+
+def says_image_size(name: str) -> bool:
+    """The height and width of a picture, told as numbers."""
+    return _has(name, "size", "sizes", "imsize") and not says_batch(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import stat
 import zipfile
 from pathlib import Path
@@ -20,6 +21,8 @@ from modeldyno.formats.refusals import Refusal, shown
 SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096
 _LARGEST_SCRIPT = 16 << 20
+_XML = re.compile(r"<\?xml|<[A-Za-z]")
+_JSON = re.compile(r"\{\s*[\"}]|\[\s*[\[\]{\"\d-]")  # an .ini file begins with [ as well
 
 
 def recognise(path: Path) -> ModelFormat:
@@ -144,7 +147,7 @@ def _zip_of(names: list[str]) -> Refusal:
     models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
     if models:
         return Refusal("a zip archive, not a model", f"Unpack it, and give {models[0]} inside")
-    return refusals.archive("zip")
+    return refusals.archive("a zip")
 
 
 def _is_safetensors(head: bytes, size: int) -> bool:
@@ -159,9 +162,9 @@ def _text(head: bytes) -> Refusal:
         return refusals.LFS_POINTER
     if start.startswith(("<!doctype html", "<html", "<head", "<body")):
         return refusals.WEB_PAGE
-    if text.startswith("<"):
+    if _XML.match(text):
         return refusals.OPENVINO if "<net " in text else refusals.XML
-    if text.startswith(("{", "[")):
+    if _JSON.match(text):
         return refusals.JSON
     return refusals.ONNX_TEXT if text.startswith("ir_version") else refusals.TEXT
 

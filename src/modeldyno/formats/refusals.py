@@ -43,8 +43,8 @@ def shown(path: Path) -> str:
     return "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
 
 
-def archive(kind: str) -> Refusal:
-    return Refusal(f"a {kind} archive, not a model", _UNPACK)
+def archive(a_kind: str) -> Refusal:
+    return Refusal(f"{a_kind} archive, not a model", _UNPACK)
 
 
 EMPTY = Refusal(
@@ -189,11 +189,11 @@ BY_MAGIC: tuple[tuple[int, bytes, Refusal], ...] = (
     (0, b"GGUF", GGUF),
     (0, b"\x93NUMPY", NPY),
     (0, b"\x7fELF", ELF),
-    (0, b"\x1f\x8b", archive("gzip")),
-    (257, b"ustar", archive("tar")),
-    (0, b"7z\xbc\xaf\x27\x1c", archive("7z")),
-    (0, b"\xfd7zXZ\x00", archive("xz")),
-    (0, b"\x28\xb5\x2f\xfd", archive("zstd")),
-    (0, b"BZh", archive("bzip2")),
-    (0, b"Rar!\x1a\x07", archive("rar")),
+    (0, b"\x1f\x8b", archive("a gzip")),
+    (257, b"ustar", archive("a tar")),
+    (0, b"7z\xbc\xaf\x27\x1c", archive("a 7z")),
+    (0, b"\xfd7zXZ\x00", archive("an xz")),
+    (0, b"\x28\xb5\x2f\xfd", archive("a zstd")),
+    (0, b"BZh", archive("a bzip2")),
+    (0, b"Rar!\x1a\x07", archive("a rar")),
 )

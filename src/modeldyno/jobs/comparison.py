@@ -68,7 +68,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     for side in (a, b):
         check_unchanged(side.model, Path(side.prepared.target.model))
     items = a.prepared.batch_size, b.prepared.batch_size
-    judgement = judge(units, spec.margin, items, _level(spec, len(units)))
+    weather = host.weather(before, host.read())
+    judgement = judge(units, spec.margin, items, weather, _level(spec, len(units)))
     return ComparisonResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -89,7 +90,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         pairs_needed=judgement.pairs_needed,
         parity=units[0].pair.parity,
         host=host.facts(),
-        weather=host.weather(before, host.read()),
+        weather=weather,
         notes=(*judgement.notes, *_notes(a, b)),
         interrupted=interrupted,
     )
@@ -210,13 +211,14 @@ def _share_is_done(
 def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]) -> bool:
     """Adaptive comparisons end at a look that decides; others never look."""
     from modeldyno.measure.compare import judge
+    from modeldyno.measure.host import UNKNOWN
     from modeldyno.measure.stopping import look_level
 
     level = look_level(len(units)) if spec.adaptive else None
     if level is None:
         return False
     items = a.prepared.batch_size, b.prepared.batch_size
-    return judge(units, spec.margin, items, level).verdict != "inconclusive"
+    return judge(units, spec.margin, items, UNKNOWN, level).verdict != "inconclusive"
 
 
 def _level(spec: ComparisonSpec, pairs: int) -> float:

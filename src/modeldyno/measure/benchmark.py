@@ -37,7 +37,7 @@ def summarise(
     sessions = [unit.session for unit in units]
     samples = [_wall(session) for session in sessions]
     latency = _latency(samples, stop_reason)
-    contention, source = _contention(sessions, weather)
+    contention, source = contention_of(sessions, weather)
     moved = trend(samples)
     steady = sum(session.warmup.steady for session in sessions) >= MOSTLY * len(sessions)
     noise, reasons = noise_verdict(
@@ -119,7 +119,7 @@ def _level(samples: list[FloatArray], quantile: float, stop_reason: StopReason) 
     return statistics.log_t(each, level, "sessions")
 
 
-def _contention(
+def contention_of(
     sessions: Sequence[Session], weather: HostWeather
 ) -> tuple[float | None, Literal["cpu-time", "pressure"] | None]:
     """How many times longer than its work everything took: 1 is a quiet machine.
@@ -128,14 +128,14 @@ def _contention(
     word on waiting and on stolen time stands in.
     """
     if all((session.facts.threads or 1) == 1 for session in sessions):
-        return contention_of_one_thread(sessions), "cpu-time"
+        return _of_one_thread(sessions), "cpu-time"
     if weather.pressure is None:
         return None, None
     lost = min(0.95, weather.pressure + (weather.steal or 0.0))
     return 1 / (1 - lost), "pressure"
 
 
-def contention_of_one_thread(sessions: Sequence[Session]) -> float:
+def _of_one_thread(sessions: Sequence[Session]) -> float:
     wall = sum(session.samples.block_wall_ns for session in sessions)
     cpu = sum(session.samples.block_cpu_ns for session in sessions)
     return max(1.0, wall / cpu) if cpu else 1.0

@@ -9,10 +9,11 @@ from statistics import fmean
 
 import numpy as np
 
+from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import Estimate, Noise, Statistic, Verdict
 from modeldyno.core.sessions import Pair, Session
 from modeldyno.measure import statistics
-from modeldyno.measure.benchmark import contention_of_one_thread
+from modeldyno.measure.benchmark import contention_of
 from modeldyno.measure.statistics import FLOOR, TYPICAL, WORK
 from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
 
@@ -34,7 +35,7 @@ class Judgement:
     typical_ratio: Estimate
     statistic: Statistic
     process_share: float
-    contention: float
+    contention: float | None
     noise: Noise
     distribution_changed: bool
     pairs_needed: int | None
@@ -47,6 +48,7 @@ def judge(
     units: Sequence[PairUnit],
     margin: float,
     items: tuple[int, int],
+    weather: HostWeather,
     level: float = LEVEL,
 ) -> Judgement:
     """time(B) / time(A), per item when the batch sizes ``items`` differ."""
@@ -63,7 +65,7 @@ def judge(
         wall = [scale + log_ratio(unit.pair, "wall p10") for unit in units]
         notes += _wall_note(wall, ratio, level)
     sides = [unit.pair.a for unit in units], [unit.pair.b for unit in units]
-    contention = contention_of_one_thread([*sides[0], *sides[1]])
+    contention, _ = contention_of([*sides[0], *sides[1]], weather)
     floors = _level(sides[0], FLOOR), _level(sides[1], FLOOR)
     usual = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
     noise, _ = noise_verdict(

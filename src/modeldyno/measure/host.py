@@ -17,6 +17,7 @@ _INSTRUCTION_SETS = (
     "avx512_bf16", "avx512_fp16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16",
     "asimd", "asimddp", "sve", "sve2", "i8mm", "bf16",
 )  # fmt: skip
+UNKNOWN = HostWeather(None, None, None, None)
 _CPU = Path("/sys/devices/system/cpu")
 _CGROUP = Path("/sys/fs/cgroup")
 

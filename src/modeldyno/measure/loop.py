@@ -13,7 +13,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 
 from modeldyno.core.sessions import Calibration, PairPlan, Samples, SessionPlan, WarmUp
@@ -249,14 +249,13 @@ def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None)
 
 def _measure_fixed(call: Call, plan: SessionPlan, clocks: Clocks) -> Timed:
     """Exactly so many warm-up calls and so many samples of one call each."""
-    start = clocks.wall()
-    call()
-    first = Calibration((clocks.wall() - start) / 1e9, 1, stopwatch_cost(1, clocks.wall) / 1e9)
-    warmup = warm_up(call, first, plan, clocks.wall)
-    block = Block(call, first, clocks)
+    unknown = Calibration(0.0, 1, stopwatch_cost(1, clocks.wall) / 1e9)
+    warmup = warm_up(call, unknown, plan, clocks.wall)
+    guess = replace(unknown, call_s=warmup.seconds / max(1, warmup.calls))
+    block = Block(call, guess, clocks)
     with quiet_collector():
         block.read(plan.iterations or 0)
-    return Timed(first, warmup, block.samples())
+    return Timed(replace(guess, call_s=min(block.wall) / 1e9), warmup, block.samples())
 
 
 def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Clock) -> None:
