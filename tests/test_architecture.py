@@ -129,7 +129,7 @@ def test_a_worker_that_has_measured_holds_only_its_engine(tmp_path):
     reference = str(tmp_path / "reference.npz")
     plan = SessionPlan(iterations=5, warmup_calls=1)
     commands = [
-        Examine(target, (inputs,), reference),
+        Examine(target, (inputs,), "api", reference),
         MeasureSession(target, inputs, "api", plan, padding_seed=1, reference=reference),
         MeasureSession(target, inputs, "hot", plan, padding_seed=2, reference=reference),
         MeasureSession(target, inputs, "e2e", plan, padding_seed=3, reference=reference),
