@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -79,13 +80,12 @@ def optimised_ops(path, tmp_path) -> Counter[str]:
 # ---------------------------------------------------------------- contracts
 
 
-@pytest.mark.parametrize("contract", ["hot", "api", "e2e"])
-def test_every_contract_computes_what_running_computes(contract, dense):
+@pytest.mark.parametrize("contract", ["api", "e2e"])
+def test_every_contract_that_hands_its_outputs_back_computes_what_running_computes(contract, dense):
     with ENGINE.open(target(dense, "onnxruntime")) as session:
         (expected,) = session.run(X).values()
-        got = session.bind(X, contract)()
-        if contract != "hot":
-            np.testing.assert_array_equal(got[0], expected)
+        got: Any = session.bind(X, contract)()
+        np.testing.assert_array_equal(got[0], expected)
 
 
 def test_the_hot_contract_really_runs_the_model(dense):
@@ -117,7 +117,7 @@ def test_a_model_with_quantised_weights_is_computed_in_int8(dense, tmp_path):
     assert examined(tmp_path / "int8.onnx")[0].precision == "int8"
 
 
-class Calibration(CalibrationDataReader):
+class Calibration(CalibrationDataReader):  # type: ignore[misc]  # its package has no types
     def __init__(self) -> None:
         self._left = iter([X])
 
@@ -168,10 +168,10 @@ def test_a_float16_model_is_told_as_it_is_really_computed(tmp_path):
 
 
 def test_a_model_that_computes_nothing_has_no_precision(tmp_path):
-    nodes = [helper.make_node("Relu", ["x"], ["y"])]
-    shape = ["batch", 32]
     made = onnx_models.model(
-        nodes, [onnx_models.value("x", shape=shape)], [onnx_models.value("y", shape=shape)]
+        [helper.make_node("Relu", ["x"], ["y"])],
+        [onnx_models.value("x", shape=["batch", 32])],
+        [onnx_models.value("y", shape=["batch", 32])],
     )
     assert examined(onnx_models.saved(made, tmp_path / "m.onnx"))[0].precision is None
 

@@ -169,9 +169,10 @@ def test_a_model_that_is_random_by_itself_is_not_called_wrong(room, tmp_path):
         helper.make_node("RandomNormalLike", ["x"], ["noise"]),
         helper.make_node("Add", ["x", "noise"], ["y"]),
     ]
-    shape = ["batch", 4]
     made = onnx_models.model(
-        nodes, [onnx_models.value("x", shape=shape)], [onnx_models.value("y", shape=shape)]
+        nodes,
+        [onnx_models.value("x", shape=["batch", 4])],
+        [onnx_models.value("y", shape=["batch", 4])],
     )
     result = room.service.run(spec(onnx_models.saved(made, tmp_path / "m.onnx"), iterations=5))
     (cell,) = result.cells

@@ -1,6 +1,7 @@
 """Two cells against each other: pairs over several processes, and a ratio of times."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def room(tmp_path):
 
 
 def spec(a, b, **said):
-    options = {"budget": SHORT, "pairs": 6} | said
+    options: dict[str, Any] = {"budget": SHORT, "pairs": 6} | said
     return comparison_spec(a, b, CellOptions(), InputOptions(), **options)
 
 

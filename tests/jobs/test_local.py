@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.jobs import Failed, Finished, JobMessage
+from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.store.runs import Runs
@@ -52,6 +53,7 @@ def test_a_job_outlives_the_thread_that_submitted_it(room, tmp_path):
     submitting.join()
     room.jobs.wait(folders[0].id)
     assert isinstance(room.last, Finished)
+    assert isinstance(room.last.result, BenchmarkResult)
     assert [cell.status for cell in room.last.result.cells] == ["done"]
 
 

@@ -26,7 +26,8 @@ from modeldyno.store.runs import Runs
 SPEC = BenchmarkSpec(
     ModelSpec("/m.onnx", {"seq": 8}, {"sr": 16000}), (CellSpec(), CellSpec(cores=2))
 )
-COMPARISON = ComparisonSpec(*(SideSpec(n, ModelSpec(f"/{n}.onnx"), CellSpec()) for n in "ab"))
+SIDE = SideSpec("m", ModelSpec("/m.onnx"), CellSpec())
+COMPARISON = ComparisonSpec(SIDE, replace(SIDE, cell=CellSpec(batch_size=2)))
 
 
 def session(*wall_ns: int, cpu_ns: tuple[int, ...] = ()) -> Session:
