@@ -142,6 +142,8 @@ def measure(
     results: list[BenchmarkResult] = []
     failed: ModeldynoError | None = None
     for spec in specs:
+        if not (quiet or as_json):
+            output.tell(plan_line(spec))
         try:
             with live(quiet) as listen:
                 result = run(spec, listen)
@@ -165,6 +167,18 @@ def measure(
     return results, failed
 
 
+def plan_line(spec: BenchmarkSpec) -> str:
+    """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
+    count = len(spec.cells)
+    cells = "1 cell" if count == 1 else f"{count} cells"
+    most = max(cell.cores * cell.instances for cell in spec.cells)
+    cores = "1 core" if most == 1 else f"up to {most} cores"
+    if spec.iterations is not None:
+        return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
+    seconds = count * spec.budget.seconds
+    return f"{Path(spec.model.path).name}: {cells} on {cores}, at most {seconds:g} s of measuring"
+
+
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.cli.advice import advise
     from modeldyno.core import figures
@@ -182,7 +196,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             output.tell(line)
         output.tell()
     head, rows = benchmark_rows(result)
-    output.table(head, rows, left=("quality",))
+    output.table(head, rows, left=("quality", "best"))
     for cell in result.cells:
         if cell.error is not None:
             output.fault(_cell_name(cell), cell.error)

@@ -20,6 +20,15 @@ class Started:
 
 
 @dataclass(frozen=True)
+class CellProgress:
+    name: str
+    sessions: int
+    state: Literal["measuring", "done", "failed"]
+    estimate_s: float | None
+    relative_half_width: float | None
+
+
+@dataclass(frozen=True)
 class Progress:
     """Where a job stands; sent after a unit is durable, never while something is measured."""
 
@@ -30,6 +39,7 @@ class Progress:
     relative_half_width: float | None = None
     remaining_s: float | None = None
     ratio: float | None = None
+    cells: tuple[CellProgress, ...] = ()
     kind: Literal["progress"] = "progress"
 
 
@@ -40,6 +50,7 @@ class Unit:
     cell: int
     process: int
     measured: Session | Pair
+    round: int = 0  # of a sweep
     kind: Literal["unit"] = "unit"
 
 

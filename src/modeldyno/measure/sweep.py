@@ -8,10 +8,10 @@ a tie all rest on these pairs (docs/measuring.md, sweeps).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import inf, log, sqrt
 from statistics import fmean, median, stdev
 
+from modeldyno.core.results import Standing
 from modeldyno.measure.statistics import mean_t
 from modeldyno.measure.student import two_sided_p
 
@@ -21,18 +21,6 @@ ROUNDS_BEFORE_RACING = 8
 OUTRACED = 0.05  # slower than the leader by clearly more than this: no more rounds for it
 LEVEL = 0.95
 CANARY_MOVED = 0.03
-
-
-@dataclass(frozen=True)
-class Standing:
-    """The best cell by one figure, and every cell that cannot be told from it."""
-
-    leader: int
-    tied: tuple[int, ...]  # the leader included, in order of cells
-
-    @property
-    def has_winner(self) -> bool:
-        return len(self.tied) == 1
 
 
 def standing(cells: Mapping[int, Figures], level: float = LEVEL) -> Standing | None:

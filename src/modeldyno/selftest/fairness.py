@@ -12,7 +12,8 @@ from itertools import product
 
 import numpy as np
 
-from modeldyno.measure.sweep import Standing, standing
+from modeldyno.core.results import Standing
+from modeldyno.measure.sweep import standing
 from modeldyno.selftest.outcome import Outcome
 
 CELLS, ROUNDS = 6, 12
