@@ -16,6 +16,7 @@ Result = BenchmarkResult | ComparisonResult | ModelFacts
 class Started:
     headline: str
     units_planned: int
+    model_sha256: str = ""
     kind: Literal["started"] = "started"
 
 

@@ -94,7 +94,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
 
         copy = copy_privately(facts, context.folder.model)
         units = planned(spec, len(cells))
-        context.say(Started(facts.path, units))
+        context.say(Started(facts.path, units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
             _try(spec, cell, facts, copy, worker, context)

@@ -41,6 +41,9 @@ class Rounds:
 
     def run(self) -> dict[Objective, Standing]:
         """Measure until every cell is over; tells who leads, and who cannot be told from them."""
+        for cell in self._cells:  # of a resumed run, some may have enough already
+            if cell.units and not cell.is_over:
+                cell.stop_reason = _decide(self._spec, cell)
         with Crew(self._spec, self._context) as crew:
             while any(not cell.is_over for cell in self._cells):
                 self._round(self._next, [c for c in self._cells if not c.is_over], crew)
