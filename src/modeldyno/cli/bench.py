@@ -21,7 +21,9 @@ _OWN_CODES = {"TIMED_OUT": TIMED_OUT, "OUT_OF_MEMORY": OUT_OF_MEMORY}
 
 
 def bench(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="Model files.")],
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL...", help="Model files.")
+    ] = None,
     engine: options.Engine = None,
     batch: Annotated[str, typer.Option("--batch", "-b", help="Batch sizes: 1,8,32.")] = "1",
     cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts: 1,2,4.")] = "1",
@@ -47,6 +49,9 @@ def bench(
     seed: options.Seed = 0,
     raw: Annotated[Path | None, typer.Option(help="Also write every sample to a CSV file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 7 when a cell is not quiet.")
     ] = False,
@@ -64,47 +69,55 @@ def bench(
 
         modeldyno bench model.onnx --dim seq=256 --json
     """
+    from modeldyno.core.ids import RunId
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    files, sizes = split_models(models, dim)
-    dims = {
-        name: requests.parse_int(f"--dim {name}", text)
-        for name, text in parse_pairs("--dim", sizes).items()
-    }
-    values = {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()}
-    cells = CellOptions(
-        engine=[name.strip() for name in engine.split(",")] if engine else [],
-        batch=requests.parse_ints("--batch", batch),
-        cores=requests.parse_ints("--cores", cores),
-        spin=None if spin is None else requests.parse_switch("--spin", spin),
-        contract=contract,
-    )
-    limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+    room = open_workbench(Settings.read(workspace))
     for file in (raw, csv):
         requests.check_folder(file)
-    specs = [
-        requests.benchmark_spec(
-            file,
-            cells,
-            InputOptions(dims, values, data),
-            budget=requests.choose_budget(quick, thorough, budget),
-            iterations=iterations,
-            warmup=warmup,
-            per_call=per_call,
-            timeout_s=timeout,
-            memory_limit_bytes=limit,
-            seed=seed,
+    if resume is not None:
+        run_id = RunId(resume)
+        specs = [requests.resumed_spec(models, room.runs.spec(run_id))]
+        results, error = measure(
+            specs, lambda _, listen: room.service.resume(run_id, listen), quiet=quiet, as_json=json
         )
-        for file in files
-    ]
-    bench_room = open_workbench(Settings.read(workspace))
-    results, error = measure(specs, bench_room.service.run, quiet=quiet, as_json=json)
+    else:
+        files, sizes = split_models(models or [], dim)
+        dims = {
+            name: requests.parse_int(f"--dim {name}", text)
+            for name, text in parse_pairs("--dim", sizes).items()
+        }
+        values = {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()}
+        cells = CellOptions(
+            engine=[name.strip() for name in engine.split(",")] if engine else [],
+            batch=requests.parse_ints("--batch", batch),
+            cores=requests.parse_ints("--cores", cores),
+            spin=None if spin is None else requests.parse_switch("--spin", spin),
+            contract=contract,
+        )
+        limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+        specs = [
+            requests.benchmark_spec(
+                file,
+                cells,
+                InputOptions(dims, values, data),
+                budget=requests.choose_budget(quick, thorough, budget),
+                iterations=iterations,
+                warmup=warmup,
+                per_call=per_call,
+                timeout_s=timeout,
+                memory_limit_bytes=limit,
+                seed=seed,
+            )
+            for file in files
+        ]
+        results, error = measure(specs, room.service.run, quiet=quiet, as_json=json)
     if raw is not None:
         for number, result in enumerate(results):
-            bench_room.runs.export_raw(result.run_id, _numbered(raw, number))
+            room.runs.export_raw(result.run_id, _numbered(raw, number))
     if csv is not None:
         with output.writing(csv):
             csv.write_text(_joined_csv(results))
@@ -145,6 +158,8 @@ def measure(
     results: list[BenchmarkResult] = []
     failed: ModeldynoError | None = None
     for spec in specs:
+        if not (quiet or as_json):
+            output.tell(plan_line(spec))
         try:
             with live(quiet) as listen:
                 result = run(spec, listen)
@@ -168,6 +183,18 @@ def measure(
     return results, failed
 
 
+def plan_line(spec: BenchmarkSpec) -> str:
+    """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
+    count = len(spec.cells)
+    cells = "1 cell" if count == 1 else f"{count} cells"
+    most = max(cell.cores * cell.instances for cell in spec.cells)
+    cores = "1 core" if most == 1 else f"up to {most} cores"
+    if spec.iterations is not None:
+        return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
+    seconds = count * spec.budget.seconds
+    return f"{Path(spec.model.path).name}: {cells} on {cores}, at most {seconds:g} s of measuring"
+
+
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.cli.advice import advise
     from modeldyno.core import figures
@@ -185,7 +212,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             output.tell(line)
         output.tell()
     head, rows = benchmark_rows(result)
-    output.table(head, rows, left=("quality",))
+    output.table(head, rows, left=("quality", "best"))
     for cell in result.cells:
         if cell.error is not None:
             output.fault(_cell_name(cell), cell.error)
@@ -194,6 +221,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             output.warn(text, help_text)
         output.tell()
         output.tell(f"± is half the 95 % interval. Kept as run {result.run_id}")
+        if result.interrupted:
+            output.tell(f"next: modeldyno bench --resume {result.run_id}")
 
 
 def _described(cell: CellResult) -> str:

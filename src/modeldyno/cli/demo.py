@@ -34,10 +34,7 @@ def demo(
         budget=choose_budget(quick=quick),
     )
     if not (quiet or json):
-        output.tell(
-            f"Demo: handwritten digits on real test images, {len(spec.cells)} cells, "
-            f"at most {len(spec.cells) * spec.budget.seconds:.0f} s"
-        )
+        output.tell("Demo: handwritten digits, on real test images")
     room = open_workbench(Settings.read(workspace))
     results, error = measure([spec], room.service.run, quiet=quiet, as_json=json)
     if error is not None:

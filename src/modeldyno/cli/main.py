@@ -15,6 +15,7 @@ from modeldyno.core import errors
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.UserError: 2,
     errors.ModelNotFound: 4,
+    errors.RunNotFound: 4,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,

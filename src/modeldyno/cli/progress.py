@@ -1,4 +1,4 @@
-"""A live line on stderr while something is measured; nothing at all when that is no terminal."""
+"""A live view on stderr while something is measured; nothing at all when that is no terminal."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from modeldyno.core.figures import duration, percent
-from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.core.jobs import CellProgress, JobMessage, Progress
 from modeldyno.core.sentences import change
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
+    from rich.console import RenderableType
 
 Listener = Callable[[JobMessage], None]
+
+_STATES = {"measuring": "◑", "done": "✓", "failed": "✕"}
+_BAR_WIDTH = 30
 
 
 @contextmanager
@@ -22,48 +25,71 @@ def live(quiet: bool) -> Iterator[Listener | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    with _bar() as bar:
-        task = bar.add_task("Reading the model", total=None, detail="")
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, highlight=False)
+    # Redrawn only when a unit is done: a timer thread would run inside somebody's measurement.
+    with Live(_view(None), console=console, auto_refresh=False, transient=True) as screen:
+        screen.refresh()
 
         def listen(message: JobMessage) -> None:
             if isinstance(message, Progress):
-                bar.update(
-                    task,
-                    description=message.doing,
-                    completed=message.units_done,
-                    total=message.units_planned or None,
-                    detail=_detail(message),
-                )
-                bar.refresh()
+                screen.update(_view(message), refresh=True)
 
         yield listen
 
 
-def _bar() -> Bar:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
+def _view(progress: Progress | None) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
 
-    # Redrawn only when a unit is done: a timer thread would run inside somebody's measurement.
-    return Bar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[detail]}", markup=False),
-        console=Console(stderr=True, highlight=False),
-        auto_refresh=False,
-        transient=True,
-    )
+    if progress is None:
+        return Text("Reading the model")
+    if len(progress.cells) < 2:
+        return _line(progress)
+    return Group(_grid(progress.cells), _line(progress))
 
 
-def _detail(message: Progress) -> str:
-    parts = []
-    if message.ratio is not None:
-        parts.append(f"B {change(message.ratio)}")
-    if message.estimate_s is not None:
-        parts.append(duration(message.estimate_s))
-    if message.relative_half_width is not None:
-        parts.append(f"±{percent(message.relative_half_width)}")
-    if message.remaining_s is not None:
-        parts.append(f"≤ {message.remaining_s:.0f} s left")
+def _line(progress: Progress) -> RenderableType:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, 1))
+    bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
+    count = f"{progress.units_done}/{progress.units_planned or '?'}"
+    line.add_row(Text(progress.doing), bar, count, Text(_detail(progress)))
+    return line
+
+
+def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    for cell in cells:
+        grid.add_row(
+            _STATES[cell.state],
+            Text(cell.name),
+            f"{cell.sessions} sessions",
+            Text(_estimate(cell.estimate_s, cell.relative_half_width)),
+        )
+    return grid
+
+
+def _estimate(seconds: float | None, half_width: float | None) -> str:
+    parts = [] if seconds is None else [duration(seconds)]
+    if half_width is not None:
+        parts.append(f"±{percent(half_width)}")
     return "  ".join(parts)
+
+
+def _detail(progress: Progress) -> str:
+    parts = []
+    if progress.ratio is not None:
+        parts.append(f"B {change(progress.ratio)}")
+    parts.append(_estimate(progress.estimate_s, progress.relative_half_width))
+    if progress.remaining_s is not None:
+        parts.append(f"≤ {progress.remaining_s:.0f} s left")
+    return "  ".join(part for part in parts if part)

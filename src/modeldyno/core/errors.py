@@ -4,6 +4,7 @@ ModeldynoError
 ├── UserError              the caller can fix it
 │   ├── BadValue           an option, name or value that cannot work
 │   ├── ModelNotFound      no such file
+│   ├── RunNotFound        no such run in the workspace
 │   ├── ModelUnreadable    the file is not a model we can read (truncated, text, archive, unknown)
 │   ├── UnsafeFormat       loading the file could run code hidden in it
 │   ├── EngineUnknown      no engine of that name
@@ -54,6 +55,10 @@ class BadValue(UserError):
 
 class ModelNotFound(UserError):
     code = "MODEL_NOT_FOUND"
+
+
+class RunNotFound(UserError):
+    code = "RUN_NOT_FOUND"
 
 
 class ModelUnreadable(UserError):

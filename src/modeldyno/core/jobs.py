@@ -16,7 +16,17 @@ Result = BenchmarkResult | ComparisonResult | ModelFacts
 class Started:
     headline: str
     units_planned: int
+    model_sha256: str = ""
     kind: Literal["started"] = "started"
+
+
+@dataclass(frozen=True)
+class CellProgress:
+    name: str
+    sessions: int
+    state: Literal["measuring", "done", "failed"]
+    estimate_s: float | None
+    relative_half_width: float | None
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,7 @@ class Progress:
     relative_half_width: float | None = None
     remaining_s: float | None = None
     ratio: float | None = None
+    cells: tuple[CellProgress, ...] = ()
     kind: Literal["progress"] = "progress"
 
 
@@ -40,6 +51,7 @@ class Unit:
     cell: int
     process: int
     measured: Session | Pair
+    round: int = 0  # of a sweep
     kind: Literal["unit"] = "unit"
 
 

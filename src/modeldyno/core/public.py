@@ -21,6 +21,7 @@ from modeldyno.core.results import (
     Latency,
     Measurement,
     SideResult,
+    Standing,
     Tail,
 )
 from modeldyno.core.sessions import Memory
@@ -105,6 +106,16 @@ def benchmark_json(result: BenchmarkResult) -> dict[str, Any]:
         "model": model_json(result.model),
         "host": host_json(result.host, result.weather),
         "cells": [cell_json(cell) for cell in result.cells],
+        "best": {name: _standing_json(who) for name, who in result.standings.items()},
+    }
+
+
+def _standing_json(standing: Standing) -> dict[str, Any]:
+    """Numbers of cells; more than one in ``tied`` means that nobody won."""
+    return {
+        "leader": standing.leader,
+        "tied": list(standing.tied),
+        "has_winner": standing.has_winner,
     }
 
 

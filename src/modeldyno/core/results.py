@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +15,8 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
-StopReason = Literal["precise", "budget", "flat", "fixed", "aborted"]
+StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"]
+Objective = Literal["latency", "throughput"]
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
 Statistic = Literal["wall p10", "cpu p25"]
 
@@ -123,6 +124,18 @@ class CellResult:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """The best cell by one figure, and every cell that cannot be told from it."""
+
+    leader: int
+    tied: tuple[int, ...]  # the leader included, in order of cells
+
+    @property
+    def has_winner(self) -> bool:
+        return len(self.tied) == 1
+
+
+@dataclass(frozen=True)
 class BenchmarkResult:
     run_id: RunId
     created_at: str
@@ -132,6 +145,7 @@ class BenchmarkResult:
     host: HostFacts
     weather: HostWeather
     cells: tuple[CellResult, ...]
+    standings: dict[Objective, Standing] = field(default_factory=dict)
     interrupted: bool = False
 
     def to_json(self, path: str | Path | None = None) -> str:

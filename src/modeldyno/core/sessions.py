@@ -111,6 +111,7 @@ class Session:
     facts: SessionFacts
     memory: Memory | None = None
     parity: Parity | None = None
+    canary_s: float | None = None  # floor of a fixed tiny kernel just before: the machine's pulse
 
 
 @dataclass(frozen=True)

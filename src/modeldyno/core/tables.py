@@ -7,7 +7,13 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.models import Dim, ModelFacts
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Tail
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    Objective,
+    Tail,
+)
 from modeldyno.core.sentences import comparison_sentence
 
 Rows = list[tuple[str, ...]]
@@ -24,7 +30,23 @@ def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
         "cores", "batch", f"{unit}/batch", "floor", f"{unit}/item", "items/s", "p99",
         "cpu", "peak mem", "n", "quality",
     )  # fmt: skip
-    return head, [_cell_row(cell, scale) for cell in result.cells]
+    rows = [_cell_row(cell, scale) for cell in result.cells]
+    if not result.standings:
+        return head, rows
+    return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
+
+
+_PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "highest throughput"}
+
+
+def _mark(result: BenchmarkResult, number: int) -> str:
+    """``◀ lowest latency``, also for those who share it: a tie is told as a tie."""
+    marks = []
+    for objective, standing in result.standings.items():
+        if number in standing.tied:
+            tie = "" if standing.has_winner else "tied: "
+            marks.append(tie + _PRAISE[objective])
+    return "◀ " + ", ".join(marks) if marks else ""
 
 
 def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from modeldyno.core.errors import Cancelled, ModeldynoError
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import Failed, Finished, JobMessage, Result
+from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, InspectionSpec, RunSpec
 from modeldyno.jobs.protocol import Context, Record
@@ -28,6 +28,7 @@ class _Job:
     folder: RunFolder
     spec: RunSpec
     record: Record
+    earlier: tuple[Unit, ...] = ()
     stop: Stop = field(default_factory=Stop)
     over: threading.Event = field(default_factory=threading.Event)
     bug: BaseException | None = None
@@ -39,8 +40,10 @@ class LocalJobs:
         self._jobs: dict[RunId, _Job] = {}
         self._thread: threading.Thread | None = None
 
-    def submit(self, folder: RunFolder, spec: RunSpec, record: Record) -> None:
-        job = _Job(folder, spec, record)
+    def submit(
+        self, folder: RunFolder, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
+    ) -> None:
+        job = _Job(folder, spec, record, earlier)
         self._jobs[folder.id] = job
         self._queue.put(job)
         if self._thread is None or not self._thread.is_alive():  # a fork leaves threads behind
@@ -78,7 +81,7 @@ class LocalJobs:
         try:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
-            result = _execute(job.spec, Context(job.folder, say, job.stop))
+            result = _execute(job.spec, Context(job.folder, say, job.stop, job.earlier))
         except ModeldynoError as error:
             logger.info("run %s: %s", job.folder.id, error)
             say(Failed(Failure.of(error)))

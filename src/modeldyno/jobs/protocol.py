@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import JobMessage
+from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.specs import RunSpec
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, Surroundings
@@ -16,7 +16,9 @@ Record = Callable[[RunId, JobMessage], None]
 
 
 class Jobs(Protocol):
-    def submit(self, folder: RunFolder, spec: RunSpec, record: Record) -> None:
+    def submit(
+        self, folder: RunFolder, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
+    ) -> None:
         """Run a spec; messages come through ``record``, from the supervisor's thread."""
 
     def cancel(self, run_id: RunId) -> None:
@@ -33,6 +35,7 @@ class Context:
     folder: RunFolder
     say: Callable[[JobMessage], None]
     stop: Stop
+    earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
 
     def surroundings(self, threads: int = 1, memory_limit_bytes: int | None = None) -> Surroundings:
         return Surroundings(

@@ -277,6 +277,24 @@ def _stretch(sample_ns: float) -> int:
     return max(1, int(10_000_000 / sample_ns))
 
 
+# ---------------------------------------------------------------- the machine's pulse
+
+CANARY_SAMPLES = 30
+
+
+def canary(clock: Clock = time.perf_counter_ns) -> float:
+    """Seconds that a fixed kernel of about 100 µs takes right now, at its quickest."""
+    timings = sorted(_read(_canary_kernel, 1, clock, CANARY_SAMPLES))
+    return timings[CANARY_SAMPLES // 10] / 1e9
+
+
+def _canary_kernel() -> int:
+    total = 0
+    for number in range(2_000):
+        total += number
+    return total
+
+
 # ---------------------------------------------------------------- two sessions in alternation
 
 

@@ -21,6 +21,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     InspectionSpec,
     ModelSpec,
+    RunSpec,
     SideSpec,
 )
 from modeldyno.engines import catalog
@@ -82,6 +83,19 @@ def benchmark_spec(
         memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
         seed=seed,
     )
+
+
+def resumed_spec(models: Sequence[str] | None, spec: RunSpec) -> BenchmarkSpec:
+    """A stopped benchmark goes on as it was asked for: nothing else may be said."""
+    if models:
+        raise BadValue(
+            "--resume takes no model",
+            why="the run knows its model and settings",
+            fix="Leave the model out, or leave --resume out",
+        )
+    if not isinstance(spec, BenchmarkSpec):
+        raise BadValue("Only a benchmark can be resumed", fix="Measure it again from the start")
+    return spec
 
 
 def comparison_spec(

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import assert_never
 
-from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
+from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError, StorageFailed, error_classes
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
     Artifact,
@@ -22,9 +22,9 @@ from modeldyno.core.jobs import (
 )
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunState
-from modeldyno.core.specs import InspectionSpec, RunSpec
+from modeldyno.core.specs import BenchmarkSpec, InspectionSpec, RunSpec
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolder, Runs
 
 Listener = Callable[[JobMessage], None]
 
@@ -38,11 +38,27 @@ class RunService:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
         if isinstance(spec, InspectionSpec):  # looking leaves no trace in the workspace
             with TemporaryDirectory(prefix="modeldyno-") as folder:
-                return self._run_in(Runs(Path(folder)), spec, listen)
-        return self._run_in(self._store, spec, listen)
+                store = Runs(Path(folder))
+                return self._run_in(store, store.create(spec), spec, listen)
+        return self._run_in(self._store, self._store.create(spec), spec, listen)
 
-    def _run_in(self, store: Runs, spec: RunSpec, listen: Listener | None) -> Result:
-        folder = store.create(spec)
+    def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
+        """Go on with a benchmark that was stopped: what it measured counts."""
+        spec = self._store.spec(run_id)
+        if not isinstance(spec, BenchmarkSpec):
+            raise BadValue(f"Run {run_id} is no benchmark", fix="Measure it again from the start")
+        units = tuple(self._store.units(run_id))
+        folder = self._store.reopen(run_id)
+        return self._run_in(self._store, folder, spec, listen, units)
+
+    def _run_in(
+        self,
+        store: Runs,
+        folder: RunFolder,
+        spec: RunSpec,
+        listen: Listener | None,
+        earlier: tuple[Unit, ...] = (),
+    ) -> Result:
         ending = _Ending()
 
         def record(run_id: RunId, message: JobMessage) -> None:
@@ -50,7 +66,7 @@ class RunService:
             if listen is not None:
                 listen(message)  # stored before told: what is announced can be found
 
-        self._jobs.submit(folder, spec, record)
+        self._jobs.submit(folder, spec, record, earlier)
         try:
             self._wait(folder.id)
         finally:
@@ -77,7 +93,10 @@ def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) ->
             ending.error = kind(failure.title, why=failure.why, fix=failure.fix)
             state: RunState = "cancelled" if kind is Cancelled else "failed"
             _keep(store, run_id, lambda: store.fail(run_id, failure, state))
-        case Started() | Progress() | Artifact():
+        case Started(model_sha256=sha256):
+            if sha256:
+                store.remember_model(run_id, sha256)
+        case Progress() | Artifact():
             pass
         case _:
             assert_never(message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import csv
+import difflib
 import json
 import os
 import shutil
@@ -19,7 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.errors import StorageFailed, WorkspaceUnusable
+from modeldyno.core.errors import (
+    ModelChanged,
+    RunNotFound,
+    StorageFailed,
+    WorkspaceUnusable,
+)
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.jobs import Result, Unit
 from modeldyno.core.results import Failure
@@ -76,6 +82,43 @@ class Runs:
             _write(folder.path / "spec.json", encode(spec))
             _write(folder.path / "state.json", {"state": "running"})
         return folder
+
+    def spec(self, run_id: RunId) -> RunSpec:
+        """What a run was asked to do; raises RunNotFound."""
+        folder = self.folder(run_id)
+        if not (folder.path / "spec.json").is_file():
+            raise RunNotFound(
+                f"There is no run {run_id!r} in this workspace",
+                fix=self._closest(run_id) or f"Runs are kept in {self._root}",
+            )
+        return folder.spec()
+
+    def reopen(self, run_id: RunId) -> RunFolder:
+        """Make a run that ended early ready to go on; its units stay."""
+        folder = self.folder(run_id)
+        with _storing():
+            if folder.state() != "running":  # else its process died before it could tell
+                self._move(folder, "running")
+            for path in (folder.scratch, folder.model):
+                path.mkdir(exist_ok=True)
+        return folder
+
+    def _closest(self, run_id: str) -> str:
+        names = [path.name for path in self._root.iterdir()] if self._root.is_dir() else []
+        close = difflib.get_close_matches(run_id, names, n=1)
+        return f"Did you mean {close[0]}?" if close else ""
+
+    def remember_model(self, run_id: RunId, sha256: str) -> None:
+        """Whose numbers these are; raises ModelChanged when a resumed run meets another model."""
+        path = self.folder(run_id).path / "model.json"
+        if path.exists() and json.loads(path.read_text())["sha256"] != sha256:
+            raise ModelChanged(
+                "The model has changed since this run began",
+                why="its file has another hash now",
+                fix="Measure the new model in a run of its own",
+            )
+        with _storing():
+            _write(path, {"sha256": sha256})
 
     def folder(self, run_id: RunId) -> RunFolder:
         return RunFolder(self._root / run_id)

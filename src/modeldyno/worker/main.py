@@ -253,6 +253,7 @@ def _measure_session(command: MeasureSession) -> Session:
     engine.version()  # import it now, so that loading the model is timed alone
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
+    canary_s = loop.canary()
     with padded_heap(command.padding_seed), _opened(engine, command.target) as opened:
         start = time.perf_counter_ns()
         call = opened.session.bind(tensors, command.contract)
@@ -270,6 +271,7 @@ def _measure_session(command: MeasureSession) -> Session:
             facts=opened.session.facts,
             memory=memory,
             parity=parity,
+            canary_s=canary_s,
         )
 
 

@@ -1,0 +1,102 @@
+"""How far one cell of a benchmark has come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
+from modeldyno.core.hosts import HostWeather
+from modeldyno.core.results import CellResult, CellStatus, Failure, StopReason
+from modeldyno.core.sessions import Session, SessionFacts
+from modeldyno.core.specs import CellSpec
+from modeldyno.jobs.preparation import Prepared
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A session, the process it ran in and the round of the sweep it belongs to."""
+
+    process: int
+    round: int
+    session: Session
+
+
+@dataclass
+class Cell:
+    number: int
+    spec: CellSpec
+    prepared: Prepared | None = None
+    units: list[Measured] = field(default_factory=list)
+    used_s: float = 0.0  # of the budget and of the timeout, process starts included
+    stop_reason: StopReason | None = None
+    error: ModeldynoError | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_over(self) -> bool:
+        return self.stop_reason is not None or self.error is not None
+
+    @property
+    def sessions(self) -> list[Session]:
+        return [unit.session for unit in self.units]
+
+    @property
+    def batch_size(self) -> int:
+        return self.prepared.batch_size if self.prepared else self.spec.batch_size
+
+    @property
+    def name(self) -> str:
+        cores = "1 core" if self.spec.cores == 1 else f"{self.spec.cores} cores"
+        engine = f"{self.spec.engine} · " if self.spec.engine else ""
+        return f"{engine}{cores} · batch {self.spec.batch_size}"
+
+    def floors(self) -> dict[int, float]:
+        """Seconds per call by round; of a round that was repeated, the repetition."""
+        from modeldyno.measure.benchmark import floors_and_typicals
+
+        floors, _ = floors_and_typicals(self.sessions)
+        return {unit.round: floor for unit, floor in zip(self.units, floors, strict=True)}
+
+    def canaries(self) -> dict[int, float]:
+        return {u.round: u.session.canary_s for u in self.units if u.session.canary_s is not None}
+
+    def result(
+        self, model: str, weather: HostWeather, stopped: ModeldynoError | None
+    ) -> CellResult:
+        from modeldyno.measure.benchmark import FEWEST_SESSIONS, MeasuredSession, summarise
+
+        error = self.error
+        if error is None and (self.stop_reason is None or isinstance(stopped, ModelChanged)):
+            error = stopped
+        measurement = None
+        if self.units and (self.stop_reason is not None or len(self.units) >= FEWEST_SESSIONS):
+            units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
+            reason = self.stop_reason or "aborted"
+            measurement = summarise(units, self.batch_size, reason, weather)
+        return CellResult(
+            model=model,
+            spec=self.spec,
+            status=_status(error, measured=measurement is not None),
+            batch_size=self.batch_size,
+            facts=self._facts(),
+            measurement=measurement,
+            error=Failure.of(error) if error else None,
+            notes=self.notes,
+        )
+
+    def _facts(self) -> SessionFacts | None:
+        """What the measured sessions said of themselves, with the precision found beforehand."""
+        if self.prepared is None or not self.units:
+            return self.prepared.facts if self.prepared else None
+        examined = self.prepared.facts
+        return replace(
+            self.sessions[0].facts,
+            precision=examined.precision,
+            nodes_by_provider=examined.nodes_by_provider,
+        )
+
+
+def _status(error: ModeldynoError | None, measured: bool) -> CellStatus:
+    if error is None:
+        return "done"
+    return "partial" if measured and isinstance(error, Cancelled) else "failed"

@@ -1,0 +1,255 @@
+"""Measure cells in rounds: each visits every open cell once, in fresh random order.
+
+So a machine that drifts does so under all cells alike, and two cells are compared by the rounds
+they share. A cell leaves when it is precise, out of budget, or clearly outraced.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
+from modeldyno.core.jobs import CellProgress, Progress, Unit
+from modeldyno.core.results import Objective, Standing, StopReason
+from modeldyno.core.sessions import Session, SessionPlan
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.crew import Crew
+from modeldyno.jobs.protocol import Context
+from modeldyno.worker.messages import MeasureSession, SessionMeasured
+
+MOST_REPEATED = 4  # rounds in which the machine itself changed
+FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
+
+
+class Rounds:
+    def __init__(self, spec: BenchmarkSpec, cells: list[Cell], context: Context) -> None:
+        self._spec = spec
+        self._cells = cells
+        self._context = context
+        self._order = random.Random(spec.seed)  # noqa: S311 - an order of measurement
+        self._next = 1 + max((u.round for cell in cells for u in cell.units), default=-1)
+        self._first_process = 1 + max((u.process for c in cells for u in c.units), default=-1)
+        self._disturbed: list[int] = []
+
+    @property
+    def is_sweep(self) -> bool:
+        return len(self._cells) > 1
+
+    def run(self) -> dict[Objective, Standing]:
+        """Measure until every cell is over; tells who leads, and who cannot be told from them."""
+        for cell in self._cells:  # of a resumed run, some may have enough already
+            if cell.units and not cell.is_over:
+                cell.stop_reason = _decide(self._spec, cell)
+        with Crew(self._spec, self._context) as crew:
+            while any(not cell.is_over for cell in self._cells):
+                self._round(self._next, [c for c in self._cells if not c.is_over], crew)
+                self._note_canary(self._next)
+                self._next += 1
+                self._drop_outraced()
+            if not self.is_sweep:
+                return {}
+            self._repeat_disturbed(crew)
+            found = self._standings()
+            for leader in dict.fromkeys(s.leader for s in found.values() if s.has_winner):
+                self._remeasure(self._cells[leader], crew)
+        return found
+
+    # ------------------------------------------------------------ visits
+
+    def _round(self, number: int, cells: Iterable[Cell], crew: Crew) -> None:
+        visited = list(cells)
+        self._order.shuffle(visited)
+        for cell in visited:
+            self._visit(cell, number, self._process(number), crew, _decide)
+
+    def _process(self, number: int) -> int:
+        """Sessions share a process for a while; the last process takes all the rest."""
+        budget = self._spec.budget
+        done = number // budget.sessions_per_process
+        return self._first_process + min(done, budget.processes - 1)
+
+    def _visit(
+        self,
+        cell: Cell,
+        number: int,
+        process: int,
+        crew: Crew,
+        decide: Callable[[BenchmarkSpec, Cell], StopReason | None],
+    ) -> None:
+        """One fresh session of a cell; whatever goes wrong ends that cell and no other."""
+        start = time.monotonic()
+        try:
+            session = self._measure(cell, process, crew)
+            self._accept(session, cell, process, number)
+        except (Cancelled, StorageFailed):
+            raise
+        except ModeldynoError as error:
+            cell.error = error
+        cell.used_s += time.monotonic() - start
+        if cell.error is None:
+            cell.stop_reason = decide(self._spec, cell)
+        if cell.is_over:
+            crew.dismiss(cell)
+        self._context.say(self._progress(cell))
+
+    def _measure(self, cell: Cell, process: int, crew: Crew) -> Session:
+        from modeldyno.measure.host import quietest_cpus
+
+        prepared = cell.prepared
+        assert prepared is not None
+        deadline = time.monotonic() + self._spec.timeout_s - cell.used_s
+        command = MeasureSession(
+            target=replace(prepared.target, cpus=quietest_cpus(cell.spec.cores)),
+            inputs=prepared.inputs,
+            contract=cell.spec.contract,
+            plan=session_plan(self._spec),
+            padding_seed=hash((self._spec.seed, cell.number, process, len(cell.units))),
+            reference=prepared.reference,
+        )
+        worker = crew.worker(cell, process)
+        return worker.ask(command, SessionMeasured, deadline, self._context.stop).session
+
+    def _accept(self, session: Session, cell: Cell, process: int, number: int) -> None:
+        """Keep a session, unless its outputs are wrong: a wrong answer has no latency."""
+        if session.parity is not None and not session.parity.agrees:
+            raise WrongOutput(
+                "Two sessions of this cell computed different results",
+                why=f"outputs differ by {session.parity.max_rel_error:.2g} of their range",
+                fix="Report this to the engine's makers; a wrong answer has no latency",
+            )
+        self._context.say(Unit(cell.number, process, session, number))
+        cell.units.append(Measured(process, number, session))
+
+    # ------------------------------------------------------------ racing
+
+    def _figures(self, objective: Objective) -> dict[int, dict[int, float]]:
+        """Each rankable cell's floor by round: per call, or per item."""
+        found = {}
+        for cell in self._cells:
+            if cell.error is None and cell.units:
+                items = 1 if objective == "latency" else cell.batch_size
+                found[cell.number] = {n: s / items for n, s in cell.floors().items()}
+        return found
+
+    def _drop_outraced(self) -> None:
+        """A cell that clearly loses by latency and by throughput needs no more precision."""
+        if not self.is_sweep or self._spec.budget.floor_half_width is None:
+            return
+        from modeldyno.measure.sweep import outraced
+
+        lost = outraced(self._figures("latency")) & outraced(self._figures("throughput"))
+        for cell in self._cells:
+            if cell.number in lost and not cell.is_over:
+                cell.stop_reason = "outraced"
+
+    def _standings(self) -> dict[Objective, Standing]:
+        from modeldyno.measure.sweep import standing
+
+        objectives: tuple[Objective, ...] = ("latency", "throughput")
+        found = {objective: standing(self._figures(objective)) for objective in objectives}
+        return {objective: who for objective, who in found.items() if who is not None}
+
+    def _remeasure(self, winner: Cell, crew: Crew) -> None:
+        """The best of many was also lucky: publish what fresh sessions say."""
+        earlier, reason = winner.units, winner.stop_reason
+        winner.units, winner.stop_reason = [], None
+        first = 1 + max(unit.process for unit in earlier)
+        for count in range(FRESH_SESSIONS):
+            if winner.error is not None:
+                break
+            process = first + count // self._spec.budget.sessions_per_process
+            self._visit(winner, self._next + count, process, crew, lambda *_: None)
+        crew.dismiss(winner)
+        self._next += FRESH_SESSIONS
+        winner.stop_reason = reason
+        winner.notes += ("best of the sweep, so its number is from fresh sessions after it",)
+
+    # ------------------------------------------------------------ canary
+
+    def _note_canary(self, number: int) -> None:
+        from modeldyno.measure.sweep import canary_moved
+
+        if not self.is_sweep:
+            return
+        canaries = [cell.canaries() for cell in self._cells]
+        by_round = [
+            {i: found[n] for i, found in enumerate(canaries) if n in found}
+            for n in range(number + 1)
+        ]
+        if canary_moved(by_round[:-1], by_round[-1]):
+            self._disturbed.append(number)
+
+    def _repeat_disturbed(self, crew: Crew) -> None:
+        """Rounds in which the machine changed count as they are, and are taken once more."""
+        for number in self._disturbed[:MOST_REPEATED]:
+            cells = [c for c in self._cells if c.error is None and number in c.floors()]
+            for cell in cells:
+                reason, cell.stop_reason = cell.stop_reason, None
+                self._visit(cell, self._next, cell.units[-1].process, crew, lambda *_, r=reason: r)
+            self._next += 1
+
+    # ------------------------------------------------------------ progress
+
+    def _progress(self, cell: Cell) -> Progress:
+        """Units done of units planned; cells that stop early or go on longer move the plan."""
+        each = planned(self._spec, 1)
+        cells = self._cells
+        ahead = [len(c.units) if c.is_over else max(each, len(c.units) + 1) for c in cells]
+        left = [max(0.0, self._spec.budget.seconds - c.used_s) for c in cells if not c.is_over]
+        states = tuple(cell_progress(one) for one in cells)
+        now = states[cell.number]
+        return Progress(
+            units_done=sum(len(c.units) for c in cells),
+            units_planned=sum(ahead),
+            doing=cell.name,
+            estimate_s=now.estimate_s,
+            relative_half_width=now.relative_half_width,
+            remaining_s=sum(left),
+            cells=states,
+        )
+
+
+def session_plan(spec: BenchmarkSpec) -> SessionPlan:
+    budget = spec.budget
+    return SessionPlan(
+        min_time_s=budget.session_s,
+        max_time_s=max(budget.session_s, 0.4 * budget.seconds),
+        warmup_limit_s=min(2.0, 0.2 * budget.seconds),
+        warmup_calls=spec.warmup_calls,
+        calls_per_sample=1 if spec.per_call else None,
+        iterations=spec.iterations,
+    )
+
+
+def planned(spec: BenchmarkSpec, cells: int) -> int:
+    if spec.iterations is not None:
+        return cells
+    return cells * spec.budget.processes * spec.budget.sessions_per_process
+
+
+def cell_progress(cell: Cell) -> CellProgress:
+    from modeldyno.measure.benchmark import floors_and_typicals
+    from modeldyno.measure.stopping import relative_width
+
+    _, typicals = floors_and_typicals(cell.sessions)
+    return CellProgress(
+        name=cell.name,
+        sessions=len(cell.units),
+        state="failed" if cell.error else "done" if cell.stop_reason else "measuring",
+        estimate_s=sorted(typicals)[len(typicals) // 2] if typicals else None,
+        relative_half_width=relative_width(typicals) if len(typicals) > 1 else None,
+    )
+
+
+def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
+    if spec.iterations is not None:
+        return "fixed"
+    from modeldyno.measure.benchmark import floors_and_typicals
+    from modeldyno.measure.stopping import decide
+
+    floors, typicals = floors_and_typicals(cell.sessions)
+    return decide(floors, typicals, spec.budget, cell.used_s)
