@@ -24,6 +24,7 @@ from modeldyno.core.results import (
     Tail,
 )
 from modeldyno.core.sessions import Memory
+from modeldyno.core.trust import TIERS
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
@@ -54,6 +55,7 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "path": facts.path,
         "format": facts.format,
         "framework": facts.framework,
+        "tier": TIERS[facts.format],
         "sha256": facts.sha256,
         "size_bytes": facts.size_bytes,
         "parameters": facts.parameters,
@@ -66,6 +68,8 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "nodes": facts.nodes,
         "nodes_by_op": facts.nodes_by_op,
         "weights_by_dtype": facts.weights_by_dtype,
+        "imports": list(facts.imports),
+        "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
     }
 

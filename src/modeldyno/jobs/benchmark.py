@@ -11,7 +11,6 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from modeldyno.core.errors import (
@@ -30,6 +29,8 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, CellStatus, Failure, StopReason
 from modeldyno.core.sessions import Session, SessionFacts, SessionPlan
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.stated import refuse_needless_inputs
+from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
@@ -75,7 +76,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        tool_version=version("modeldyno"),
+        tool_version=tool_version(),
         spec=spec,
         model=facts,
         host=host.facts(),
@@ -94,6 +95,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[_Cell], context: Context) -> tuple
     with ExitStack() as workers:
         worker = workers.enter_context(launched(surroundings))
         facts = inspect(worker, spec.model, context, spec.timeout_s)
+        refuse_needless_inputs(spec.model, facts)
         from modeldyno.store.models import copy_privately
 
         copy = copy_privately(facts, context.folder.model)
