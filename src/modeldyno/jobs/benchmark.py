@@ -15,10 +15,8 @@ from pathlib import Path
 
 from modeldyno.core.errors import (
     Cancelled,
-    EngineUnavailable,
     ModelChanged,
     ModeldynoError,
-    RunFailed,
     StorageFailed,
     UserError,
     WrongOutput,
@@ -186,7 +184,7 @@ def _run_process(
                     return
     except (Cancelled, StorageFailed):
         raise
-    except (RunFailed, EngineUnavailable) as error:
+    except ModeldynoError as error:
         cell.error = error
 
 

@@ -135,8 +135,9 @@ def _measure(
     context: Context,
 ) -> None:
     """Fresh processes one after the other, each with its share of the pairs or of the time."""
-    for process in range(spec.processes):
-        share = (process + 1) / spec.processes
+    processes = min(spec.processes, spec.pairs or spec.processes)
+    for process in range(processes):
+        share = (process + 1) / processes
         _run_process(spec, a, b, units, process, share, start, deadline, context)
         if _is_settled(spec, a, b, units):
             return
@@ -209,7 +210,7 @@ def _share_is_done(
     """Whether this process did its part; the next pair must still fit the time."""
     if spec.pairs is not None:
         return len(units) >= round(share * spec.pairs)
-    if share == 1 and len(units) < FEWEST_PAIRS:  # a slow engine still gets an answer
+    if share == 1 and len(units) < FEWEST_PAIRS:  # slow models: rather late than without an answer
         return False
     return time.monotonic() + took / 2 - start >= share * spec.seconds
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from modeldyno.core.errors import BadValue, UnsafeFormat
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.trust import TIERS, Tier
 from modeldyno.formats.refusals import shown
-from modeldyno.services.requests import default_memory_limit, model_path
+from modeldyno.services.requests import inspection_spec, model_path
 from modeldyno.services.runs import RunService
 from modeldyno.store.models import hash_file
 from modeldyno.store.trust import Trust, Trusted
@@ -50,9 +49,8 @@ class TrustService:
         return self._store.all()
 
     def _look(self, path: Path) -> tuple[str, Tier, bool]:
-        spec = InspectionSpec(ModelSpec(str(path)), memory_limit_bytes=default_memory_limit())
         try:
-            facts = self._runs.run(spec)
+            facts = self._runs.run(inspection_spec(path))
         except UnsafeFormat:
             return hash_file(path), "code", False
         assert isinstance(facts, ModelFacts)
