@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -44,20 +45,32 @@ def trust(
     elif revoke:
         sha256 = service.revoke(file)
         if json:
-            output.document({"schema": "modeldyno.trust/1", "revoked": sha256})
+            output.document(_document(revoked=sha256))
         else:
             output.say(f"no longer trusted: {sha256}")
     else:
         _show(service.grant(file, reason), json)
 
 
-def _show(granted: Granted, as_json: bool) -> None:
-    from dataclasses import asdict
+def _document(
+    entries: tuple[Trusted, ...] = (),
+    revoked: str | None = None,
+    tier: str | None = None,
+    can_run: bool | None = None,
+) -> dict[str, Any]:
+    return {
+        "schema": "modeldyno.trust/1",
+        "trusted": [asdict(entry) for entry in entries],
+        "revoked": revoked,
+        "tier": tier,
+        "can_run": can_run,
+    }
 
+
+def _show(granted: Granted, as_json: bool) -> None:
     entry = granted.entry
     if as_json:
-        document = {"schema": "modeldyno.trust/1", "trusted": [asdict(entry)]}
-        output.document(document | {"tier": granted.tier, "can_run": granted.can_run})
+        output.document(_document((entry,), tier=granted.tier, can_run=granted.can_run))
         return
     output.say(f"trusted: {entry.name}  {entry.sha256}")
     if granted.can_run:
@@ -70,11 +83,8 @@ def _show(granted: Granted, as_json: bool) -> None:
 
 
 def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
-    from dataclasses import asdict
-
     if as_json:
-        document = {"schema": "modeldyno.trust/1", "trusted": [asdict(e) for e in entries]}
-        output.document(document)
+        output.document(_document(entries))
         return
     head = ("file", "since", "reason", "sha256")
     output.table(head, [(e.name, e.at, e.reason, e.sha256) for e in entries], left=head)

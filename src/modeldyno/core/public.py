@@ -151,6 +151,7 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "latency_ms": _latency_json(found.latency) if found else None,
         "throughput_per_s": found.throughput_per_s if found else None,
         "cpu_ms": _ms(found.cpu_s) if found else None,
+        "device_ms": _ms(found.device_s) if found else None,
         "load_ms": _ms(found.load_s) if found else None,
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
