@@ -235,7 +235,7 @@ class TorchSession:
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         if contract == "e2e":
             return lambda: self._outputs(inputs)
-        call, wait = self._bound(inputs), self._wait
+        call, wait = self.enqueued(inputs), self._wait
         if self._asked.device.type == "cpu":
             return call
 
@@ -258,7 +258,7 @@ class TorchSession:
 
         if self._asked.device.type != "cuda":
             return ()
-        call = self._bound(inputs)
+        call = self.enqueued(inputs)
         with torch.cuda.device(self._asked.device):
             cache = torch.empty(_FLUSHED_BYTES, dtype=torch.int8, device=self._asked.device)
             marks = []
@@ -274,7 +274,7 @@ class TorchSession:
 
     def observed(self, inputs: Tensors) -> torch_precision.Observation:
         """One call of the model as it is before compiling, watched."""
-        eager = self._bound(inputs, self._loaded.module)
+        eager = self.enqueued(inputs, self._loaded.module)
         _, seen = torch_precision.observe(eager, self._rounds_to_tf32())
         self._wait()
         return seen
@@ -282,20 +282,12 @@ class TorchSession:
     def weight_precision(self) -> str | None:
         return torch_precision.of_parameters(self._parameters())
 
-    # ------------------------------------------------------------ inside
-
-    def _outputs(self, inputs: Tensors) -> Tensors:
-        """From numpy to numpy."""
-        outputs = self._bound(inputs)()
-        self._wait()
-        return _named(outputs)
-
-    def _bound(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
-        """The call on copies of the inputs that lie on the device."""
+    def enqueued(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
+        """The call on the device, inputs copied there; it may return before the device is done."""
         import torch
 
         arguments, keywords = self._loaded.arrange(self._on_device(inputs))
-        call = partial(module or self._call, *arguments, **keywords)
+        call = partial(self._call if module is None else module, *arguments, **keywords)
         if self._asked.autocast is None:
             return call
         casting = torch.autocast(self._asked.device.type, dtype=self._asked.autocast)
@@ -306,6 +298,14 @@ class TorchSession:
                 return call()
 
         return cast
+
+    # ------------------------------------------------------------ inside
+
+    def _outputs(self, inputs: Tensors) -> Tensors:
+        """From numpy to numpy."""
+        outputs = self.enqueued(inputs)()
+        self._wait()
+        return _named(outputs)
 
     def _on_device(self, inputs: Tensors) -> dict[str, Any]:
         import torch
