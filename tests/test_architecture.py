@@ -41,7 +41,10 @@ ENGINE_IMPORTS = {
     "modeldyno.engines.inputs": {"numpy"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
     "modeldyno.engines.outputs": {"numpy"},
+    "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
+    "modeldyno.engines.torch_loading": {"torch"},
+    "modeldyno.engines.torch_precision": {"torch"},
 }
 
 TELL_MODULES = """

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.sessions import OptionValue
 from modeldyno.services import requests
 from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
@@ -30,6 +32,10 @@ def bench(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, float] | None = None,
     data: str | Path | None = None,
+    inputs: Sequence[str] = (),
+    architecture: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    options: Mapping[str, OptionValue] | None = None,
     quick: bool = False,
     thorough: bool = False,
     budget: float | None = None,
@@ -44,13 +50,24 @@ def bench(
 ) -> BenchmarkResult:
     """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
 
+    ``inputs`` describes what a TorchScript file or checkpoint takes, as
+    ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;
+    ``options`` are the engine's own, as ``{"compile": True}``.
+
     Ctrl-C stops the measurement and returns what was measured until then.
     """
-    cells = CellOptions(_engines(engine), _ints(batch), _ints(cores), spin=spin, contract=contract)
+    cells = CellOptions(
+        _engines(engine),
+        _ints(batch),
+        _ints(cores),
+        spin=spin,
+        contract=contract,
+        options=options or {},
+    )
     spec = requests.benchmark_spec(
         model,
         cells,
-        InputOptions(dims or {}, values or {}, data),
+        InputOptions(dims or {}, values or {}, data, inputs, architecture, arguments or {}),
         budget=requests.choose_budget(quick, thorough, budget),
         iterations=iterations,
         warmup=warmup,
@@ -76,6 +93,10 @@ def compare(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, float] | None = None,
     data: str | Path | None = None,
+    inputs: Sequence[str] = (),
+    architecture: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    options: Mapping[str, OptionValue] | None = None,
     margin: float = 0.02,
     quick: bool = False,
     thorough: bool = False,
@@ -89,12 +110,14 @@ def compare(
     listen: Listener | None = None,
 ) -> ComparisonResult:
     """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
-    cells = CellOptions(_engines(engine), (batch,), (cores,), spin=spin, contract=contract)
+    cells = CellOptions(
+        _engines(engine), (batch,), (cores,), spin=spin, contract=contract, options=options or {}
+    )
     spec = requests.comparison_spec(
         a,
         b,
         cells,
-        InputOptions(dims or {}, values or {}, data),
+        InputOptions(dims or {}, values or {}, data, inputs, architecture, arguments or {}),
         margin=margin,
         budget=requests.choose_budget(quick, thorough, budget),
         pairs=pairs,

@@ -6,16 +6,20 @@ from dataclasses import dataclass
 
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
+from modeldyno.services.trust import TrustService
 from modeldyno.settings import Settings
 from modeldyno.store.runs import Runs
+from modeldyno.store.trust import Trust
 
 
 @dataclass(frozen=True)
 class Workbench:
     runs: Runs
     service: RunService
+    trust: TrustService
 
 
 def open_workbench(settings: Settings) -> Workbench:
     runs = Runs(settings.workspace / "runs")
-    return Workbench(runs, RunService(runs, LocalJobs()))
+    service = RunService(runs, LocalJobs())
+    return Workbench(runs, service, TrustService(Trust(settings.workspace / "trust.json"), service))

@@ -81,24 +81,6 @@ OTHERS = {
     "XML": (b"<?xml version='1.0'?><a/>", ModelUnreadable, "an XML file", "ONNX"),
     "pickle 2": (pickle.dumps({}, 2), UnsafeFormat, "a Python pickle", "torch.onnx.export"),
     "pickle 5": (pickle.dumps({}, 5), UnsafeFormat, "a Python pickle", "torch.onnx.export"),
-    "a PyTorch checkpoint": (
-        zip_of("net/data.pkl", "net/version", "net/data/0"),
-        UnsafeFormat,
-        "a PyTorch checkpoint",
-        "torch.onnx.export",
-    ),
-    "TorchScript": (
-        zip_of("net/data.pkl", "net/constants.pkl", "net/code/__torch__.py"),
-        UnsafeFormat,
-        "a TorchScript program",
-        "torch.onnx.export",
-    ),
-    "torch.export": (
-        zip_of("net/models/model.json", "net/archive_format", "net/data/sample_inputs/model.pt"),
-        UnsafeFormat,
-        "a torch.export archive",
-        "torch.onnx.export",
-    ),
     "Keras": (
         zip_of("metadata.json", "config.json", "model.weights.h5"),
         ModelUnreadable,

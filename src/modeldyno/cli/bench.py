@@ -32,6 +32,10 @@ def bench(
     dim: options.Dim = None,
     value: options.Value = None,
     data: options.Data = None,
+    input_: options.Input = None,
+    architecture: options.ArchitectureName = None,
+    arg: options.Argument = None,
+    option: options.EngineOption = None,
     quick: options.Quick = False,
     thorough: options.Thorough = False,
     budget: options.BudgetSeconds = None,
@@ -68,6 +72,8 @@ def bench(
         modeldyno bench model.onnx --batch 1,8 --cores 1,2
 
         modeldyno bench model.onnx --dim seq=256 --json
+
+        modeldyno bench weights.pth --architecture nets:build --input x=float32[1,3,224,224]
     """
     from modeldyno.core.ids import RunId
     from modeldyno.services import requests
@@ -97,13 +103,22 @@ def bench(
             cores=requests.parse_ints("--cores", cores),
             spin=None if spin is None else requests.parse_switch("--spin", spin),
             contract=contract,
+            options=requests.parse_options(option or []),
+        )
+        inputs = InputOptions(
+            dims,
+            values,
+            data,
+            inputs=input_ or [],
+            architecture=architecture,
+            arguments=requests.parse_arguments("--arg", arg or []),
         )
         limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
         specs = [
             requests.benchmark_spec(
                 file,
                 cells,
-                InputOptions(dims, values, data),
+                inputs,
                 budget=requests.choose_budget(quick, thorough, budget),
                 iterations=iterations,
                 warmup=warmup,

@@ -32,6 +32,10 @@ def compare(
     dim: options.Dim = None,
     value: options.Value = None,
     data: options.Data = None,
+    input_: options.Input = None,
+    architecture: options.ArchitectureName = None,
+    arg: options.Argument = None,
+    option: options.EngineOption = None,
     margin: Annotated[str, typer.Option(help="Differences below this do not matter.")] = "2%",
     fail_if_slower: Annotated[
         str | None, typer.Option(help="Exit 5 when B is slower than A by more than this: 5%.")
@@ -70,6 +74,9 @@ def compare(
         {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
         {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
         data,
+        inputs=input_ or [],
+        architecture=architecture,
+        arguments=requests.parse_arguments("--arg", arg or []),
     )
     cells = CellOptions(
         engine=[engine] if engine else [],
@@ -77,6 +84,7 @@ def compare(
         cores=[cores],
         spin=None if spin is None else requests.parse_switch("--spin", spin),
         contract=contract,
+        options=requests.parse_options(option or []),
     )
     allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
     spec = requests.comparison_spec(

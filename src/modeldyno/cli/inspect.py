@@ -28,9 +28,17 @@ def inspect(
         _show(facts)
 
 
+_TIERS = {
+    "data": "",
+    "program": "runs a program: only if you trust the file",
+    "code": "can run Python code: only if you trust the file",
+}
+
+
 def _show(facts: ModelFacts) -> None:
     from modeldyno.core import figures
     from modeldyno.core.tables import model_rows
+    from modeldyno.core.trust import TIERS
 
     versions = ", ".join(f"{name or 'ai.onnx'} {number}" for name, number in facts.opsets.items())
     weights = ", ".join(
@@ -45,6 +53,9 @@ def _show(facts: ModelFacts) -> None:
         "parameters": f"{figures.spaced(facts.parameters, 0)} ({weights})" if weights else "0",
         "sha256": facts.sha256,
         "external": ", ".join(file.location for file in facts.external),
+        "loading it": _TIERS[TIERS[facts.format]],
+        "imports": ", ".join(facts.imports),
+        "built by": facts.architecture.factory if facts.architecture else "",
     }
     for name, text in lines.items():
         if text:
@@ -53,7 +64,14 @@ def _show(facts: ModelFacts) -> None:
     head, rows = model_rows(facts)
     output.table(head, rows, left=head)
     output.say("")
+    if not facts.nodes_by_op:
+        _show_notes(facts)
+        return
     common = sorted(facts.nodes_by_op.items(), key=lambda item: (-item[1], item[0]))
     output.say(f"{facts.nodes} nodes: " + ", ".join(f"{op} {count}" for op, count in common))
+    _show_notes(facts)
+
+
+def _show_notes(facts: ModelFacts) -> None:
     for note in facts.notes:
         output.say(f"note: {note}")

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from modeldyno.cli import bench, compare, demo, engines, inspect, output, selftest
+from modeldyno.cli import bench, compare, demo, engines, inspect, output, selftest, trust
 from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
@@ -38,6 +38,7 @@ app = typer.Typer(
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("inspect")(inspect.inspect)
+app.command("trust")(trust.trust)
 app.command("engines")(engines.engines)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
@@ -48,9 +49,9 @@ def modeldyno(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
-        from importlib.metadata import version as version_of
+        from modeldyno.core.versions import tool_version
 
-        output.say(f"modeldyno {version_of('modeldyno')}")
+        output.say(f"modeldyno {tool_version()}")
         raise typer.Exit
 
 

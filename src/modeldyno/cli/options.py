@@ -31,6 +31,26 @@ Value = Annotated[
     list[str] | None, typer.Option("--value", help="Value of an input: --value sr=16000.")
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="Real inputs: an .npz by input name.")]
+Input = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        help="What a TorchScript file or checkpoint takes: --input x=float32[batch,3,224,224].",
+    ),
+]
+ArchitectureName = Annotated[
+    str | None,
+    typer.Option(
+        "--architecture", help="What builds a checkpoint's model: package.module:factory."
+    ),
+]
+Argument = Annotated[
+    list[str] | None,
+    typer.Option("--arg", help="Keyword argument of the architecture: --arg depth=50."),
+]
+EngineOption = Annotated[
+    list[str] | None, typer.Option("--option", help="Option of the engine: --option compile=on.")
+]
 Quick = Annotated[bool, typer.Option("--quick", help="2 s instead of 10: rough.")]
 Thorough = Annotated[bool, typer.Option("--thorough", help="60 s instead of 10: sharp.")]
 BudgetSeconds = Annotated[

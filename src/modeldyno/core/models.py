@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-ModelFormat = Literal["onnx", "scripted"]
+ModelFormat = Literal["onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint"]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 
 
@@ -43,6 +43,15 @@ class ExternalFile:
 
 
 @dataclass(frozen=True)
+class Architecture:
+    """The code that builds a model for which a file holds only the weights."""
+
+    factory: str  # "package.module:factory"
+    arguments: dict[str, Any] = field(default_factory=dict)  # keywords; plain JSON values
+    folder: str | None = None  # searched for the package after everything that is installed
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     path: str
     format: ModelFormat
@@ -59,6 +68,8 @@ class ModelFacts:
     nodes_by_op: dict[str, int] = field(default_factory=dict)
     weights_by_dtype: dict[str, int] = field(default_factory=dict)  # parameters per dtype
     notes: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
+    architecture: Architecture | None = None  # what builds the model around these weights
 
     @property
     def nodes(self) -> int:

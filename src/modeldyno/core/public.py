@@ -25,6 +25,7 @@ from modeldyno.core.results import (
     Tail,
 )
 from modeldyno.core.sessions import Memory
+from modeldyno.core.trust import TIERS
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
@@ -56,6 +57,7 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "path": facts.path,
         "format": facts.format,
         "framework": facts.framework,
+        "tier": TIERS[facts.format],
         "sha256": facts.sha256,
         "size_bytes": facts.size_bytes,
         "parameters": facts.parameters,
@@ -68,6 +70,8 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "nodes": facts.nodes,
         "nodes_by_op": facts.nodes_by_op,
         "weights_by_dtype": facts.weights_by_dtype,
+        "imports": list(facts.imports),
+        "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
     }
 
@@ -159,6 +163,7 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "latency_ms": _latency_json(found.latency) if found else None,
         "throughput_per_s": found.throughput_per_s if found else None,
         "cpu_ms": _ms(found.cpu_s) if found else None,
+        "device_ms": _ms(found.device_s) if found else None,
         "load_ms": _ms(found.load_s) if found else None,
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,

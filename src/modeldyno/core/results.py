@@ -107,6 +107,7 @@ class Measurement:
     steady: bool
     trend: bool
     parity: Parity | None
+    device_s: float | None = None  # per call, by the device's own clock
 
 
 @dataclass(frozen=True)

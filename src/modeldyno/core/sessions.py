@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from modeldyno.core.models import Architecture
+
 CallContract = Literal["hot", "api", "e2e"]
 OptionValue = str | int | float | bool
 
@@ -21,6 +23,8 @@ class Target:
     precision: str | None = None  # None: as the model has it
     spinning: bool | None = None  # None: the engine's default
     options: dict[str, OptionValue] = field(default_factory=dict)
+    format: str = ""  # as the file's content says
+    architecture: Architecture | None = None  # for weights that need one
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class SessionFacts:
     precision: str | None = None  # known once examined
     nodes_by_provider: dict[str, int] = field(default_factory=dict)  # known once examined
     notes: tuple[str, ...] = ()
+    parameters: int | None = None  # where the engine can count them
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,7 @@ class Session:
     memory: Memory | None = None
     parity: Parity | None = None
     canary_s: float | None = None  # floor of a fixed tiny kernel just before: the machine's pulse
+    device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
 
 
 @dataclass(frozen=True)

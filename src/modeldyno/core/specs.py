@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from modeldyno.core.models import Architecture, InputSpec
 from modeldyno.core.sessions import CallContract, OptionValue
 
 
@@ -50,6 +51,8 @@ class ModelSpec:
     dims: dict[str, int] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     data: str | None = None
+    inputs: tuple[InputSpec, ...] = ()  # of files that do not say what they take
+    architecture: Architecture | None = None
 
 
 @dataclass(frozen=True)

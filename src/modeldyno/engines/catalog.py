@@ -25,6 +25,7 @@ class Entry:
     devices: tuple[str, ...]
     formats: tuple[str, ...]
     aliases: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()  # names it takes with --option NAME=VALUE
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,16 @@ BUILT_IN = (
         devices=("cpu",),
         formats=("onnx",),
         aliases=("ort",),
+    ),
+    Entry(
+        name="pytorch",
+        factory="modeldyno.engines.pytorch:PyTorch",
+        package="torch",
+        install="pip install 'modeldyno[torch]'",
+        devices=("cpu", "cuda", "mps"),
+        formats=("torchscript", "torch-export", "torch-checkpoint"),
+        aliases=("torch",),
+        options=("compile", "channels_last", "tf32"),
     ),
     Entry(
         name="scripted",
@@ -155,9 +166,11 @@ def for_format(model_format: str) -> Entry:
     for entry, state in zip(entries(), availability(), strict=True):
         if state.usable and model_format in entry.formats:
             return entry
+    absent = [entry for entry in entries() if model_format in entry.formats]
     raise EngineUnavailable(
         f"No engine here can run {model_format} models",
-        fix="See `modeldyno engines` for what to install",
+        why=f"{absent[0].name} can, but it is not installed" if absent else "",
+        fix=f"Run `{absent[0].install}`" if absent else "See `modeldyno engines`",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.sessions import Parity
 from modeldyno.engines.protocol import Tensors
@@ -26,9 +27,16 @@ def load(path: Path) -> Tensors:
 
 
 def comparable(a: Tensors, b: Tensors) -> bool:
-    """Whether two models have the same outputs by name and shape."""
-    first, second = _numbers(a), _numbers(b)
-    return {n: v.shape for n, v in first.items()} == {n: v.shape for n, v in second.items()}
+    """Whether two models have the same outputs by shape: by name, or in their order where the
+    names differ, since a conversion between formats renames outputs."""
+    return _paired(_numbers(a), _numbers(b)) is not None
+
+
+def _paired(a: Tensors, b: Tensors) -> list[tuple[Any, Any]] | None:
+    names = list(a) if a.keys() == b.keys() else list(b)
+    pairs = list(zip(a.values(), (b[name] for name in names), strict=False))
+    same = len(a) == len(b) and all(x.shape == y.shape for x, y in pairs)
+    return pairs if same else None
 
 
 def compare(reference: Tensors, outputs: Tensors) -> Parity:
@@ -36,11 +44,12 @@ def compare(reference: Tensors, outputs: Tensors) -> Parity:
     import numpy as np
 
     expected, got = _numbers(reference), _numbers(outputs)
-    if not comparable(expected, got):
+    pairs = _paired(expected, got)
+    if pairs is None:
         return Parity(float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), False)
     absolute = relative = 0.0
-    for name, value in expected.items():
-        error = _largest_error(value, got[name])
+    for value, other in pairs:
+        error = _largest_error(value, other)
         scale = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
         absolute = max(absolute, error)
         relative = max(relative, error / scale if scale else error)

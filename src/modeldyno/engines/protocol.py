@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 
@@ -46,3 +46,23 @@ class Engine(Protocol):
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Load, run once and tell the effective precision and who ran which node; not timed."""
+
+
+# ---------------------------------------------------------------- optional powers of a session
+
+
+@runtime_checkable
+class Resumes(Protocol):
+    """A session whose engine has settings of the whole process, such as its number of threads."""
+
+    def resume(self) -> None:
+        """Make this session's settings true again: another session may have changed them."""
+
+
+@runtime_checkable
+class TimesDevice(Protocol):
+    """A session whose device has a clock of its own."""
+
+    def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
+        """Seconds between two marks in the device's queue around each call, the device's cache
+        flushed before; empty where the device has no clock. Not part of the timed loop."""

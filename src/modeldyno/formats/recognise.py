@@ -6,17 +6,19 @@ import difflib
 import json
 import re
 import stat
-import zipfile
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
 from modeldyno.formats import refusals
+from modeldyno.formats.archives import is_zip, member_names
 from modeldyno.formats.onnx_outline import Outline, broken, outline_of
 from modeldyno.formats.plain_text import is_text
 from modeldyno.formats.protobuf import Field, Foreign, Wire
 from modeldyno.formats.refusals import Refusal, shown
+from modeldyno.formats.torch_files import list_file
+from modeldyno.formats.torch_layout import is_pickle, torch_format
 
 SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096
@@ -38,6 +40,8 @@ def recognise(path: Path) -> ModelFormat:
         return "onnx"
     if _is_scripted(path, head, size):
         return "scripted"
+    if (found := torch_format(path, head)) is not None:
+        return found
     raise _refusal(path, head, size, outline)
 
 
@@ -103,9 +107,9 @@ def _folder(path: Path) -> UserError:
 
 
 def _refusal(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
-    if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return refusals.PICKLE.of(path)
-    if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
+    if is_pickle(head):
+        return refusals.pickle(path, list(list_file(path).imports))
+    if is_zip(head):
         return _zip(path)
     for offset, magic, refusal in refusals.BY_MAGIC:
         if head[offset : offset + len(magic)] == magic:
@@ -122,10 +126,8 @@ def _refusal(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
 
 
 def _zip(path: Path) -> UserError:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError):
+    names = member_names(path)
+    if names is None:
         why = "its table of contents, which is at the end, is missing or broken"
         fix = "Copy or download it again"
         return Refusal("a truncated or damaged zip archive", fix, why=why).of(path)
@@ -133,13 +135,6 @@ def _zip(path: Path) -> UserError:
 
 
 def _zip_of(names: list[str]) -> Refusal:
-    inner = {name.partition("/")[2] or name for name in names}  # torch puts all in one folder
-    if "archive_format" in inner or any("serialized_exported_program" in n for n in names):
-        return refusals.TORCH_EXPORT
-    if "constants.pkl" in inner or "bytecode.pkl" in inner:
-        return refusals.TORCHSCRIPT
-    if "data.pkl" in inner:
-        return refusals.TORCH_CHECKPOINT
     if "config.json" in names and "model.weights.h5" in names:
         return refusals.KERAS
     if names and all(name.endswith(".npy") for name in names):

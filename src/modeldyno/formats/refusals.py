@@ -1,6 +1,6 @@
-"""What we say about files that are not ONNX: what they are, and how to get ONNX from them.
+"""What we say about files that we do not read: what they are, and how to get ONNX from them.
 
-Every sentence must be true of this version: it reads ONNX, and it loads nothing else.
+Every sentence must be true of this version: it reads ONNX and PyTorch's own files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat, UserError
 
-_ONLY_ONNX = "this version of Modeldyno reads ONNX models only"
+_ONLY_ONNX = "this version of Modeldyno reads ONNX and PyTorch models only"
 _EXPORT_TORCH = (
     "Export it to ONNX where it was made: "
     'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)'
@@ -69,28 +69,18 @@ SAVED_MODEL_FOLDER = Refusal(
     "`python -m tf2onnx.convert --saved-model {name} --output {stem}.onnx`",
 )
 
-PICKLE = Refusal(
-    "a Python pickle. Loading it can run any code inside it",
-    _EXPORT_TORCH,
-    why=f"{_ONLY_ONNX} and never loads pickles",
-    unsafe=True,
-)
-TORCH_CHECKPOINT = Refusal(
-    "a PyTorch checkpoint, and that is a Python pickle. Loading it can run any code inside it",
-    _EXPORT_TORCH,
-    why=f"{_ONLY_ONNX} and never loads pickles",
-    unsafe=True,
-)
-TORCHSCRIPT = Refusal(
-    "a TorchScript program. Loading it runs code inside it",
-    _EXPORT_TORCH,
-    unsafe=True,
-)
-TORCH_EXPORT = Refusal(
-    "a torch.export archive (.pt2). Loading it can unpickle objects and run compiled code in it",
-    _EXPORT_TORCH,
-    unsafe=True,
-)
+
+def pickle(path: Path, imports: list[str]) -> UserError:
+    """A bare pickle: what it would import stands in the reason, and nothing of it was run."""
+    names = ", ".join(imports[:8]) + (f" and {len(imports) - 8} more" if len(imports) > 8 else "")
+    return Refusal(
+        "a Python pickle. Loading it can run any code inside it",
+        _EXPORT_TORCH,
+        why=(f"it would import {names}; " if imports else "")
+        + "no engine here runs a bare pickle, trusted or not",
+        unsafe=True,
+    ).of(path)
+
 
 KERAS = Refusal(
     "a Keras model, which is not supported yet",

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, UserError
@@ -16,6 +15,8 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
 from modeldyno.core.sessions import Session
 from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.stated import refuse_needless_inputs
+from modeldyno.core.versions import tool_version
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
@@ -43,7 +44,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        tool_version=version("modeldyno"),
+        tool_version=tool_version(),
         spec=spec,
         model=facts,
         host=host.facts(),
@@ -90,6 +91,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     with ExitStack() as workers:
         worker = workers.enter_context(launched(surroundings))
         facts = inspect(worker, spec.model, context, spec.timeout_s)
+        refuse_needless_inputs(spec.model, facts)
         from modeldyno.store.models import copy_privately
 
         copy = copy_privately(facts, context.folder.model)

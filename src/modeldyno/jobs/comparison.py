@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,8 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
 from modeldyno.core.specs import ComparisonSpec, SideSpec
+from modeldyno.core.stated import refuse_needless_inputs
+from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
@@ -53,6 +54,7 @@ class _ReadySide:
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
+    deadline, start = start + spec.timeout_s, time.monotonic()  # trying both costs no budget
     from modeldyno.measure import host
     from modeldyno.measure.compare import judge
 
@@ -60,7 +62,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     units: list[PairUnit] = []
     interrupted = False
     try:
-        _measure(spec, a, b, units, start, context)
+        _measure(spec, a, b, units, start, deadline, context)
     except Cancelled:
         interrupted = True
     if len(units) < FEWEST_PAIRS:
@@ -73,7 +75,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     return ComparisonResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        tool_version=version("modeldyno"),
+        tool_version=tool_version(),
         spec=spec,
         verdict=judgement.verdict,
         ratio=judgement.ratio,
@@ -116,6 +118,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 worker, side.model, facts, copy, side.cell, name, spec.seed, context, deadline
             )
             ready.append(_ReadySide(side, facts, prepared))
+    refuse_needless_inputs(spec.a.model, ready[0].model, ready[1].model)
     return ready[0], ready[1]
 
 
@@ -128,13 +131,14 @@ def _measure(
     b: _ReadySide,
     units: list[PairUnit],
     start: float,
+    deadline: float,
     context: Context,
 ) -> None:
     """Fresh processes one after the other, each with its share of the pairs or of the time."""
     processes = min(spec.processes, spec.pairs or spec.processes)
     for process in range(processes):
         share = (process + 1) / processes
-        _run_process(spec, a, b, units, process, share, start, context)
+        _run_process(spec, a, b, units, process, share, start, deadline, context)
         if _is_settled(spec, a, b, units):
             return
 
@@ -147,6 +151,7 @@ def _run_process(
     process: int,
     share: float,
     start: float,
+    deadline: float,
     context: Context,
 ) -> None:
     from modeldyno.measure.compare import PairUnit
@@ -163,7 +168,6 @@ def _run_process(
                 padding_seed=hash((spec.seed, process, len(units))),
             )
             began = time.monotonic()
-            deadline = start + spec.timeout_s
             pair = worker.ask(command, PairMeasured, deadline, context.stop).pair
             context.say(Unit(0, process, pair))
             units.append(PairUnit(process, pair))

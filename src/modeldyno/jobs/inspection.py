@@ -6,6 +6,7 @@ import time
 
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.core.stated import completed
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Inspect, Inspected
@@ -17,5 +18,7 @@ def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
 
 
 def inspect(worker: Worker, model: ModelSpec, context: Context, timeout_s: float) -> ModelFacts:
+    """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
-    return worker.ask(Inspect(model.path), Inspected, deadline, context.stop).facts
+    facts = worker.ask(Inspect(model.path), Inspected, deadline, context.stop).facts
+    return completed(facts, model)

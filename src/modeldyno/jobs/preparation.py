@@ -10,6 +10,8 @@ from modeldyno.core.inputs import InputPlan, plan_inputs
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sessions import SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
+from modeldyno.core.stated import check_complete
+from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker
@@ -42,6 +44,7 @@ def prepare(
 ) -> Prepared:
     """Let the engine run the cell once; raises when it cannot."""
     target = target_of(cell, facts, copy)
+    check_complete(facts)
     ladder = plan_inputs(
         facts.inputs,
         cell.batch_size,
@@ -61,7 +64,11 @@ def prepare(
         batch_size=examined.batch_size,
         facts=examined.facts,
         reference=reference,
-        notes=examined.notes,
+        notes=tuple(
+            dict.fromkeys(
+                note for note in (warning(facts), *examined.facts.notes, *examined.notes) if note
+            )
+        ),
     )
 
 
@@ -81,4 +88,6 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
         precision=cell.precision,
         spinning=cell.spinning,
         options=cell.options,
+        format=facts.format,
+        architecture=facts.architecture,
     )

@@ -76,7 +76,14 @@ def summarise(
         steady=steady,
         trend=moved,
         parity=_worst_parity(sessions),
+        device_s=_device_s(sessions),
     )
+
+
+def _device_s(sessions: Sequence[Session]) -> float | None:
+    """The median of the sessions' medians."""
+    timed = [median(session.device_s) for session in sessions if session.device_s]
+    return median(timed) if timed else None
 
 
 def floors_and_typicals(sessions: Sequence[Session]) -> tuple[list[float], list[float]]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from modeldyno.core.errors import BadValue, ModelNotFound
-from modeldyno.core.sessions import CallContract
+from modeldyno.core.models import Architecture, Dim, InputSpec
+from modeldyno.core.sessions import CallContract, OptionValue
 from modeldyno.core.specs import (
     DEFAULT,
     QUICK,
@@ -28,6 +31,11 @@ from modeldyno.engines import catalog
 
 MOST_CELLS = 200
 MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
+DTYPES = (
+    *("float16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+_INPUT = re.compile(r"(.+)=([A-Za-z]\w*)\[([\w,]*)\]")
 SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision")
 
 
@@ -42,6 +50,7 @@ class CellOptions:
     precision: str | None = None
     spin: bool | None = None
     contract: str = "api"
+    options: Mapping[str, OptionValue] = field(default_factory=dict)  # of the engine
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,9 @@ class InputOptions:
     dims: Mapping[str, int] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
     data: str | Path | None = None
+    inputs: Sequence[str] = ()  # "x=float32[1,3,224,224]"
+    architecture: str | None = None  # "package.module:factory"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 def benchmark_spec(
@@ -181,6 +193,7 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             precision=options.precision,
             spinning=options.spin,
             contract=options.contract,  # type: ignore[arg-type]  # checked above
+            options=dict(options.options),
         )
         for engine in dict.fromkeys(engines)
         for cores in dict.fromkeys(options.cores)
@@ -216,7 +229,7 @@ def split_side(text: str | Path) -> tuple[str, dict[str, str]]:
     path, _, options = whole.rpartition("@")
     pairs = [part.partition("=") for part in options.split(",") if part]
     for name, equals, _ in pairs:
-        if not equals or name not in SIDE_OPTIONS:
+        if not equals or name not in (*SIDE_OPTIONS, *_engine_options()):
             close = difflib.get_close_matches(name, SIDE_OPTIONS, n=1)
             raise BadValue(
                 f"Cannot read {name!r} in {whole!r}",
@@ -233,6 +246,10 @@ def _is_there(path: str) -> bool:
         return False
 
 
+def _engine_options() -> list[str]:
+    return [name for entry in catalog.entries() for name in entry.options]
+
+
 def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
     path, said = split_side(text)
     options = replace(
@@ -244,6 +261,10 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
         contract=said.get("contract", cells.contract),
         device=said.get("device", cells.device),
         precision=said.get("precision", cells.precision),
+        options={
+            **cells.options,
+            **parse_options([f"{name}={said[name]}" for name in said if name not in SIDE_OPTIONS]),
+        },
     )
     specs = cell_specs(options)
     if len(specs) != 1:
@@ -262,7 +283,32 @@ def _model_spec(path: Path, inputs: InputOptions) -> ModelSpec:
         if not file.is_file():
             raise ModelNotFound(f'No data file named "{inputs.data}"', fix="Give an .npz file")
         data = str(file.resolve())
-    return ModelSpec(str(path), dict(inputs.dims), dict(inputs.values), data)
+    return ModelSpec(
+        str(path),
+        dict(inputs.dims),
+        dict(inputs.values),
+        data,
+        inputs=tuple(parse_input(text) for text in inputs.inputs),
+        architecture=_architecture(inputs),
+    )
+
+
+def _architecture(said: InputOptions) -> Architecture | None:
+    if said.architecture is None:
+        if said.arguments:
+            raise BadValue(
+                "There are arguments, but no architecture to give them to",
+                fix="Say --architecture package.module:factory",
+            )
+        return None
+    module, colon, factory = said.architecture.partition(":")
+    names = [*module.split("."), *factory.split(".")]
+    if not colon or not all(name.isidentifier() for name in names):
+        raise BadValue(
+            f"Cannot read the architecture {said.architecture!r}",
+            fix="Write --architecture package.module:factory",
+        )
+    return Architecture(said.architecture, dict(said.arguments), folder=str(Path.cwd()))
 
 
 # ---------------------------------------------------------------- values
@@ -319,6 +365,64 @@ def parse_pairs(name: str, texts: Sequence[str]) -> dict[str, str]:
         if not (equals and key and value):
             raise BadValue(f"Cannot read {text!r} after {name}", fix=f"Write {name} NAME=VALUE")
         found[key] = value
+    return found
+
+
+def parse_input(text: str) -> InputSpec:
+    """``x=float32[1,3,224,224]``; a size may be a name, as in ``x=float32[batch,3,224,224]``."""
+    match = _INPUT.fullmatch(text.replace(" ", ""))
+    if match is None:
+        raise BadValue(
+            f"Cannot read {text!r} after --input",
+            fix="Write --input NAME=TYPE[SIZES], for example --input x=float32[1,3,224,224]",
+        )
+    name, dtype, sizes = match.groups()
+    if dtype not in DTYPES:
+        close = difflib.get_close_matches(dtype, DTYPES, n=1)
+        raise BadValue(
+            f"There is no input type {dtype!r}",
+            why=f"known types are {', '.join(DTYPES)}",
+            fix=f"Did you mean {close[0]}?" if close else "Use one of those",
+        )
+    return InputSpec(name, dtype, tuple(_dim(part) for part in sizes.split(",") if part))
+
+
+def _dim(text: str) -> Dim:
+    if text.isidentifier():
+        return text
+    size = parse_int("a size in --input", text)
+    _at_least(1, "a size in --input", size)
+    return size
+
+
+def parse_arguments(name: str, texts: Sequence[str]) -> dict[str, Any]:
+    """``["depth=50", "layers=[2,2]", "name=lite0"]``: JSON where it is JSON, else plain text."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (equals and key.isidentifier()):
+            raise BadValue(f"Cannot read {text!r} after {name}", fix=f"Write {name} NAME=VALUE")
+        try:
+            found[key] = json.loads(value)
+        except ValueError:
+            found[key] = value
+    return found
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, OptionValue]:
+    """``["compile=on"]`` → {"compile": True}; only names that some engine takes."""
+    known = sorted({name for entry in catalog.entries() for name in entry.options})
+    found: dict[str, OptionValue] = {}
+    for key, value in parse_arguments("--option", texts).items():
+        if key not in known:
+            close = difflib.get_close_matches(key, known, n=1)
+            raise BadValue(
+                f"No engine has an option {key!r}",
+                why=f"options are {', '.join(known)}",
+                fix=f"Did you mean {close[0]}?" if close else "See docs/engines.md",
+            )
+        switched = {"on": True, "off": False}.get(value) if isinstance(value, str) else None
+        found[key] = value if switched is None else switched
     return found
 
 

@@ -30,7 +30,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, Tensors
+from modeldyno.engines.protocol import Engine, Resumes, Tensors, TimesDevice
 from modeldyno.measure import loop
 from modeldyno.worker.messages import (
     HEADER,
@@ -53,6 +53,8 @@ from modeldyno.worker.messages import (
     write_all,
 )
 
+_DEVICE_TIME_S = 0.2
+_FEWEST_DEVICE_CALLS, _MOST_DEVICE_CALLS = 10, 200
 _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
 
 
@@ -261,6 +263,7 @@ def _measure_session(command: MeasureSession) -> Session:
         first_call_s = (time.perf_counter_ns() - start) / 1e9
         timed = loop.measure_session(call, command.plan)
         memory = opened.memory()
+        device_s = _device_times(opened.session, tensors, timed.calibration.call_s)
         parity = _parity(opened.session, tensors, Path(command.reference))
         return Session(
             load_s=opened.load_s,
@@ -272,7 +275,16 @@ def _measure_session(command: MeasureSession) -> Session:
             memory=memory,
             parity=parity,
             canary_s=canary_s,
+            device_s=device_s,
         )
+
+
+def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
+    """The device's own clock beside ours, where it has one."""
+    if not isinstance(session, TimesDevice):
+        return ()
+    calls = max(_FEWEST_DEVICE_CALLS, min(_MOST_DEVICE_CALLS, int(_DEVICE_TIME_S / call_s)))
+    return session.device_times_s(tensors, calls)
 
 
 def _measure_pair(command: MeasurePair) -> Pair:
@@ -323,7 +335,7 @@ class _Ready:
         call = opened.session.bind(tensors, side.contract)
         call()
         self._first_call_s = (time.perf_counter_ns() - start) / 1e9
-        self.contender = loop.Contender(call, _entering(side.target))
+        self.contender = loop.Contender(call, _entering(side.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self._opened.session.run(self.tensors)
@@ -377,8 +389,16 @@ def settle(target: Target) -> None:
         os.sched_setaffinity(0, target.cpus)
 
 
-def _entering(target: Target) -> Callable[[], None]:
-    return lambda: settle(target)
+def _entering(target: Target, session: Any) -> Callable[[], None]:
+    """What makes a side of a pair itself again after the other side's turn."""
+    if not isinstance(session, Resumes):
+        return lambda: settle(target)
+
+    def enter() -> None:
+        settle(target)
+        session.resume()
+
+    return enter
 
 
 @contextlib.contextmanager

@@ -1,0 +1,90 @@
+"""``modeldyno trust``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.services.trust import Granted
+    from modeldyno.store.trust import Trusted
+
+_MEANING = {
+    "data": "it is data and needed no trust",
+    "program": "the server may run the program in it",
+    "code": "the server may run the code in it",
+}
+
+
+def trust(
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="Model file; with --revoke also a sha256.")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why: kept with the date.")] = "",
+    revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no longer.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="Show what is trusted.")] = False,
+    json: options.Json = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Vouch for a model file that can run code, by its content: a changed byte ends it.
+
+    In your own terminal, naming a file is trust enough; a server asks for this.
+    """
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    service = open_workbench(Settings.read(workspace)).trust
+    if list_all or file is None:
+        if file is None and not list_all:
+            raise typer.BadParameter("give a FILE, or --list")
+        _show_all(service.all(), json)
+    elif revoke:
+        sha256 = service.revoke(file)
+        if json:
+            output.document(_document(revoked=sha256))
+        else:
+            output.say(f"no longer trusted: {sha256}")
+    else:
+        _show(service.grant(file, reason), json)
+
+
+def _document(
+    entries: tuple[Trusted, ...] = (),
+    revoked: str | None = None,
+    tier: str | None = None,
+    can_run: bool | None = None,
+) -> dict[str, Any]:
+    return {
+        "schema": "modeldyno.trust/1",
+        "trusted": [asdict(entry) for entry in entries],
+        "revoked": revoked,
+        "tier": tier,
+        "can_run": can_run,
+    }
+
+
+def _show(granted: Granted, as_json: bool) -> None:
+    entry = granted.entry
+    if as_json:
+        output.document(_document((entry,), tier=granted.tier, can_run=granted.can_run))
+        return
+    output.say(f"trusted: {entry.name}  {entry.sha256}")
+    if granted.can_run:
+        output.tell(_MEANING[granted.tier])
+    else:
+        output.warn(
+            "it is a bare pickle, and no engine here runs those, trusted or not",
+            "export the model to ONNX, or save its state_dict with torch.save",
+        )
+
+
+def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
+    if as_json:
+        output.document(_document(entries))
+        return
+    head = ("file", "since", "reason", "sha256")
+    output.table(head, [(e.name, e.at, e.reason, e.sha256) for e in entries], left=head)

@@ -1,0 +1,72 @@
+"""What the user says about a model that its file leaves out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from modeldyno.core.errors import BadValue, InputUnresolved
+from modeldyno.core.models import InputSpec, ModelFacts
+from modeldyno.core.specs import ModelSpec
+
+UNSTATED = "unstated"  # the dtype of an input that a file names without saying its type
+_LEAVE_INPUTS_OUT = ("torchscript", "torch-checkpoint")
+
+
+def says_inputs(facts: ModelFacts) -> bool:
+    """Whether the format itself declares what the model takes."""
+    return facts.format not in _LEAVE_INPUTS_OUT
+
+
+def completed(facts: ModelFacts, said: ModelSpec) -> ModelFacts:
+    """The facts with what was said about inputs and architecture; the user's word wins."""
+    architecture = said.architecture or facts.architecture
+    if said.architecture is not None and facts.format != "torch-checkpoint":
+        raise BadValue(
+            f"{Path(facts.path).name} needs no architecture",
+            why=f"it is a {facts.format} file, which holds its own graph",
+            fix="Leave out --architecture",
+        )
+    inputs = facts.inputs if says_inputs(facts) else _merged(facts.inputs, said.inputs)
+    return replace(facts, inputs=inputs, architecture=architecture)
+
+
+def refuse_needless_inputs(said: ModelSpec, *models: ModelFacts) -> None:
+    """Raises BadValue when inputs were described that every file describes itself."""
+    if said.inputs and all(says_inputs(facts) for facts in models):
+        raise BadValue(
+            f"{Path(models[0].path).name} says itself what it takes",
+            why=f"{models[0].format} files declare their inputs",
+            fix="Leave out --input; open dimensions are set with --dim",
+        )
+
+
+def check_complete(facts: ModelFacts) -> None:
+    """Raises InputUnresolved when the model cannot be called yet, and says what is missing."""
+    if says_inputs(facts):
+        return
+    name = Path(facts.path).name
+    if not facts.inputs:
+        raise InputUnresolved(
+            f"{name} does not say which inputs the model takes",
+            why=f"a {facts.format} file has no place for that",
+            fix="Say it with --input NAME=float32[1,3,224,224], once for each input, or in "
+            f"{name}.modeldyno.toml",
+        )
+    missing = [spec for spec in facts.inputs if spec.dtype == UNSTATED]
+    if missing:
+        raise InputUnresolved(
+            f"{name} does not say of which shape and type its inputs are: "
+            + ", ".join(spec.name for spec in missing),
+            why="TorchScript only says that they are tensors",
+            fix="Say it: " + " ".join(f"--input {s.name}=float32[1,3,224,224]" for s in missing),
+        )
+
+
+def _merged(declared: tuple[InputSpec, ...], said: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
+    """By name; where no name agrees, what was said is all there is."""
+    known = {spec.name: spec for spec in declared}
+    told = {spec.name: spec for spec in said}
+    if told and not told.keys() & known.keys():
+        return said
+    return tuple((known | told).values())

@@ -1,0 +1,391 @@
+"""PyTorch: TorchScript, ``torch.export`` programs, and checkpoints with their architecture.
+
+Eager unless asked otherwise. ``hot`` and ``api`` are the same call here, tensors in and tensors
+out on the device, since PyTorch has no call with preallocated outputs; ``e2e`` also converts from
+and to numpy. See docs/engines.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from modeldyno.core.errors import BadValue, EngineUnavailable
+from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Target
+from modeldyno.engines import torch_precision
+from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.torch_loading import Loaded, load, refuse_old
+
+_AUTOCAST = {"bf16": "bfloat16", "fp16": "float16"}
+_FLUSHED_BYTES = 256 << 20  # larger than any GPU's cache, as in Triton's do_bench
+_HOW = {"torchscript": "TorchScript", "torch-export": "export", "torch-checkpoint": "eager"}
+
+
+class PyTorch:
+    name = "pytorch"
+    capabilities = Capabilities(
+        formats=("torchscript", "torch-export", "torch-checkpoint"), devices=("cpu", "cuda", "mps")
+    )
+
+    def version(self) -> str:
+        import torch
+
+        return str(torch.__version__)
+
+    @contextlib.contextmanager
+    def open(self, target: Target) -> Iterator[TorchSession]:
+        import torch
+
+        refuse_old(self.version())
+        asked = Asked.of(target)
+        asked.settle()
+        with torch.inference_mode():
+            yield TorchSession(target, asked, _prepared(target, asked))
+
+    def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
+        """Run once operator by operator, then as it will be measured."""
+        with self.open(target) as session:
+            seen = session.observed(inputs)
+            outputs = session.run(inputs)
+            facts = replace(
+                session.facts,
+                precision=torch_precision.joined(seen.precisions) or session.weight_precision(),
+                nodes_by_provider=dict(seen.devices),
+            )
+            return facts, outputs
+
+
+# ---------------------------------------------------------------- what was asked
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The target's wishes, checked against this machine and this PyTorch."""
+
+    device: Any
+    threads: int
+    autocast: Any | None = None  # a torch.dtype
+    compile: str | None = None  # a mode of torch.compile
+    channels_last: bool = False
+    tf32: bool | None = None  # None: PyTorch's own defaults
+
+    @classmethod
+    def of(cls, target: Target) -> Asked:
+        import torch
+
+        if target.precision not in (None, "fp32", *_AUTOCAST):
+            raise BadValue(
+                f"PyTorch cannot run in precision {target.precision!r}",
+                why="it computes as the model is stored, or casts to bf16 or fp16 as it goes",
+                fix="Use --precision fp32, bf16 or fp16",
+            )
+        options = dict(target.options)
+        mode = _mode(options.pop("compile", False))
+        channels_last = _switch("channels_last", options.pop("channels_last", False))
+        tf32 = _switch("tf32", options.pop("tf32")) if "tf32" in options else None
+        if options:
+            raise BadValue(
+                f"PyTorch has no option {next(iter(options))!r}",
+                fix="Use compile, channels_last or tf32",
+            )
+        if mode is not None and target.format == "torchscript":
+            raise BadValue(
+                "torch.compile cannot compile TorchScript",
+                why="TorchScript is compiled already, by an older compiler",
+                fix="Leave out compile, or give the model as a .pt2 or a checkpoint",
+            )
+        cast = _AUTOCAST.get(target.precision or "")
+        return cls(
+            device=device_of(target.device),
+            threads=target.threads,
+            autocast=getattr(torch, cast) if cast else None,
+            compile=mode,
+            channels_last=channels_last,
+            tf32=False if tf32 is None and target.precision == "fp32" else tf32,
+        )
+
+    def settle(self) -> None:
+        """Settings of the whole process."""
+        import torch
+
+        if torch.get_num_threads() != self.threads:
+            torch.set_num_threads(self.threads)
+        if torch.get_num_interop_threads() != 1:
+            torch.set_num_interop_threads(1)  # may be set once only, and before any work
+        if self.tf32 is not None and self.device.type == "cuda":
+            torch.backends.cuda.matmul.allow_tf32 = self.tf32
+            torch.backends.cudnn.allow_tf32 = self.tf32
+
+    def notes(self) -> tuple[str, ...]:
+        said = [f"torch.compile, mode {self.compile}"] if self.compile else []
+        said += ["channels_last"] if self.channels_last else []
+        said += (
+            [f"autocast to {str(self.autocast).removeprefix('torch.')}"] if self.autocast else []
+        )
+        said += [f"TF32 {'on' if self.tf32 else 'off'}"] if self._chose_tf32 else []
+        return tuple(said)
+
+    @property
+    def _chose_tf32(self) -> bool:
+        return self.tf32 is not None and self.device.type == "cuda"
+
+
+def _mode(value: OptionValue) -> str | None:
+    if isinstance(value, str):
+        return value
+    return "default" if value else None
+
+
+def _switch(name: str, value: OptionValue) -> bool:
+    if not isinstance(value, bool):
+        raise BadValue(f"PyTorch's option {name} is on or off, not {value!r}")
+    return value
+
+
+def device_of(name: str) -> Any:
+    """The torch.device of that name; raises when this machine or this PyTorch lacks it."""
+    import torch
+
+    kind, _, index = name.partition(":")
+    if kind not in PyTorch.capabilities.devices or (index and not index.isdigit()):
+        raise BadValue(
+            f"PyTorch has no device {name!r} that we know", fix="Use cpu, cuda, cuda:1 or mps"
+        )
+    if kind == "cuda":
+        return torch.device("cuda", _cuda_index(name, int(index or 0)))
+    if kind == "mps" and not torch.backends.mps.is_available():
+        built = torch.backends.mps.is_built()
+        raise EngineUnavailable(
+            "PyTorch cannot use device 'mps' here",
+            why="this Mac or its macOS is too old" if built else "this is no Apple GPU's PyTorch",
+            fix="Use --device cpu",
+        )
+    return torch.device(kind)
+
+
+def _cuda_index(name: str, index: int) -> int:
+    import torch
+
+    if not torch.cuda.is_available():
+        raise EngineUnavailable(
+            f"PyTorch cannot use device {name!r} here",
+            why="no NVIDIA GPU or driver was found"
+            if torch.version.cuda
+            else f"this PyTorch ({torch.__version__}) was built without CUDA",
+            fix="Use --device cpu, or install a CUDA build of PyTorch on a machine with a GPU",
+        )
+    count = torch.cuda.device_count()
+    if index >= count:
+        raise BadValue(
+            f"There is no device {name!r}",
+            why=f"PyTorch sees {count} GPU{'s' * (count != 1)}, counted from cuda:0",
+            fix=f"Use --device cuda:{count - 1}",
+        )
+    return index
+
+
+# ---------------------------------------------------------------- a session
+
+
+def _prepared(target: Target, asked: Asked) -> Loaded:
+    import torch
+
+    loaded = load(target, asked.device)
+    if asked.channels_last:
+        loaded.module.to(memory_format=torch.channels_last)
+    return loaded
+
+
+class TorchSession:
+    def __init__(self, target: Target, asked: Asked, loaded: Loaded) -> None:
+        import torch
+
+        self._target = target
+        self._asked = asked
+        self._loaded = loaded
+        self._threads = torch.get_num_threads()
+        self._call = _compiled(loaded.module, asked)
+        self._wait = _waiting(asked.device)
+        self._input_dtypes: dict[str, str] = {}
+
+    @property
+    def facts(self) -> SessionFacts:
+        import torch
+
+        notes = ["keeps state from call to call"] if self._loaded.keeps_state else []
+        return SessionFacts(
+            engine="pytorch",
+            engine_version=str(torch.__version__),
+            device=self._device(),
+            providers=(_HOW[self._target.format], *(("compile",) if self._asked.compile else ())),
+            threads=self._threads,
+            spinning=None,
+            input_dtypes=self._input_dtypes,
+            notes=(*self._asked.notes(), *notes),
+            parameters=sum(p.numel() for p in self._parameters()),
+        )
+
+    def resume(self) -> None:
+        self._asked.settle()
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        if contract == "e2e":
+            return lambda: self._outputs(inputs)
+        call, wait = self.enqueued(inputs), self._wait
+        if self._asked.device.type == "cpu":
+            return call
+
+        def finished() -> object:
+            outputs = call()
+            wait()
+            return outputs
+
+        return finished
+
+    def run(self, inputs: Tensors) -> Tensors:
+        """A model that keeps state is loaded anew: the same inputs give the same outputs."""
+        session = self
+        if self._loaded.keeps_state:
+            session = TorchSession(self._target, self._asked, _prepared(self._target, self._asked))
+        return session._outputs(inputs)
+
+    def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
+        import torch
+
+        if self._asked.device.type != "cuda":
+            return ()
+        call = self.enqueued(inputs)
+        with torch.cuda.device(self._asked.device):
+            cache = torch.empty(_FLUSHED_BYTES, dtype=torch.int8, device=self._asked.device)
+            marks = []
+            for _ in range(calls):
+                cache.zero_()  # also keeps the device busy while the call is put into its queue
+                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                begin.record()
+                call()
+                end.record()
+                marks.append((begin, end))
+            self._wait()
+        return tuple(begin.elapsed_time(end) / 1e3 for begin, end in marks)
+
+    def observed(self, inputs: Tensors) -> torch_precision.Observation:
+        """One call of the model as it is before compiling, watched."""
+        eager = self.enqueued(inputs, self._loaded.module)
+        _, seen = torch_precision.observe(eager, self._rounds_to_tf32())
+        self._wait()
+        return seen
+
+    def weight_precision(self) -> str | None:
+        return torch_precision.of_parameters(self._parameters())
+
+    def enqueued(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
+        """The call on the device, inputs copied there; it may return before the device is done."""
+        import torch
+
+        arguments, keywords = self._loaded.arrange(self._on_device(inputs))
+        call = partial(self._call if module is None else module, *arguments, **keywords)
+        if self._asked.autocast is None:
+            return call
+        casting = torch.autocast(self._asked.device.type, dtype=self._asked.autocast)
+
+        def cast() -> Any:
+            # Entered for each call, as callers do: its cache of cast weights ends with the call.
+            with casting:
+                return call()
+
+        return cast
+
+    # ------------------------------------------------------------ inside
+
+    def _outputs(self, inputs: Tensors) -> Tensors:
+        """From numpy to numpy."""
+        outputs = self.enqueued(inputs)()
+        self._wait()
+        return _named(outputs)
+
+    def _on_device(self, inputs: Tensors) -> dict[str, Any]:
+        import torch
+
+        tensors = {}
+        for name, array in inputs.items():
+            tensor = torch.tensor(array, device=self._asked.device)
+            if self._asked.channels_last and tensor.dim() == 4:
+                tensor = tensor.contiguous(memory_format=torch.channels_last)
+            tensors[name] = tensor
+        self._input_dtypes = {n: str(t.dtype).removeprefix("torch.") for n, t in tensors.items()}
+        return tensors
+
+    def _parameters(self) -> list[Any]:
+        return list(self._loaded.module.parameters())
+
+    def _device(self) -> str:
+        """Where the weights lie; what was asked for when there are none."""
+        import torch
+
+        module = self._loaded.module
+        found = Counter(str(t.device) for t in (*module.parameters(), *module.buffers()))
+        if not found:
+            found[str(torch.empty(0, device=self._asked.device).device)] += 1
+        return "+".join(name for name, _ in found.most_common())
+
+    def _rounds_to_tf32(self) -> tuple[bool, bool]:
+        import torch
+
+        if self._asked.device.type != "cuda" or torch.cuda.get_device_capability()[0] < 8:
+            return False, False
+        return (
+            bool(torch.backends.cuda.matmul.allow_tf32),
+            bool(torch.backends.cudnn.allow_tf32),
+        )
+
+
+def _waiting(device: Any) -> Callable[[], None]:
+    """What returns when the device has done all it was given."""
+    import torch
+
+    match device.type:
+        case "cuda":
+            return partial(torch.cuda.synchronize, device)
+        case "mps":
+            return partial(torch.mps.synchronize)
+        case _:
+            return lambda: None
+
+
+def _compiled(module: Any, asked: Asked) -> Any:
+    if asked.compile is None:
+        return module
+    import torch
+    import torch._inductor.config as inductor
+
+    inductor.compile_threads = 1  # a pool of compilers would linger while we measure
+    try:
+        return torch.compile(module, mode=asked.compile)
+    except RuntimeError as error:
+        raise BadValue(
+            f"torch.compile does not know the mode {asked.compile!r}",
+            why=str(error)[:200],
+            fix="Use compile=on, reduce-overhead, max-autotune or max-autotune-no-cudagraphs",
+        ) from error
+
+
+def _named(outputs: Any, name: str = "") -> Tensors:
+    """Numpy copies by their place in what the model returned: ``logits``, ``output.1``."""
+    import torch
+
+    if isinstance(outputs, torch.Tensor):
+        tensor = outputs.detach().to("cpu", copy=True)
+        tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
+        return {name or "output": tensor.numpy()}
+    found: Tensors = {}
+    if isinstance(outputs, dict):
+        for key, value in outputs.items():
+            found |= _named(value, f"{name}.{key}" if name else str(key))
+    elif isinstance(outputs, (list, tuple)):
+        for number, value in enumerate(outputs):
+            found |= _named(value, f"{name or 'output'}.{number}")
+    return found

@@ -1,0 +1,103 @@
+"""In which number format PyTorch really computes: seen on the operators as they run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+_NAMES = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "float64": "fp64",
+    **dict.fromkeys(("int8", "uint8", "qint8", "quint8"), "int8"),
+}
+_MULTIPLIES = (
+    "mm",
+    "bmm",
+    "addmm",
+    "baddbmm",
+    "addbmm",
+    "matmul",
+    "linear",
+    "einsum",
+    "mv",
+    "addmv",
+)
+_CONVOLVES = ("conv", "cudnn_conv", "mkldnn_conv", "slow_conv", "thnn_conv")
+_OTHERS = ("scaled_dot_product", "lstm", "gru", "rnn", "mkldnn_linear", "mkldnn_rnn")
+
+
+class Observation:
+    """What ran: precision of the computing operators, and how many operators on which device."""
+
+    def __init__(self, tf32: tuple[bool, bool]) -> None:
+        self._tf32 = tf32  # of matrix products, of convolutions
+        self.precisions: Counter[str] = Counter()
+        self.devices: Counter[str] = Counter()
+
+    def note(self, operator: str, operands: Iterable[Any], outputs: Iterable[Any]) -> None:
+        for output in list(outputs)[:1]:
+            self.devices[str(output.device)] += 1
+        kind = _kind(operator)
+        if kind is None:
+            return
+        for operand in operands:
+            name = _NAMES.get(str(operand.dtype).removeprefix("torch."))
+            if name is not None:
+                self.precisions[self._effective(name, kind, operand.device.type)] += 1
+                return
+
+    def _effective(self, name: str, kind: str, device: str) -> str:
+        rounded = self._tf32[kind == "convolution"]
+        return "tf32" if name == "fp32" and device == "cuda" and rounded else name
+
+
+def _kind(operator: str) -> str | None:
+    """``aten::_scaled_dot_product_attention`` → product; None for operators that only move."""
+    name = operator.partition("::")[2].lstrip("_")
+    if any(name.startswith(start) for start in _CONVOLVES):
+        return "convolution"
+    if name in _MULTIPLIES or any(name.startswith(start) for start in _OTHERS):
+        return "product"
+    return None
+
+
+def observe(call: Any, tf32: tuple[bool, bool]) -> tuple[Any, Observation]:
+    """Run a call once and watch every operator it dispatches."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
+
+    seen = Observation(tf32)
+
+    def tensors(value: Any) -> list[Any]:
+        return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            outputs = func(*args, **(kwargs or {}))
+            seen.note(func._schema.name, tensors((args, kwargs)), tensors(outputs))
+            return outputs
+
+    with Watch():
+        outputs = call()
+    return outputs, seen
+
+
+def joined(names: Counter[str]) -> str | None:
+    """Most used first: ``bf16+fp32``; None when nothing was seen."""
+    return "+".join(name for name, _ in names.most_common()) or None
+
+
+def of_parameters(parameters: Iterable[Any]) -> str | None:
+    """For models that multiply nothing: what their weights are kept in."""
+    counts: Counter[str] = Counter()
+    for parameter in parameters:
+        name = _NAMES.get(str(parameter.dtype).removeprefix("torch."))
+        if name is not None:
+            counts[name] += parameter.numel()
+    return joined(counts)

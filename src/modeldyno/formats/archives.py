@@ -1,0 +1,86 @@
+"""A zip archive's members, read with care: nothing is unpacked, and no stated size is believed."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.errors import ModelUnreadable
+from modeldyno.formats.refusals import shown
+
+LARGEST_MEMBER = 256 << 20  # bytes of a pickle or a graph; weights are never read
+_BROKEN = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error)
+
+
+def is_zip(head: bytes) -> bool:
+    return head[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+
+
+def member_names(path: Path) -> list[str] | None:
+    """None when the table of contents cannot be read."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except _BROKEN:
+        return None
+
+
+class Archive:
+    """The members of a torch archive, without the folder that torch puts around all of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.members = {inside(name): name for name in member_names(path) or ()}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.members
+
+    def under(self, prefix: str, suffix: str = "") -> list[str]:
+        return [n for n in self.members if n.startswith(prefix) and n.endswith(suffix)]
+
+    def read(self, name: str) -> bytes:
+        """A member's bytes; raises ModelUnreadable when it is damaged or absurdly large."""
+        try:
+            with (
+                zipfile.ZipFile(self._path) as archive,
+                archive.open(self.members[name]) as member,
+            ):
+                data = member.read(LARGEST_MEMBER + 1)
+        except _BROKEN as error:
+            raise self._damaged(name, str(error)) from error
+        if len(data) > LARGEST_MEMBER:
+            raise self._damaged(name, f"it has more than {LARGEST_MEMBER >> 20} MiB")
+        return data
+
+    def json(self, name: str) -> Any:
+        try:
+            return json.loads(self.read(name))
+        except (ValueError, RecursionError) as error:
+            raise self._damaged(name, f"it is not JSON: {error}") from error
+
+    def _damaged(self, name: str, why: str) -> ModelUnreadable:
+        printable = "".join(c if c.isprintable() else "�" for c in name)[:100]
+        return ModelUnreadable(
+            f"{shown(self._path)} is damaged",
+            why=f"its part {printable!r} cannot be read: {why}"[:300],
+            fix="Copy, download or export it again",
+        )
+
+
+def inside(name: str) -> str:
+    """``model/data.pkl`` → ``data.pkl``: torch puts everything into one folder."""
+    return name.partition("/")[2] or name
+
+
+def pickles_of(data: bytes) -> list[bytes]:
+    """The pickles of an archive that is a member of another; one level deep, no further."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [name for name in archive.namelist() if name.endswith(".pkl")]
+            return [archive.open(name).read(LARGEST_MEMBER) for name in names]
+    except _BROKEN:
+        return []

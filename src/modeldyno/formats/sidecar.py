@@ -1,0 +1,78 @@
+"""``<file>.modeldyno.toml`` beside a model: what the file itself cannot say.
+
+architecture = "package.module:factory"
+
+[arguments]
+depth = 50
+
+[[inputs]]
+name = "x"
+dtype = "float32"
+shape = ["batch", 3, 224, 224]
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.codec import Mismatch, decode
+from modeldyno.core.errors import ModelUnreadable
+from modeldyno.core.models import Architecture, InputSpec, ModelFacts
+
+SUFFIX = ".modeldyno.toml"
+_KEYS = ("architecture", "arguments", "inputs")
+
+
+def applied(facts: ModelFacts) -> ModelFacts:
+    """The facts with what the sidecar adds; as they were when there is none."""
+    path = Path(facts.path + SUFFIX)
+    try:
+        said = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return facts
+    except (OSError, ValueError, RecursionError) as error:
+        raise _wrong(path, str(error)) from error
+    return _applied(facts, path, said)
+
+
+def _applied(facts: ModelFacts, path: Path, said: dict[str, Any]) -> ModelFacts:
+    odd = [key for key in said if key not in _KEYS]
+    if odd:
+        raise _wrong(path, f"it has {odd[0]!r}; known are {', '.join(_KEYS)}")
+    try:
+        inputs: tuple[InputSpec, ...] = decode(tuple[InputSpec, ...], said.get("inputs", []))
+        factory: str | None = decode(str | None, said.get("architecture"))
+        arguments: dict[str, Any] = decode(dict[str, Any], said.get("arguments", {}))
+    except Mismatch as error:
+        raise _wrong(path, str(error)) from error
+    if not _is_plain(arguments):
+        raise _wrong(path, "arguments may be numbers, texts, booleans, lists and tables")
+    if factory is None and arguments:
+        raise _wrong(path, "it has arguments, but no architecture to give them to")
+    return replace(
+        facts,
+        inputs=inputs or facts.inputs,
+        architecture=Architecture(factory, arguments) if factory else facts.architecture,
+        notes=(*facts.notes, f"{path.name} was read"),
+    )
+
+
+def _is_plain(value: Any) -> bool:
+    """What survives the way to the worker: TOML's dates do not."""
+    if isinstance(value, dict):
+        return all(_is_plain(item) for item in value.values())
+    if isinstance(value, list):
+        return all(_is_plain(item) for item in value)
+    return isinstance(value, (str, int, float, bool))
+
+
+def _wrong(path: Path, why: str) -> ModelUnreadable:
+    return ModelUnreadable(
+        f"{path.name} cannot be used",
+        why=why[:300],
+        fix='Write architecture = "package.module:factory", [arguments] and [[inputs]] with name, '
+        "dtype and shape",
+    )
