@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
 from modeldyno.settings import Settings
@@ -18,4 +19,4 @@ class Workbench:
 
 def open_workbench(settings: Settings) -> Workbench:
     runs = Runs(settings.workspace / "runs")
-    return Workbench(runs, RunService(runs, LocalJobs()))
+    return Workbench(runs, RunService(runs, LocalJobs(Leases())))

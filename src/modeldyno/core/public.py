@@ -86,6 +86,10 @@ def host_json(host: HostFacts, weather: HostWeather) -> dict[str, Any]:
             "cpu_pressure": weather.pressure,
             "steal": weather.steal,
             "throttled_ms": _ms(weather.throttled_s),
+            "busy": weather.busy,
+            "memory_available_bytes": weather.memory_available_bytes,
+            "swap_used_bytes": weather.swap_used_bytes,
+            "swapped_in_bytes": weather.swapped_in_bytes,
         },
     }
 
@@ -152,8 +156,8 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
         "memory_bytes": _memory_json(memory),
-        "energy_j_per_item": None,
-        "energy_note": "no energy meter is read in this version",
+        "energy_j_per_item": found.energy_j_per_item if found else None,
+        "energy_note": found.energy_note if found else "nothing was measured",
         "samples": found.samples if found else 0,
         "sessions": found.sessions if found else 0,
         "processes": found.processes if found else 0,

@@ -106,6 +106,8 @@ class Measurement:
     steady: bool
     trend: bool
     parity: Parity | None
+    energy_j_per_item: float | None = None
+    energy_note: str = ""  # what was metered, or why nothing was
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ class Calibration:
     call_s: float  # quickest of the first timed calls
     calls_per_sample: int
     overhead_s: float  # what the stopwatch adds to one call
+    calls: int = 0  # made to find this out
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,14 @@ class Parity:
 
 
 @dataclass(frozen=True)
+class Energy:
+    """What a session's command took from the meter, loading included."""
+
+    joules: float | None
+    source: str  # what was metered, or why nothing was
+
+
+@dataclass(frozen=True)
 class Session:
     """One measured session, as the worker reports it."""
 
@@ -111,6 +120,7 @@ class Session:
     facts: SessionFacts
     memory: Memory | None = None
     parity: Parity | None = None
+    energy: Energy | None = None  # added by the parent, which reads the meter
 
 
 @dataclass(frozen=True)

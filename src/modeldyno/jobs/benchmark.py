@@ -31,6 +31,7 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.measure.energy import Gauge
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import MeasureSession, SessionMeasured
 
@@ -43,7 +44,7 @@ class _Cell:
     spec: CellSpec
     prepared: Prepared | None = None
     units: list[tuple[int, Session]] = field(default_factory=list)
-    used_s: float = 0.0  # of the budget and of the timeout, process starts included
+    used_s: float = 0.0  # of budget and timeout: process starts included, waiting for cores not
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
@@ -60,15 +61,15 @@ class _Cell:
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     cells = [_Cell(number, cell) for number, cell in enumerate(spec.cells)]
     facts, copy = _prepare(spec, cells, context)
-    from modeldyno.measure import host
+    from modeldyno.measure import host, weather
 
-    before = host.read()
+    before = weather.read()
     stopped: ModeldynoError | None = None
     try:
         _measure(spec, cells, context)
     except (Cancelled, StorageFailed) as error:
         stopped = error
-    weather = host.weather(before, host.read())
+    meanwhile = weather.weather(before, weather.read())
     changed = _changed(facts, copy)
     return BenchmarkResult(
         run_id=context.folder.id,
@@ -77,8 +78,8 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         spec=spec,
         model=facts,
         host=host.facts(),
-        weather=weather,
-        cells=tuple(_result(cell, facts, weather, changed or stopped) for cell in cells),
+        weather=meanwhile,
+        cells=tuple(_result(cell, facts, meanwhile, changed or stopped) for cell in cells),
         interrupted=isinstance(stopped, Cancelled),
     )
 
@@ -144,7 +145,7 @@ def _try(
 def _measure(spec: BenchmarkSpec, cells: list[_Cell], context: Context) -> None:
     order = random.Random(spec.seed)  # noqa: S311 - an order of measurement, not a secret
     for process in range(spec.budget.processes):
-        open_cells = [cell for cell in cells if not cell.is_over]
+        open_cells = [cell for cell in cells if not cell.is_over and cell.prepared]
         order.shuffle(open_cells)
         for cell in open_cells:
             is_last = process + 1 == spec.budget.processes
@@ -160,30 +161,46 @@ def _run_process(
     context: Context,
 ) -> None:
     """Sessions of one cell in one fresh process, until its share is done or the cell is."""
-    from modeldyno.measure.host import quietest_cpus
 
-    prepared = cell.prepared
-    if prepared is None:
-        return
-    start, used_before = time.monotonic(), cell.used_s
-    deadline = start + spec.timeout_s - cell.used_s
-    target = replace(prepared.target, cpus=quietest_cpus(cell.spec.cores))
-    surroundings = context.surroundings(cell.spec.cores, spec.memory_limit_bytes)
+    def wait(why: str) -> None:
+        context.say(Progress(sum(len(c.units) for c in cells), _planned(spec, cells), why))
+
     try:
-        with launched(surroundings) as worker:
-            for count in range(1, 1_000_000):
-                command = _command(spec, replace(prepared, target=target), cell, process)
-                reply = worker.ask(command, SessionMeasured, deadline, context.stop)
-                _accept(reply.session, cell, process, context)
-                cell.used_s = used_before + time.monotonic() - start
-                cell.stop_reason = _decide(spec, cell)
-                context.say(_progress(spec, cell, cells))
-                if cell.is_over or (count >= spec.budget.sessions_per_process and not is_last):
-                    return
+        with context.leases.take(cell.spec.cores, context.stop, wait) as lease:
+            _run_on(lease.cpus, spec, cell, process, is_last, cells, context)
     except (Cancelled, StorageFailed):
         raise
     except ModeldynoError as error:
         cell.error = error
+
+
+def _run_on(
+    cpus: tuple[int, ...],
+    spec: BenchmarkSpec,
+    cell: _Cell,
+    process: int,
+    is_last: bool,
+    cells: list[_Cell],
+    context: Context,
+) -> None:
+    """The clock starts here: waiting for CPUs counts against neither budget nor time limit."""
+    assert cell.prepared is not None
+    start, used_before = time.monotonic(), cell.used_s
+    deadline = start + spec.timeout_s - used_before
+    prepared = replace(cell.prepared, target=replace(cell.prepared.target, cpus=cpus))
+    gauge = Gauge(prepared.facts.device)
+    with launched(context.surroundings(cell.spec.cores, spec.memory_limit_bytes)) as worker:
+        for count in range(1, 1_000_000):
+            metered = gauge.start()
+            command = _command(spec, prepared, cell, process)
+            reply = worker.ask(command, SessionMeasured, deadline, context.stop)
+            session = replace(reply.session, energy=gauge.stop(metered))
+            _accept(session, cell, process, context)
+            cell.used_s = used_before + time.monotonic() - start
+            cell.stop_reason = _decide(spec, cell)
+            context.say(_progress(spec, cell, cells))
+            if cell.is_over or (count >= spec.budget.sessions_per_process and not is_last):
+                return
 
 
 def _command(spec: BenchmarkSpec, prepared: Prepared, cell: _Cell, process: int) -> MeasureSession:

@@ -9,6 +9,7 @@ from typing import Protocol
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.specs import RunSpec
+from modeldyno.jobs.leases import Leases
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, Surroundings
 
@@ -33,6 +34,7 @@ class Context:
     folder: RunFolder
     say: Callable[[JobMessage], None]
     stop: Stop
+    leases: Leases
 
     def surroundings(self, threads: int = 1, memory_limit_bytes: int | None = None) -> Surroundings:
         return Surroundings(
