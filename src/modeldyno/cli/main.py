@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from modeldyno.cli import bench, compare, demo, engines, inspect, output, selftest
+from modeldyno.cli import bench, compare, demo, doctor, engines, inspect, output, selftest
 from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
@@ -38,6 +38,7 @@ app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("inspect")(inspect.inspect)
 app.command("engines")(engines.engines)
+app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
 

@@ -18,12 +18,12 @@ Listener = Callable[[JobMessage], None]
 
 
 @contextmanager
-def live(quiet: bool) -> Iterator[Listener | None]:
+def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
     with _bar() as bar:
-        task = bar.add_task("Reading the model", total=None, detail="")
+        task = bar.add_task(first, total=None, detail="")
 
         def listen(message: JobMessage) -> None:
             if isinstance(message, Progress):

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import (
     Cancelled,
+    LeasesUnusable,
     ModelChanged,
     ModeldynoError,
     StorageFailed,
@@ -168,7 +169,7 @@ def _run_process(
     try:
         with context.leases.take(cell.spec.cores, context.stop, wait) as lease:
             _run_on(lease.cpus, spec, cell, process, is_last, cells, context)
-    except (Cancelled, StorageFailed):
+    except (Cancelled, StorageFailed, LeasesUnusable):
         raise
     except ModeldynoError as error:
         cell.error = error

@@ -132,13 +132,19 @@ def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
     """Try to lock a file until ``held`` ends, and leave our name in it."""
     with contextlib.ExitStack() as attempt:
         descriptor = _open_lock(folder, name)
-        attempt.callback(os.close, descriptor)  # and with it the lock
+        attempt.callback(_release, descriptor)
         if not _is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
             return False
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {_started(os.getpid())}\n".encode(), 0)
         held.enter_context(attempt.pop_all())
     return True
+
+
+def _release(descriptor: int) -> None:
+    """Unlocked, not just closed: a fork of ours may hold the same file open."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
 
 
 def _lock_core(folder: int, core: Core, held: contextlib.ExitStack) -> bool:
@@ -154,7 +160,7 @@ def _is_free(folder: int, cpu: int) -> bool:
     try:
         return _is_locked(descriptor)
     finally:
-        os.close(descriptor)
+        _release(descriptor)
 
 
 def _name(cpu: int) -> str:

@@ -35,8 +35,8 @@ class _Job:
 
 
 class LocalJobs:
-    def __init__(self, leases: Leases) -> None:
-        self._leases = leases
+    def __init__(self, leases: Leases | None = None) -> None:
+        self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
         self._thread: threading.Thread | None = None

@@ -7,6 +7,7 @@ is also metered where only the engine is installed.
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any, NewType, Protocol
 
 Device = NewType("Device", object)
@@ -24,6 +25,7 @@ class Nvml(Protocol):
         """Millijoules since the driver was loaded; from Volta on."""
 
 
+@functools.cache  # the first call may wake the driver, which takes a second
 def load() -> Nvml:
     try:
         library = ctypes.CDLL(_LIBRARY)
