@@ -318,7 +318,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-NAMES = ("benchmark", "comparison", "engines", "model", "trust")
+NAMES = ("benchmark", "comparison", "doctor", "engines", "model", "trust")
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
 
@@ -329,6 +329,7 @@ def test_there_is_a_schema_for_every_document():
     assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
         public.BENCHMARK_SCHEMA,
         public.COMPARISON_SCHEMA,
+        public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         public.MODEL_SCHEMA,
         "modeldyno.trust/1",

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
 from modeldyno.settings import Settings
 from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
+
+if TYPE_CHECKING:
+    from modeldyno.services.doctor import DoctorService
 
 
 @dataclass(frozen=True)
@@ -23,3 +28,11 @@ def open_workbench(settings: Settings) -> Workbench:
     runs = Runs(settings.workspace / "runs")
     service = RunService(runs, LocalJobs())
     return Workbench(runs, service, TrustService(Trust(settings.workspace / "trust.json"), service))
+
+
+def open_doctor(settings: Settings) -> DoctorService:
+    # Apart, so that a benchmark does not load the doctor first.
+    from modeldyno.services.doctor import DoctorService
+
+    leases = Leases()
+    return DoctorService(LocalJobs(leases), leases, settings.workspace)

@@ -16,7 +16,7 @@ def demo(
     """Measure the model that came with the package: a small classifier of handwritten digits."""
     from modeldyno.cli.bench import ending, measure
     from modeldyno.demo import model_path, test_images_path
-    from modeldyno.measure.host import allowed_cpus
+    from modeldyno.measure.cpus import allowed_cpus
     from modeldyno.services.requests import (
         CellOptions,
         InputOptions,

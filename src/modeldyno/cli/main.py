@@ -9,7 +9,17 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from modeldyno.cli import bench, compare, demo, engines, inspect, output, selftest, trust
+from modeldyno.cli import (
+    bench,
+    compare,
+    demo,
+    doctor,
+    engines,
+    inspect,
+    output,
+    selftest,
+    trust,
+)
 from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
@@ -40,6 +50,7 @@ app.command("compare")(compare.compare)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
 app.command("engines")(engines.engines)
+app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
 

@@ -21,7 +21,7 @@ _BAR_WIDTH = 30
 
 
 @contextmanager
-def live(quiet: bool) -> Iterator[Listener | None]:
+def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener | None]:
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -30,7 +30,7 @@ def live(quiet: bool) -> Iterator[Listener | None]:
 
     console = Console(stderr=True, highlight=False)
     # Redrawn only when a unit is done: a timer thread would run inside somebody's measurement.
-    with Live(_view(None), console=console, auto_refresh=False, transient=True) as screen:
+    with Live(_view(None, first), console=console, auto_refresh=False, transient=True) as screen:
         screen.refresh()
 
         def listen(message: JobMessage) -> None:
@@ -40,12 +40,12 @@ def live(quiet: bool) -> Iterator[Listener | None]:
         yield listen
 
 
-def _view(progress: Progress | None) -> RenderableType:
+def _view(progress: Progress | None, first: str = "") -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
     if progress is None:
-        return Text("Reading the model")
+        return Text(first)
     if len(progress.cells) < 2:
         return _line(progress)
     return Group(_grid(progress.cells), _line(progress))

@@ -10,7 +10,8 @@ ModeldynoError
 │   ├── EngineUnknown      no engine of that name
 │   ├── EngineUnavailable  the engine is known, but not usable here
 │   ├── InputUnresolved    an input's shape, type or values cannot be decided without help
-│   └── WorkspaceUnusable  the workspace folder cannot be written
+│   ├── WorkspaceUnusable  the workspace folder cannot be written
+│   └── LeasesUnusable     CPU cores cannot be locked against other measurements
 └── RunFailed              the run failed, we did not; stored on the run
     ├── EngineFailed       the engine raised an error
     ├── WorkerCrashed      the worker process died of a signal, or left without a word
@@ -83,6 +84,10 @@ class InputUnresolved(UserError):
 
 class WorkspaceUnusable(UserError):
     code = "WORKSPACE_UNUSABLE"
+
+
+class LeasesUnusable(UserError):
+    code = "LEASES_UNUSABLE"
 
 
 class RunFailed(ModeldynoError):

@@ -64,4 +64,5 @@ def size(count: int | None) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{share * 100:.2g} %"
+    digits = ".2g" if share < 0.995 else ".0f"
+    return f"{share * 100:{digits}} %"

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from modeldyno.core.codec import encode
+from modeldyno.core.doctor import Checkup, Peaks
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.results import (
@@ -29,6 +30,7 @@ from modeldyno.core.trust import TIERS
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
+DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
 
@@ -91,6 +93,10 @@ def host_json(host: HostFacts, weather: HostWeather) -> dict[str, Any]:
             "cpu_pressure": weather.pressure,
             "steal": weather.steal,
             "throttled_ms": _ms(weather.throttled_s),
+            "busy": weather.busy,
+            "memory_available_bytes": weather.memory_available_bytes,
+            "swap_used_bytes": weather.swap_used_bytes,
+            "swapped_in_bytes": weather.swapped_in_bytes,
         },
     }
 
@@ -168,8 +174,8 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
         "memory_bytes": _memory_json(memory),
-        "energy_j_per_item": None,
-        "energy_note": "no energy meter is read in this version",
+        "energy_j_per_item": found.energy_j_per_item if found else None,
+        "energy_note": found.energy_note if found else "nothing was measured",
         "samples": found.samples if found else 0,
         "sessions": found.sessions if found else 0,
         "processes": found.processes if found else 0,
@@ -292,4 +298,51 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "spinning": facts.spinning,
         "call_contract": side.spec.contract,
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
+    }
+
+
+# ---------------------------------------------------------------- the machine
+
+
+def checkup_json(checkup: Checkup) -> dict[str, Any]:
+    clock, noise = checkup.clock, checkup.noise
+    return {
+        "schema": DOCTOR_SCHEMA,
+        "created_at": checkup.created_at,
+        "tool_version": checkup.tool_version,
+        "verdict": checkup.fitness,
+        "findings": encode(checkup.findings),
+        "clock": {
+            "resolution_ns": clock.resolution_s * 1e9,
+            "cost_ns": clock.cost_s * 1e9,
+            "went_back": clock.went_back,
+            "oversleep_ms": _ms(clock.oversleep_s),
+        },
+        "noise": noise
+        and {
+            "floor_ms": _ms(noise.floor_s),
+            "median_ms": _ms(noise.typical_s),
+            "contention": noise.contention,
+            "samples": noise.samples,
+        },
+        "peaks": _peaks_json(checkup.peaks) if checkup.peaks else None,
+        "host": host_json(checkup.host, checkup.weather),
+    }
+
+
+def _peaks_json(peaks: Peaks) -> dict[str, Any]:
+    return {
+        "created_at": peaks.created_at,
+        "engine": peaks.engine,
+        "work": peaks.work,
+        "traffic": peaks.traffic,
+        "cores": [
+            {
+                "cores": peak.cores,
+                "gflop_per_s": peak.flops_per_s / 1e9,
+                "gb_per_s": peak.bytes_per_s / 1e9,
+                "noise": peak.noise,
+            }
+            for peak in peaks.peaks
+        ],
     }

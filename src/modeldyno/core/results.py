@@ -108,6 +108,8 @@ class Measurement:
     trend: bool
     parity: Parity | None
     device_s: float | None = None  # per call, by the device's own clock
+    energy_j_per_item: float | None = None
+    energy_note: str = ""  # what was metered, or why nothing was
 
 
 @dataclass(frozen=True)

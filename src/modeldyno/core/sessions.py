@@ -84,6 +84,7 @@ class Calibration:
     call_s: float  # quickest of the first timed calls
     calls_per_sample: int
     overhead_s: float  # what the stopwatch adds to one call
+    calls: int = 0  # made to find this out
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,14 @@ class Parity:
 
 
 @dataclass(frozen=True)
+class Energy:
+    """What a session's command took from the meter, loading included."""
+
+    joules: float | None
+    source: str  # what was metered, or why nothing was
+
+
+@dataclass(frozen=True)
 class Session:
     """One measured session, as the worker reports it."""
 
@@ -118,6 +127,7 @@ class Session:
     parity: Parity | None = None
     canary_s: float | None = None  # floor of a fixed tiny kernel just before: the machine's pulse
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
+    energy: Energy | None = None  # added by the parent, which reads the meter
 
 
 @dataclass(frozen=True)

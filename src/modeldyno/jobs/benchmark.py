@@ -29,18 +29,18 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     cells = [Cell(number, cell) for number, cell in enumerate(spec.cells)]
     facts, copy = _prepare(spec, cells, context)
     _recall(cells, context.earlier)
-    from modeldyno.measure import host
+    from modeldyno.measure import host, weather
 
-    before = host.read()
+    before = weather.read()
     stopped: ModeldynoError | None = None
     standings: dict[Objective, Standing] = {}
     try:
         standings = Rounds(spec, cells, context).run()
     except (Cancelled, StorageFailed) as error:
         stopped = error
-    weather = host.weather(before, host.read())
+    meanwhile = weather.weather(before, weather.read())
     ending = _changed(facts, copy) or stopped
-    results = tuple(cell.result(facts.path, weather, ending) for cell in cells)
+    results = tuple(cell.result(facts.path, meanwhile, ending) for cell in cells)
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -48,7 +48,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         spec=spec,
         model=facts,
         host=host.facts(),
-        weather=weather,
+        weather=meanwhile,
         cells=results,
         standings=_trusted(standings, results),
         interrupted=isinstance(stopped, Cancelled),

@@ -54,15 +54,14 @@ class _ReadySide:
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
-    deadline, start = start + spec.timeout_s, time.monotonic()  # trying both costs no budget
-    from modeldyno.measure import host
+    from modeldyno.measure import host, weather
     from modeldyno.measure.compare import judge
 
-    before = host.read()
+    before = weather.read()
     units: list[PairUnit] = []
     interrupted = False
     try:
-        _measure(spec, a, b, units, start, deadline, context)
+        _measure(spec, a, b, units, start, context)
     except Cancelled:
         interrupted = True
     if len(units) < FEWEST_PAIRS:
@@ -70,8 +69,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     for side in (a, b):
         check_unchanged(side.model, Path(side.prepared.target.model))
     items = a.prepared.batch_size, b.prepared.batch_size
-    weather = host.weather(before, host.read())
-    judgement = judge(units, spec.margin, items, weather, _level(spec, len(units)))
+    meanwhile = weather.weather(before, weather.read())
+    judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
     return ComparisonResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -92,7 +91,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         pairs_needed=judgement.pairs_needed,
         parity=units[0].pair.parity,
         host=host.facts(),
-        weather=weather,
+        weather=meanwhile,
         notes=(*judgement.notes, *_notes(a, b)),
         interrupted=interrupted,
     )
@@ -131,14 +130,20 @@ def _measure(
     b: _ReadySide,
     units: list[PairUnit],
     start: float,
-    deadline: float,
     context: Context,
 ) -> None:
     """Fresh processes one after the other, each with its share of the pairs or of the time."""
+    cores = max(a.prepared.cell.cores, b.prepared.cell.cores)
+
+    def wait(why: str) -> None:
+        context.say(Progress(len(units), spec.pairs or 0, why))
+
     processes = min(spec.processes, spec.pairs or spec.processes)
     for process in range(processes):
         share = (process + 1) / processes
-        _run_process(spec, a, b, units, process, share, start, deadline, context)
+        with context.leases.take(cores, context.stop, wait) as lease:
+            start += lease.waited_s  # counts against neither the budget nor the time limit
+            _run_process(spec, a, b, units, process, share, start, lease.cpus, context)
         if _is_settled(spec, a, b, units):
             return
 
@@ -151,24 +156,24 @@ def _run_process(
     process: int,
     share: float,
     start: float,
-    deadline: float,
+    cpus: tuple[int, ...],
     context: Context,
 ) -> None:
+    """Both sides on the same CPUs, as far as they ask for the same number."""
     from modeldyno.measure.compare import PairUnit
 
-    cpus = _cpus(a, b)
-    threads = max(a.prepared.cell.cores, b.prepared.cell.cores)
+    cores_a, cores_b = a.prepared.cell.cores, b.prepared.cell.cores
     known: tuple[Calibration, Calibration] | None = None
-    with launched(context.surroundings(threads, spec.memory_limit_bytes)) as worker:
+    with launched(context.surroundings(max(cores_a, cores_b), spec.memory_limit_bytes)) as worker:
         while True:
             command = MeasurePair(
-                a=a.command(cpus[0]),
-                b=b.command(cpus[1]),
+                a=a.command(cpus[:cores_a]),
+                b=b.command(cpus[:cores_b]),
                 plan=_plan(spec, a.spins or b.spins, len(units), known),
                 padding_seed=hash((spec.seed, process, len(units))),
             )
             began = time.monotonic()
-            pair = worker.ask(command, PairMeasured, deadline, context.stop).pair
+            pair = worker.ask(command, PairMeasured, start + spec.timeout_s, context.stop).pair
             context.say(Unit(0, process, pair))
             units.append(PairUnit(process, pair))
             known = pair.a.calibration, pair.b.calibration
@@ -176,14 +181,6 @@ def _run_process(
             took = time.monotonic() - began
             if _share_is_done(spec, units, share, start, took) or _is_settled(spec, a, b, units):
                 return
-
-
-def _cpus(a: _ReadySide, b: _ReadySide) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Both sides on the same CPUs, as far as they ask for the same number."""
-    from modeldyno.measure.host import quietest_cpus
-
-    most = quietest_cpus(max(a.prepared.cell.cores, b.prepared.cell.cores))
-    return most[: a.prepared.cell.cores], most[: b.prepared.cell.cores]
 
 
 def _plan(
@@ -218,8 +215,8 @@ def _share_is_done(
 def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]) -> bool:
     """Adaptive comparisons end at a look that decides; others never look."""
     from modeldyno.measure.compare import judge
-    from modeldyno.measure.host import UNKNOWN
     from modeldyno.measure.stopping import look_level
+    from modeldyno.measure.weather import UNKNOWN
 
     level = look_level(len(units)) if spec.adaptive else None
     if level is None:

@@ -16,6 +16,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, InspectionSpec, RunSpec
+from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop
@@ -35,7 +36,8 @@ class _Job:
 
 
 class LocalJobs:
-    def __init__(self) -> None:
+    def __init__(self, leases: Leases | None = None) -> None:
+        self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
         self._thread: threading.Thread | None = None
@@ -81,7 +83,8 @@ class LocalJobs:
         try:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
-            result = _execute(job.spec, Context(job.folder, say, job.stop, job.earlier))
+            context = Context(job.folder, say, job.stop, self._leases, job.earlier)
+            result = _execute(job.spec, context)
         except ModeldynoError as error:
             logger.info("run %s: %s", job.folder.id, error)
             say(Failed(Failure.of(error)))

@@ -9,6 +9,7 @@ from typing import Protocol
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.specs import RunSpec
+from modeldyno.jobs.leases import Leases
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, Surroundings
 
@@ -35,6 +36,7 @@ class Context:
     folder: RunFolder
     say: Callable[[JobMessage], None]
     stop: Stop
+    leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
 
     def surroundings(self, threads: int = 1, memory_limit_bytes: int | None = None) -> Surroundings:

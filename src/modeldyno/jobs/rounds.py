@@ -10,6 +10,7 @@ import random
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
 from modeldyno.core.jobs import CellProgress, Progress, Unit
@@ -20,6 +21,9 @@ from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.crew import Crew
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.messages import MeasureSession, SessionMeasured
+
+if TYPE_CHECKING:
+    from modeldyno.measure.energy import Gauge
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
 FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
@@ -34,6 +38,7 @@ class Rounds:
         self._next = 1 + max((u.round for cell in cells for u in cell.units), default=-1)
         self._first_process = 1 + max((u.process for c in cells for u in c.units), default=-1)
         self._disturbed: list[int] = []
+        self._gauges: dict[str, Gauge] = {}
 
     @property
     def is_sweep(self) -> bool:
@@ -81,29 +86,33 @@ class Rounds:
         decide: Callable[[BenchmarkSpec, Cell], StopReason | None],
     ) -> None:
         """One fresh session of a cell; whatever goes wrong ends that cell and no other."""
-        start = time.monotonic()
-        try:
-            session = self._measure(cell, process, crew)
-            self._accept(session, cell, process, number)
-        except (Cancelled, StorageFailed):
-            raise
-        except ModeldynoError as error:
-            cell.error = error
-        cell.used_s += time.monotonic() - start
+        # Waiting for cores counts against neither budget nor time limit.
+        with self._context.leases.take(cell.spec.cores, self._context.stop, self._wait) as lease:
+            start = time.monotonic()
+            try:
+                session = self._measure(cell, process, crew, lease.cpus)
+                self._accept(session, cell, process, number)
+            except (Cancelled, StorageFailed):
+                raise
+            except ModeldynoError as error:
+                cell.error = error
+            cell.used_s += time.monotonic() - start
         if cell.error is None:
             cell.stop_reason = decide(self._spec, cell)
         if cell.is_over:
             crew.dismiss(cell)
         self._context.say(self._progress(cell))
 
-    def _measure(self, cell: Cell, process: int, crew: Crew) -> Session:
-        from modeldyno.measure.host import quietest_cpus
+    def _wait(self, why: str) -> None:
+        done = sum(len(cell.units) for cell in self._cells)
+        self._context.say(Progress(done, max(done, planned(self._spec, len(self._cells))), why))
 
+    def _measure(self, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]) -> Session:
         prepared = cell.prepared
         assert prepared is not None
         deadline = time.monotonic() + self._spec.timeout_s - cell.used_s
         command = MeasureSession(
-            target=replace(prepared.target, cpus=quietest_cpus(cell.spec.cores)),
+            target=replace(prepared.target, cpus=cpus),
             inputs=prepared.inputs,
             contract=cell.spec.contract,
             plan=session_plan(self._spec),
@@ -111,7 +120,17 @@ class Rounds:
             reference=prepared.reference,
         )
         worker = crew.worker(cell, process)
-        return worker.ask(command, SessionMeasured, deadline, self._context.stop).session
+        gauge = self._gauge(prepared.facts.device)
+        metered = gauge.start()
+        session = worker.ask(command, SessionMeasured, deadline, self._context.stop).session
+        return replace(session, energy=gauge.stop(metered))
+
+    def _gauge(self, device: str) -> Gauge:
+        from modeldyno.measure.energy import Gauge
+
+        if device not in self._gauges:
+            self._gauges[device] = Gauge(device)
+        return self._gauges[device]
 
     def _accept(self, session: Session, cell: Cell, process: int, number: int) -> None:
         """Keep a session, unless its outputs are wrong: a wrong answer has no latency."""

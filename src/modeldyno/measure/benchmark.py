@@ -12,7 +12,7 @@ import numpy as np
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import Estimate, Latency, Measurement, StopReason
 from modeldyno.core.sessions import Memory, Parity, Session
-from modeldyno.measure import statistics, tails
+from modeldyno.measure import energy, statistics, tails
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.stopping import FIXED_LEVEL, published_level
 from modeldyno.measure.trend import trend
@@ -53,6 +53,7 @@ def summarise(
     if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
     calls = sum(_calls(session) for session in sessions)
+    joules, energy_note = energy.per_item(sessions, batch_size)
     firsts = _first_of_each_process(units)
     return Measurement(
         latency=latency,
@@ -77,6 +78,8 @@ def summarise(
         trend=moved,
         parity=_worst_parity(sessions),
         device_s=_device_s(sessions),
+        energy_j_per_item=joules,
+        energy_note=energy_note,
     )
 
 

@@ -66,9 +66,9 @@ def quiet_collector() -> Iterator[None]:
 
 def calibrate(call: Call, clock: Clock, calls_per_sample: int | None = None) -> Calibration:
     """How long a call takes, how many make a sample, and what the stopwatch costs."""
-    quickest = _quickest_call(call, clock)
+    quickest, calls = _quickest_call(call, clock)
     k = calls_per_sample or sample_size(quickest)
-    return Calibration(quickest / 1e9, k, stopwatch_cost(k, clock) / 1e9)
+    return Calibration(quickest / 1e9, k, stopwatch_cost(k, clock) / 1e9, calls)
 
 
 def sample_size(call_ns: float) -> int:
@@ -76,19 +76,19 @@ def sample_size(call_ns: float) -> int:
     return max(1, min(MOST_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / max(call_ns, 1))))
 
 
-def _quickest_call(call: Call, clock: Clock) -> int:
-    """Five calls untimed, then the minimum of ten; fewer when a call is long."""
+def _quickest_call(call: Call, clock: Clock) -> tuple[int, int]:
+    """Five calls untimed, then the minimum of ten; fewer when a call is long. And how many."""
     give_up = clock() + CALIBRATION_LIMIT_NS
-    for _ in range(5):
-        if clock() >= give_up:
-            break
+    untimed = 0
+    while untimed < 5 and clock() < give_up:
         call()
+        untimed += 1
     timings: list[int] = []
     while len(timings) < 10 and (not timings or clock() < give_up):
         start = clock()
         call()
         timings.append(clock() - start)
-    return min(timings)
+    return min(timings), untimed + len(timings)
 
 
 def stopwatch_cost(calls_per_sample: int, clock: Clock) -> float:

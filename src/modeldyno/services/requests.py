@@ -447,7 +447,7 @@ def default_memory_limit() -> int:
 
 
 def _cores_exist(cores: Sequence[int]) -> None:
-    from modeldyno.measure.host import allowed_cpus
+    from modeldyno.measure.cpus import allowed_cpus
 
     available = len(allowed_cpus())
     for count in cores:

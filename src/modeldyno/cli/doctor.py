@@ -1,0 +1,78 @@
+"""``modeldyno doctor``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.doctor import Checkup, Peaks
+
+UNFIT = 7
+_STYLES = {"fit": "bold green", "fit with care": "bold yellow", "unfit": "bold red"}
+
+
+def doctor(
+    peaks: Annotated[
+        bool, typer.Option("--peaks", help="Also measure GFLOP/s and GB/s; half a minute.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit 7 when unfit.")] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Is this machine fit to measure? What disturbs numbers here, and how to mend it.
+
+    Examples:
+
+        modeldyno doctor
+
+        modeldyno doctor --peaks --json
+    """
+    from modeldyno.cli.progress import live
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_doctor
+
+    service = open_doctor(Settings.read(workspace))
+    with live(quiet, "Looking at the machine") as listen:
+        checkup = service.examine(peaks, listen)
+    if json:
+        from modeldyno.core.public import checkup_json
+
+        output.document(checkup_json(checkup))
+    else:
+        _show(checkup, quiet)
+    raise typer.Exit(UNFIT if strict and checkup.fitness == "unfit" else 0)
+
+
+def _show(checkup: Checkup, quiet: bool) -> None:
+    from modeldyno.core.doctor import NONE, verdict_sentence
+
+    head = ("check", "state", "found")
+    rows = [(finding.name, finding.state, finding.value) for finding in checkup.findings]
+    output.table(head, rows, left=head)
+    for finding in [] if quiet else checkup.findings:
+        if finding.effect != NONE and finding.state != "ok":
+            fix = "" if finding.fix == NONE else finding.fix
+            output.warn(f"{finding.name}: {finding.effect}", fix)
+    if checkup.peaks is not None:
+        _show_peaks(checkup.peaks)
+    output.headline(f"\n{verdict_sentence(checkup)}", _STYLES[checkup.fitness])
+
+
+def _show_peaks(peaks: Peaks) -> None:
+    from modeldyno.core.figures import plain
+
+    rows = [
+        (str(p.cores), plain(p.flops_per_s / 1e9), plain(p.bytes_per_s / 1e9), p.noise)
+        for p in peaks.peaks
+    ]
+    output.say("")
+    output.table(("cores", "GFLOP/s", "GB/s", "quality"), rows, left=("quality",))
+    output.tell(
+        f"Best of many calls with {peaks.engine} at {peaks.created_at}; unless quiet, more may be "
+        f"possible. {peaks.work}; {peaks.traffic}"
+    )

@@ -1,0 +1,298 @@
+"""Core leases: two ``modeldyno`` processes never measure on one core.
+
+Each CPU has a lock file in a folder that all users of the machine share, and a lease is the
+kernel's lock on the files of whole cores: SMT siblings share what we measure, so they go together.
+However a process ends, the kernel frees its locks. The file's content (process, its start time) is
+for people to read; only the lock counts.
+
+Who takes cores first goes through the door, and who has to wait for cores keeps it closed. So a
+request for many cores is not overtaken for ever by small ones, and two requests never hold what the
+other one needs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import selectors
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core.errors import Cancelled, LeasesUnusable
+from modeldyno.measure.cpus import allowed_cpus, by_preference, core_of, idleness, ranges
+from modeldyno.worker.launch import Stop
+
+# One for the machine: not in a user's own folder, and at the same place whatever TMPDIR says.
+FOLDER = Path("/tmp/modeldyno-cores")  # noqa: S108 - sticky, links refused, contents never trusted
+LOOK_AGAIN_S = 0.25
+_DOOR = "door"
+
+Say = Callable[[str], None]
+Core = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Lease:
+    cpus: tuple[int, ...]
+    waited_s: float
+
+
+class Leases:
+    """``cores`` are those we may use, each with all its CPUs."""
+
+    def __init__(self, folder: Path = FOLDER, cores: Sequence[Core] | None = None) -> None:
+        self._folder = folder
+        self._given = cores
+
+    @contextlib.contextmanager
+    def take(self, count: int, stop: Stop, say: Say) -> Iterator[Lease]:
+        """``count`` CPUs (or all there are), once they are free; says whom it waits for.
+
+        Raises Cancelled when ``stop`` is requested meanwhile.
+        """
+        waiting = _Waiting(stop, say)
+        with self._opened() as folder, contextlib.ExitStack() as held:
+            with contextlib.ExitStack() as door:
+                while not _lock(folder, _DOOR, door):
+                    waiting.go_on(f"waiting for cores behind {_holder(folder, _DOOR)}")
+                while (cpus := self._pick(folder, count, held)) is None:
+                    waiting.go_on(self._why(folder))
+            yield Lease(cpus, waiting.seconds)
+
+    @contextlib.contextmanager
+    def take_now(self, count: int) -> Iterator[Lease | None]:
+        """The same without waiting: None when not enough cores are free."""
+        with self._opened() as folder, contextlib.ExitStack() as held:
+            with contextlib.ExitStack() as door:
+                is_open = _lock(folder, _DOOR, door)
+                cpus = self._pick(folder, count, held) if is_open else None
+            yield Lease(cpus, 0.0) if cpus else None
+
+    def in_use(self) -> dict[int, str]:
+        """Leased CPUs among ours, with who has them."""
+        with self._opened() as folder:
+            return self._in_use(folder)
+
+    def _pick(self, folder: int, count: int, held: contextlib.ExitStack) -> tuple[int, ...] | None:
+        """All the cores or none of them; behind the door, so nobody picks beside us."""
+        cores, ours = self._cores()
+        wanted = min(count, len(ours))
+        found: list[int] = []
+        locked: set[Core] = set()
+        refused: set[Core] = set()
+        with contextlib.ExitStack() as attempt:
+            for cpu, core in by_preference(cores, idleness()):
+                if len(found) == wanted or cpu not in ours or core in refused:
+                    continue
+                if core not in locked and not _lock_core(folder, core, attempt):
+                    refused.add(core)
+                    continue
+                locked.add(core)
+                found.append(cpu)
+            if len(found) < wanted:
+                return None
+            held.enter_context(attempt.pop_all())
+        return tuple(sorted(found))
+
+    def _cores(self) -> tuple[list[Core], set[int]]:
+        """The cores we may use at least a part of, and our CPUs on them."""
+        if self._given is not None:
+            return list(self._given), {cpu for core in self._given for cpu in core}
+        ours = allowed_cpus()
+        return sorted({core_of(cpu) for cpu in ours}), set(ours)
+
+    def _in_use(self, folder: int) -> dict[int, str]:
+        _, ours = self._cores()
+        return {
+            cpu: _holder(folder, _name(cpu)) for cpu in sorted(ours) if not _is_free(folder, cpu)
+        }
+
+    def _why(self, folder: int) -> str:
+        used = self._in_use(folder)
+        holders = ", ".join(dict.fromkeys(used.values()))
+        return f"waiting for cores {ranges(used)}, used by {holders}" if used else "waiting"
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[int]:
+        descriptor = _open_folder(self._folder)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+# ---------------------------------------------------------------- locks
+
+
+def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
+    """Try to lock a file until ``held`` ends, and leave our name in it."""
+    with contextlib.ExitStack() as attempt:
+        descriptor = _open_lock(folder, name)
+        attempt.callback(_release, descriptor)
+        if not _is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
+            return False
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()} {_started(os.getpid())}\n".encode(), 0)
+        held.enter_context(attempt.pop_all())
+    return True
+
+
+def _release(descriptor: int) -> None:
+    """Unlocked, not just closed: a fork of ours may hold the same file open."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    os.close(descriptor)
+
+
+def _lock_core(folder: int, core: Core, held: contextlib.ExitStack) -> bool:
+    with contextlib.ExitStack() as attempt:
+        if not all(_lock(folder, _name(cpu), attempt) for cpu in core):
+            return False
+        held.enter_context(attempt.pop_all())
+    return True
+
+
+def _is_free(folder: int, cpu: int) -> bool:
+    descriptor = _open_lock(folder, _name(cpu))
+    try:
+        return _is_locked(descriptor)
+    finally:
+        _release(descriptor)
+
+
+def _name(cpu: int) -> str:
+    return f"cpu{cpu}"
+
+
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_still_there(descriptor: int, folder: int, name: str) -> bool:
+    """A lock on a file that somebody removed keeps nobody out."""
+    try:
+        now = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(now, os.fstat(descriptor))
+
+
+# ---------------------------------------------------------------- files in a shared folder
+
+
+def _open_folder(path: Path) -> int:
+    """A folder everybody may put files in and nobody may take others' out of (sticky)."""
+    try:
+        with contextlib.suppress(FileExistsError):
+            path.mkdir()
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        raise _unusable(path, error.strerror or str(error)) from error
+    found = os.fstat(descriptor)
+    if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != 0o1777:
+        os.fchmod(descriptor, 0o1777)  # just made: whatever the umask, it is for all users
+    elif found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+        os.close(descriptor)
+        raise _unusable(path, "anybody may remove locks from it (no sticky bit)")
+    return descriptor
+
+
+def _open_lock(folder: int, name: str) -> int:
+    """A regular file of one name: no link, no pipe, nothing that is also something else."""
+    flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        descriptor = _open_or_create(folder, name, flags)
+    except OSError as error:
+        raise _unusable(_path_of(folder) / name, error.strerror or str(error)) from error
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise _unusable(_path_of(folder) / name, "it is not an ordinary file of its own")
+    return descriptor
+
+
+def _open_or_create(folder: int, name: str, flags: int) -> int:
+    """Open first: the kernel may refuse O_CREAT on another user's file in a sticky folder."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return os.open(name, flags, dir_fd=folder)
+        with contextlib.suppress(FileExistsError):
+            created = os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
+            os.fchmod(created, 0o666)  # whatever the umask: other users lock it, too
+            return created
+
+
+def _unusable(path: Path, why: str) -> LeasesUnusable:
+    return LeasesUnusable(
+        f"Cannot lock CPU cores with {path}",
+        why=why,
+        fix=f"Remove it (`sudo rm -r {FOLDER}`); it is made again when needed",
+    )
+
+
+def _path_of(folder: int) -> Path:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/self/fd/{folder}").readlink()
+    return FOLDER
+
+
+# ---------------------------------------------------------------- who holds it
+
+
+def _holder(folder: int, name: str) -> str:
+    """For people: the file may be anybody's, so only numbers of a living process are believed."""
+    with contextlib.suppress(OSError, ValueError):
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        try:
+            pid, started = (int(word) for word in os.pread(descriptor, 64, 0).split())
+        finally:
+            os.close(descriptor)
+        if started == _started(pid):
+            return f"modeldyno pid {pid}"
+    return "another modeldyno"
+
+
+def _started(pid: int) -> int:
+    """Clock ticks from boot to the process's start: with the pid, a name used only once."""
+    try:
+        stat_line = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:  # gone, or not for our eyes
+        return 0
+    return int(stat_line.rpartition(")")[2].split()[19])
+
+
+# ---------------------------------------------------------------- waiting
+
+
+class _Waiting:
+    """Waiting that says why, once for each reason, and can be called off."""
+
+    def __init__(self, stop: Stop, say: Say) -> None:
+        self._stop = stop
+        self._say = say
+        self._said = ""
+        self._since: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._since is None else time.monotonic() - self._since
+
+    def go_on(self, why: str) -> None:
+        """Return in a moment, to look again; a wish to stop is noticed at once."""
+        if self._since is None:
+            self._since = time.monotonic()
+        if why != self._said:
+            self._said = why
+            self._say(why)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._stop, selectors.EVENT_READ)
+            selector.select(LOOK_AGAIN_S)
+        if self._stop.requested:
+            raise Cancelled("Stopped while waiting for cores")

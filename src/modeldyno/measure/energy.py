@@ -1,0 +1,168 @@
+"""Energy of a session, read from the machine's own meters (docs/doctor.md, energy).
+
+The parent reads the meter before and after a session's command, so nothing enters the timed loop.
+A meter counts everything on its package or GPU, other programs included, and a session's command
+includes loading; so what we publish is an upper bound for the model alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core.sessions import Energy, Session
+from modeldyno.measure import nvml
+from modeldyno.measure.system_files import ROOT, number, text
+
+Counts = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Counters that only ever grow, until they start again at 0."""
+
+    source: str
+    read: Callable[[], Counts]
+    unit_j: float
+    wraps_at: Counts = ()  # empty: never
+
+    def spent(self, before: Counts, after: Counts) -> Energy:
+        """Joules between two readings; at most one turn of each counter."""
+        wraps = self.wraps_at or (0,) * len(before)
+        counts = [
+            end - start if end >= start else end - start + wrap
+            for start, end, wrap in zip(before, after, wraps, strict=True)
+        ]
+        return Energy(sum(counts) * self.unit_j, self.source)
+
+
+class NoMeter(Exception):
+    """Why energy cannot be read here."""
+
+
+def find(
+    device: str,
+    root: Path = ROOT,
+    load_nvml: Callable[[], nvml.Nvml] = nvml.load,
+    environment: Mapping[str, str] = os.environ,
+) -> Meter:
+    """The meter of a cell's device; raises NoMeter with the reason."""
+    kind, _, index = device.partition(":")
+    if kind == "cpu":
+        return _rapl(root / "sys/class/powercap")
+    if kind == "cuda":
+        return _gpu(int(index or 0), load_nvml, environment.get("CUDA_VISIBLE_DEVICES"))
+    raise NoMeter(f"we know no energy meter for {kind}")
+
+
+# ---------------------------------------------------------------- CPU packages
+
+
+def _rapl(powercap: Path) -> Meter:
+    """The package domains: they contain their cores, and their memory where it is counted."""
+    packages = [
+        folder
+        for folder in sorted(powercap.glob("intel-rapl*:*"))
+        if (text(folder / "name") or "").startswith("package")
+        and not folder.name.startswith("intel-rapl-mmio")  # the same counter by another road
+    ]
+    if not packages:
+        raise NoMeter("this machine has no RAPL energy counter (virtual machines rarely have one)")
+    files = [folder / "energy_uj" for folder in packages]
+    if any(number(file) is None for file in files):
+        raise NoMeter(f"may not read {files[0]} (needs root)")
+    return Meter(
+        source="rapl package: all of the CPU package, other programs included",
+        read=lambda: tuple(number(file) or 0 for file in files),
+        unit_j=1e-6,
+        wraps_at=tuple((number(p / "max_energy_range_uj") or 0) + 1 for p in packages),
+    )
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+def _gpu(index: int, load_nvml: Callable[[], nvml.Nvml], visible: str | None) -> Meter:
+    """CUDA counts the devices it is shown, NVML all of them."""
+    try:
+        library = load_nvml()
+        name = _nvml_name(index, visible)
+        handle = library.by_uuid(name) if isinstance(name, str) else library.by_index(name)
+        library.energy_mj(handle)
+    except nvml.NvmlError as error:
+        raise NoMeter(f"NVML: {error}") from error
+    return Meter(
+        source="nvml: all of the GPU, other programs included",
+        read=lambda: (library.energy_mj(handle),),
+        unit_j=1e-3,
+    )
+
+
+def _nvml_name(index: int, visible: str | None) -> int | str:
+    """The device that CUDA calls ``index``: a number or a UUID."""
+    if not visible:
+        return index
+    shown = [name.strip() for name in visible.split(",")]
+    if index >= len(shown):
+        raise NoMeter(f"CUDA_VISIBLE_DEVICES shows {len(shown)} devices, none is number {index}")
+    return int(shown[index]) if shown[index].isdigit() else shown[index]
+
+
+# ---------------------------------------------------------------- metering
+
+
+class Gauge:
+    """One cell's meter, or the reason why there is none; never an error."""
+
+    def __init__(self, device: str, find: Callable[[str], Meter] = find) -> None:
+        self._meter: Meter | None = None
+        self._why = ""
+        try:
+            self._meter = find(device)
+        except NoMeter as reason:
+            self._why = str(reason)
+
+    def start(self) -> Counts:
+        return self._read() if self._meter else ()
+
+    def stop(self, before: Counts) -> Energy:
+        """What was spent since ``before``."""
+        if self._meter is None or not before:
+            return Energy(None, self._why)
+        after = self._read()
+        return self._meter.spent(before, after) if after else Energy(None, self._why)
+
+    def _read(self) -> Counts:
+        assert self._meter is not None
+        try:
+            return self._meter.read()
+        except nvml.NvmlError as error:
+            self._why = f"NVML: {error}"
+            return ()
+
+
+def calls_made(session: Session) -> int:
+    """Every call of a session: the first, calibration, warm-up, samples and the output check."""
+    samples = session.samples
+    checks = 1 if session.parity else 2  # outputs that disagree are computed once more
+    return (
+        1
+        + session.calibration.calls
+        + session.warmup.calls
+        + len(samples.wall_ns) * samples.calls_per_sample
+        + checks
+    )
+
+
+def per_item(sessions: Sequence[Session], batch_size: int) -> tuple[float | None, str]:
+    """Joules per item over all metered sessions, and what was metered or why nothing was."""
+    metered = [s for s in sessions if s.energy is not None and s.energy.joules is not None]
+    if not metered:
+        known = [s.energy.source for s in sessions if s.energy is not None]
+        return None, known[0] if known else "energy was not read"
+    joules = sum(s.energy.joules or 0.0 for s in metered if s.energy)
+    items = batch_size * sum(calls_made(session) for session in metered)
+    assert metered[0].energy is not None
+    return joules / items, f"{metered[0].energy.source}; loading the model included"

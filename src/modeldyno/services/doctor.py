@@ -1,0 +1,147 @@
+"""Examine the machine: facts, readings, probes, leases, workspace; and its peaks when asked."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
+from modeldyno.core.errors import LeasesUnusable
+from modeldyno.core.figures import size
+from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.jobs.leases import Leases
+from modeldyno.jobs.protocol import Jobs
+from modeldyno.measure import doctor, energy, host, probes, weather
+from modeldyno.measure.cpus import allowed_cpus, ranges
+from modeldyno.services import peaks
+from modeldyno.services.runs import RunService
+from modeldyno.store import peaks as stored_peaks
+from modeldyno.store.runs import Runs
+
+Listener = Callable[[JobMessage], None]
+LEAST_DISK_BYTES = 1 << 30  # what a run may leave: samples, logs, a private copy of the model
+_SANDBOX = "modeldyno.worker.sandbox"
+
+
+class DoctorService:
+    def __init__(self, jobs: Jobs, leases: Leases, workspace: Path) -> None:
+        self._jobs = jobs
+        self._leases = leases
+        self._workspace = workspace
+
+    def examine(self, with_peaks: bool, listen: Listener | None = None) -> Checkup:
+        """Two seconds; with peaks about half a minute more."""
+
+        def say(doing: str) -> None:
+            if listen is not None:
+                listen(Progress(0, 0, doing))
+
+        say("looking at the machine")
+        facts, before = host.facts(), weather.read()
+        findings = [doctor.judge_pinning(probes.pinning_works(allowed_cpus()))]
+        say("reading the clock")
+        clock = probes.read_clock()
+        findings += doctor.judge_clock(facts, clock)
+        say("measuring the noise")
+        cores, noise = self._cores_and_noise()
+        meanwhile = weather.weather(before, weather.read())
+        findings += [
+            cores,
+            doctor.judge_noise(noise),
+            _energy(),
+            _disk(self._workspace),
+            _sandbox(),
+        ]
+        if with_peaks:
+            stored_peaks.save(self._workspace, self._measure_peaks(listen))
+        return Checkup(
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            tool_version=version("modeldyno"),
+            findings=(*doctor.judge_machine(facts, meanwhile), *findings),
+            clock=clock,
+            noise=noise,
+            peaks=stored_peaks.load(self._workspace, facts.fingerprint),
+            host=facts,
+            weather=meanwhile,
+        )
+
+    def _cores_and_noise(self) -> tuple[Finding, NoiseReading | None]:
+        """Probed on a core of our own: nobody's measurement is disturbed."""
+        try:
+            cores = _cores(self._leases.in_use())
+            with self._leases.take_now(1) as lease:
+                return cores, _noise_on(lease.cpus) if lease else None
+        except LeasesUnusable as error:
+            return Finding("free cores", "problem", error.title, error.why, error.fix), None
+
+    def _measure_peaks(self, listen: Listener | None) -> Peaks:
+        with TemporaryDirectory(prefix="modeldyno-") as folder:
+            service = RunService(Runs(Path(folder) / "runs"), self._jobs)
+            return peaks.measure(Path(folder), host.facts(), lambda s: service.run(s, listen))
+
+
+def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
+    if not hasattr(os, "sched_setaffinity"):
+        return probes.probe_noise()
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        return probes.probe_noise()
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _cores(used: dict[int, str]) -> Finding:
+    count = len(allowed_cpus())
+    value = f"{count - len(used)} of {count}"
+    if not used:
+        return Finding("free cores", "ok", value)
+    holders = ", ".join(dict.fromkeys(used.values()))
+    return Finding(
+        "free cores",
+        "warning",
+        f"{value}; {ranges(used)} used by {holders}",
+        "runs wait for cores that another measurement holds; caches are shared with it",
+        "wait until it has ended",
+    )
+
+
+def _energy() -> Finding:
+    try:
+        return Finding("energy", "ok", energy.find("cpu").source)
+    except energy.NoMeter as reason:
+        readable = "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
+        fix = readable if "root" in str(reason) else "none"
+        return Finding("energy", "unknown", str(reason), "no energy figure for CPU cells", fix)
+
+
+def _disk(workspace: Path) -> Finding:
+    there = next(path for path in (workspace, *workspace.parents) if path.exists())
+    value = f"{size(shutil.disk_usage(there).free)} free for {workspace}"
+    fix = "free some, or choose another folder with --workspace"
+    if not os.access(there, os.W_OK):
+        return Finding("disk", "problem", f"{there} is not writable", "runs cannot be kept", fix)
+    state: State = "ok" if shutil.disk_usage(there).free >= LEAST_DISK_BYTES else "problem"
+    if state == "ok":
+        return Finding("disk", state, value)
+    return Finding("disk", state, value, "a run stops when its samples cannot be written", fix)
+
+
+def _sandbox() -> Finding:
+    """Asks ``worker.sandbox.describe()`` → (full | partial | none, why), where there is one."""
+    found = importlib.util.find_spec(_SANDBOX)
+    describe = getattr(importlib.import_module(_SANDBOX), "describe", None) if found else None
+    if describe is None:
+        return Finding("sandbox", "unknown", "not in this version", "models run as you do")
+    level, why = describe()
+    if level == "full":
+        return Finding("sandbox", "ok", level)
+    effect = "a hostile model file could do more than compute; numbers are the same"
+    return Finding("sandbox", "warning", f"{level}: {why}", effect, "measure files you trust")

@@ -1,0 +1,126 @@
+"""The machine's peaks as ONNX Runtime reaches them: two tiny models, measured like any other.
+
+Nobody reaches a CPU's theoretical peak; what the engine's own kernels reach on one large matrix
+product, and on one sum of large vectors, is what a model on that engine can be held against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.errors import Cancelled, RunFailed
+from modeldyno.core.figures import size
+from modeldyno.core.hosts import HostFacts
+from modeldyno.core.jobs import Result
+from modeldyno.core.results import BenchmarkResult, Measurement, Noise
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.services import requests
+from modeldyno.services.requests import CellOptions, InputOptions
+
+ENGINE = "onnxruntime"
+SECONDS = 3.0  # for each model and number of cores
+OPSET = 17
+_FLOAT = 4  # bytes
+
+Run = Callable[[BenchmarkSpec], Result]
+
+
+def measure(folder: Path, host: HostFacts, run: Run) -> Peaks:
+    """On one core and on all we may use; the best of all samples counts."""
+    cores = sorted({1, len(host.cpus_allowed)})
+    side = matrix_side(cores[-1])
+    length = vector_length(host)
+    engine, products = _measure(run, _save(folder / "product.onnx", product(side)), cores)
+    _, sums = _measure(run, _save(folder / "sum.onnx", vector_sum(length)), cores)
+    return Peaks(
+        fingerprint=host.fingerprint,
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        engine=engine,
+        work=f"fp32 MatMul, {side} × {side} × {side}",
+        traffic=f"c = a + b in fp32, {size(_FLOAT * length)} each; two read, one written",
+        peaks=tuple(
+            Peak(
+                cores=count,
+                flops_per_s=2 * side**3 / one.latency.min_s,
+                bytes_per_s=3 * _FLOAT * length / two.latency.min_s,
+                noise=max(one.noise, two.noise, key=get_args(Noise).index),
+            )
+            for count, one, two in zip(cores, products, sums, strict=True)
+        ),
+    )
+
+
+def matrix_side(cores: int) -> int:
+    """Large enough to keep all cores busy; no larger, since long calls absorb preemptions."""
+    return next(side for most, side in ((4, 512), (16, 1024), (1 << 20, 2048)) if cores <= most)
+
+
+def vector_length(host: HostFacts) -> int:
+    """Far beyond the last cache, and within a small part of the memory."""
+    last_cache = max(host.cache_bytes.values(), default=0)
+    wanted = max(64 << 20, 2 * last_cache)
+    return min(wanted, 256 << 20, host.memory_bytes // 32) // _FLOAT
+
+
+def _measure(run: Run, model: Path, cores: list[int]) -> tuple[str, list[Measurement]]:
+    """The engine as it calls itself, and what each number of cores gave."""
+    cells = CellOptions(engine=[ENGINE], cores=cores, contract="hot")
+    budget = requests.choose_budget(seconds=SECONDS)
+    result = run(requests.benchmark_spec(model, cells, InputOptions(), budget=budget))
+    assert isinstance(result, BenchmarkResult)
+    if result.interrupted:
+        raise Cancelled("Stopped before the peaks were known")
+    for cell in result.cells:
+        if cell.error is not None:
+            why = f"{cell.error.title}. {cell.error.why}"
+            raise RunFailed("The peaks could not be measured", why=why, fix=cell.error.fix)
+    facts = result.cells[0].facts
+    assert facts is not None
+    measured = [cell.measurement for cell in result.cells if cell.measurement is not None]
+    return f"{facts.engine} {facts.engine_version}", measured
+
+
+# ---------------------------------------------------------------- the models
+
+
+def product(side: int) -> Any:
+    """a · w, the second matrix known beforehand, as weights are."""
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    weights = np.random.default_rng(0).standard_normal((side, side), dtype=np.float32)
+    node = helper.make_node("MatMul", ["a", "w"], ["c"])
+    shape = [side, side]
+    return _model(node, {"a": shape}, {"c": shape}, [numpy_helper.from_array(weights, "w")])
+
+
+def vector_sum(length: int) -> Any:
+    from onnx import helper
+
+    node = helper.make_node("Add", ["a", "b"], ["c"])
+    return _model(node, {"a": [length], "b": [length]}, {"c": [length]}, [])
+
+
+def _model(
+    node: Any, inputs: dict[str, list[int]], outputs: dict[str, list[int]], weights: list[Any]
+) -> Any:
+    from onnx import TensorProto, helper
+
+    def tensors(shapes: dict[str, list[int]]) -> list[Any]:
+        return [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+            for name, shape in shapes.items()
+        ]
+
+    graph = helper.make_graph([node], "peak", tensors(inputs), tensors(outputs), weights)
+    opsets = [helper.make_opsetid("", OPSET)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def _save(path: Path, model: Any) -> Path:
+    path.write_bytes(model.SerializeToString())
+    return path

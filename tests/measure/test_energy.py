@@ -1,0 +1,147 @@
+"""Energy from the machine's meters, or the reason why there is none."""
+
+from dataclasses import replace
+
+import pytest
+
+from modeldyno.core.sessions import (
+    Calibration,
+    Energy,
+    Parity,
+    Samples,
+    Session,
+    SessionFacts,
+    WarmUp,
+)
+from modeldyno.measure.energy import Gauge, Meter, NoMeter, calls_made, find, per_item
+from modeldyno.measure.nvml import NvmlError
+from tests.machine import machine
+
+RAPL = "sys/class/powercap/intel-rapl:0"
+PACKAGE = {
+    f"{RAPL}/name": "package-0\n",
+    f"{RAPL}/energy_uj": "1000000\n",
+    f"{RAPL}/max_energy_range_uj": "9999999\n",
+    # What lies inside the package, or is the same by another road, must not be added to it.
+    f"{RAPL}:0/name": "core\n",
+    f"{RAPL}:0/energy_uj": "500000\n",
+    "sys/class/powercap/intel-rapl-mmio:0/name": "package-0\n",
+    "sys/class/powercap/intel-rapl-mmio:0/energy_uj": "1000000\n",
+}
+
+
+def session(samples=10, k=2, energy=None):
+    return Session(
+        load_s=0.1,
+        first_call_s=0.1,
+        calibration=Calibration(1e-3, k, 0.0, calls=15),
+        warmup=WarmUp(25, 0.1, steady=True),
+        samples=Samples((1,) * samples, (), k, 1, 1, 1, 0),
+        facts=SessionFacts("scripted", "1", "cpu", (), 1, None, {}),
+        parity=Parity(0.0, 0.0, agrees=True),
+        energy=energy,
+    )
+
+
+def test_the_cpu_package_is_metered(tmp_path):
+    meter = find("cpu", machine(tmp_path, PACKAGE))
+    before = meter.read()
+    machine(tmp_path, {f"{RAPL}/energy_uj": "3500000\n"})
+    assert meter.spent(before, meter.read()).joules == pytest.approx(2.5)
+    assert meter.source.startswith("rapl package")
+
+
+def test_all_packages_are_added(tmp_path):
+    second = {name.replace(":0", ":1"): text for name, text in PACKAGE.items()}
+    assert find("cpu", machine(tmp_path, PACKAGE | second)).read() == (1_000_000, 1_000_000)
+
+
+def test_a_counter_that_starts_again_at_zero_loses_nothing(tmp_path):
+    meter = find("cpu", machine(tmp_path, PACKAGE))
+    assert meter.spent((9_000_000,), (500_000,)).joules == pytest.approx(1.5)
+
+
+def test_a_machine_without_counters_says_so(tmp_path):
+    with pytest.raises(NoMeter, match="no RAPL"):
+        find("cpu", tmp_path)
+
+
+def test_counters_only_root_may_read_are_named(tmp_path):
+    root = machine(tmp_path, PACKAGE)
+    (root / RAPL / "energy_uj").unlink()
+    (root / RAPL / "energy_uj").mkdir()  # unreadable for root, too: tests may run as root
+    with pytest.raises(NoMeter, match="needs root"):
+        find("cpu", root)
+    assert "needs root" in Gauge("cpu", lambda device: find(device, root)).stop(()).source
+
+
+class FakeNvml:
+    def __init__(self, millijoules=(5000, 7500), broken=""):
+        self.asked = []
+        self._left = [0, *millijoules]
+        self._broken = broken
+
+    def by_index(self, index):
+        self.asked.append(index)
+        return index
+
+    def by_uuid(self, uuid):
+        self.asked.append(uuid)
+        return uuid
+
+    def energy_mj(self, device):
+        if self._broken:
+            raise NvmlError(self._broken)
+        return self._left.pop(0)
+
+
+def test_a_gpu_is_metered():
+    nvml = FakeNvml()
+    gauge = Gauge("cuda:1", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
+    assert gauge.stop(gauge.start()) == Energy(2.5, "nvml: all of the GPU, other programs included")
+    assert nvml.asked == [1]
+
+
+@pytest.mark.parametrize(
+    ("visible", "asked"), [("3", 3), ("0, 2", 0), ("GPU-abc,1", "GPU-abc"), ("", 0)]
+)
+def test_cuda_may_count_fewer_devices_than_the_driver(visible, asked):
+    nvml = FakeNvml()
+    find("cuda", load_nvml=lambda: nvml, environment={"CUDA_VISIBLE_DEVICES": visible})
+    assert nvml.asked == [asked]
+
+
+def test_a_gpu_without_a_meter_says_why():
+    with pytest.raises(NoMeter, match="Not Supported"):
+        find("cuda", load_nvml=lambda: FakeNvml(broken="Not Supported"), environment={})
+
+
+def test_a_gpu_that_fails_while_measuring_costs_the_figure_and_not_the_run():
+    nvml = FakeNvml()
+    gauge = Gauge("cuda", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
+    before = gauge.start()
+    nvml._broken = "GPU is lost"
+    assert gauge.stop(before) == Energy(None, "NVML: GPU is lost")
+
+
+def test_other_devices_have_no_meter():
+    with pytest.raises(NoMeter, match="mps"):
+        find("mps")
+
+
+def test_energy_is_shared_by_every_call_of_the_session():
+    measured = session(samples=10, k=2)
+    assert calls_made(measured) == 1 + 15 + 25 + 20 + 1
+    metered = replace(measured, energy=Energy(62.0, "rapl package"))
+    joules, note = per_item([metered, metered], batch_size=4)
+    assert joules == pytest.approx(62 / (62 * 4))
+    assert note == "rapl package; loading the model included"
+
+
+def test_without_a_meter_there_is_no_figure_and_a_reason():
+    assert per_item([session(energy=Energy(None, "no counter"))], 1) == (None, "no counter")
+    assert per_item([session()], 1) == (None, "energy was not read")
+
+
+def test_a_meter_may_have_several_counters():
+    assert Meter("m", lambda: (1, 2), 1.0, (10, 10)).spent((1, 9), (2, 1)).joules == 3.0
