@@ -149,14 +149,20 @@ def test_p90_appears_with_the_36th_independent_sample():
     assert quantile_interval([samples[:35]], 0.9).samples_needed == 36
 
 
+def width(tail: Tail) -> float:
+    assert tail.low is not None
+    assert tail.high is not None
+    return tail.high - tail.low
+
+
 def test_bursts_make_an_interval_wider_and_ask_for_more_samples():
     rng = np.random.default_rng(2)
     slow = np.repeat(rng.random(400) < 0.1, 10)
     samples = np.where(slow, 2 + rng.random(4000), 1 + 0.01 * rng.random(4000))
     shuffled = rng.permutation(samples)
     bursty, independent = (quantile_interval([s], 0.95) for s in (samples, shuffled))
-    assert bursty.high - bursty.low > 1.5 * (independent.high - independent.low)
-    assert quantile_interval([samples[:300]], 0.99).samples_needed > 368
+    assert width(bursty) > 1.5 * width(independent)
+    assert (quantile_interval([samples[:300]], 0.99).samples_needed or 0) > 368
 
 
 def test_independent_samples_count_fully():
@@ -200,7 +206,8 @@ def test_millions_of_samples_are_no_burden():
     rng = np.random.default_rng(8)
     sessions = [rng.lognormal(0, 0.1, 200_000) for _ in range(3)]
     tail = quantile_interval(sessions, 0.99)
-    assert tail.low < math.exp(0.1 * stats.norm.ppf(0.99)) < tail.high
+    truth = math.exp(0.1 * stats.norm.ppf(0.99))
+    assert (tail.low or math.inf) < truth < (tail.high or 0)
 
 
 # ---------------------------------------------------------------- within one session
@@ -210,7 +217,8 @@ def test_within_a_session_samples_are_the_unit():
     samples = np.random.default_rng(10).lognormal(0, 0.02, 2000)
     estimate = tails.within_session([samples], 0.5, 0.95)
     assert estimate.low < 1.0 < estimate.high
-    assert (estimate.level, estimate.n, estimate.units) == (pytest.approx(0.95), 2000, "samples")
+    assert estimate.level == pytest.approx(0.95)
+    assert (estimate.n, estimate.units) == (2000, "samples")
 
 
 def test_too_few_samples_lower_the_level_instead_of_inventing_one():

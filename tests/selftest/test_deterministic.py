@@ -78,5 +78,5 @@ def test_every_self_test_says_what_it_does(module):
 def test_the_control_is_the_welch_test_everybody_uses():
     a, b = [1.0, 1.2, 0.9, 1.1], [1.4, 1.9, 1.1, 1.3, 1.5]
     theirs = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
-    summary = [(float(stats.tmean(x)), float(stats.tvar(x)), len(x)) for x in (a, b)]
-    assert welch(*summary, 0.95) == pytest.approx((theirs.low, theirs.high))
+    ours, others = ((float(stats.tmean(x)), float(stats.tvar(x)), len(x)) for x in (a, b))
+    assert welch(ours, others, 0.95) == pytest.approx((theirs.low, theirs.high))

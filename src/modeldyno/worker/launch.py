@@ -278,6 +278,9 @@ def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, s
         for name, value in ours.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
+    if "PYTHONPATH" in kept:  # relative to where we are, not to where the worker will be
+        parts = kept["PYTHONPATH"].split(os.pathsep)
+        kept["PYTHONPATH"] = os.pathsep.join(str(Path(part).absolute()) for part in parts)
     scratch = str(surroundings.scratch)
     return (
         kept
