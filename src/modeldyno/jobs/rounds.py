@@ -44,6 +44,11 @@ class Rounds:
     def is_sweep(self) -> bool:
         return len(self._cells) > 1
 
+    @property
+    def _aims_at_precision(self) -> bool:
+        """Else the user said exactly how much to measure, or wants a rough answer soon."""
+        return self._spec.iterations is None and self._spec.budget.floor_half_width is not None
+
     def run(self) -> dict[Objective, Standing]:
         """Measure until every cell is over; tells who leads, and who cannot be told from them."""
         for cell in self._cells:  # of a resumed run, some may have enough already
@@ -57,6 +62,8 @@ class Rounds:
                 self._drop_outraced()
             if not self.is_sweep:
                 return {}
+            if not self._aims_at_precision:
+                return self._standings()
             self._repeat_disturbed(crew)
             found = self._standings()
             for leader in dict.fromkeys(s.leader for s in found.values() if s.has_winner):
@@ -156,7 +163,7 @@ class Rounds:
 
     def _drop_outraced(self) -> None:
         """A cell that clearly loses by latency and by throughput needs no more precision."""
-        if not self.is_sweep or self._spec.budget.floor_half_width is None:
+        if not (self.is_sweep and self._aims_at_precision):
             return
         from modeldyno.measure.sweep import outraced
 
