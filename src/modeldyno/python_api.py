@@ -39,6 +39,7 @@ def bench(
     per_call: bool = False,
     timeout: float = 600.0,
     memory_limit: int | None = None,
+    sandbox: str = "on",
     seed: int = 0,
     workspace: str | Path | None = None,
     listen: Listener | None = None,
@@ -47,7 +48,9 @@ def bench(
 
     Ctrl-C stops the measurement and returns what was measured until then.
     """
-    cells = CellOptions(_engines(engine), _ints(batch), _ints(cores), spin=spin, contract=contract)
+    cells = CellOptions(
+        _engines(engine), _ints(batch), _ints(cores), spin=spin, contract=contract, sandbox=sandbox
+    )
     spec = requests.benchmark_spec(
         model,
         cells,
@@ -85,12 +88,15 @@ def compare(
     adaptive: bool = False,
     timeout: float = 600.0,
     memory_limit: int | None = None,
+    sandbox: str = "on",
     seed: int = 0,
     workspace: str | Path | None = None,
     listen: Listener | None = None,
 ) -> ComparisonResult:
     """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
-    cells = CellOptions(_engines(engine), (batch,), (cores,), spin=spin, contract=contract)
+    cells = CellOptions(
+        _engines(engine), (batch,), (cores,), spin=spin, contract=contract, sandbox=sandbox
+    )
     spec = requests.comparison_spec(
         a,
         b,

@@ -9,7 +9,8 @@ ModeldynoError
 │   ├── EngineUnknown      no engine of that name
 │   ├── EngineUnavailable  the engine is known, but not usable here
 │   ├── InputUnresolved    an input's shape, type or values cannot be decided without help
-│   └── WorkspaceUnusable  the workspace folder cannot be written
+│   ├── WorkspaceUnusable  the workspace folder cannot be written
+│   └── SandboxUnavailable the system cannot confine a worker as far as required
 └── RunFailed              the run failed, we did not; stored on the run
     ├── EngineFailed       the engine raised an error
     ├── WorkerCrashed      the worker process died of a signal, or left without a word
@@ -78,6 +79,10 @@ class InputUnresolved(UserError):
 
 class WorkspaceUnusable(UserError):
     code = "WORKSPACE_UNUSABLE"
+
+
+class SandboxUnavailable(UserError):
+    code = "SANDBOX_UNAVAILABLE"
 
 
 class RunFailed(ModeldynoError):

@@ -23,6 +23,7 @@ from modeldyno.core.results import (
     SideResult,
     Tail,
 )
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
@@ -136,8 +137,14 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,
         "call_contract": cell.spec.contract,
+        "sandbox": _sandbox_text(cell.sandbox),
         **measurement_json(cell.measurement),
     }
+
+
+def _sandbox_text(report: SandboxReport | None) -> str | None:
+    """``full``, or ``partial (no landlock: …)``; null when no worker got so far."""
+    return None if report is None else str(report)
 
 
 def measurement_json(found: Measurement | None) -> dict[str, Any]:
@@ -274,5 +281,6 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "threads": facts.threads,
         "spinning": facts.spinning,
         "call_contract": side.spec.contract,
+        "sandbox": _sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 
 
@@ -39,6 +40,7 @@ class CellSpec:
     precision: str | None = None
     spinning: bool | None = None
     contract: CallContract = "api"
+    sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
 
 

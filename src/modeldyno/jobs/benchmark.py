@@ -28,6 +28,7 @@ from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, CellStatus, Failure, StopReason
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts, SessionPlan
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.inspection import inspect
@@ -49,6 +50,7 @@ class _Cell:
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
+    sandbox: SandboxReport | None = None
 
     @property
     def is_over(self) -> bool:
@@ -90,7 +92,12 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
 
 def _prepare(spec: BenchmarkSpec, cells: list[_Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
-    surroundings = context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)
+    surroundings = context.surroundings(
+        spec.model,
+        memory_limit_bytes=spec.memory_limit_bytes,
+        inspecting=True,
+        sandbox=cells[0].spec.sandbox,
+    )
     with ExitStack() as workers:
         worker = workers.enter_context(launched(surroundings))
         facts = inspect(worker, spec.model, context, spec.timeout_s)
@@ -137,6 +144,7 @@ def _try(
         cell.error = error
     else:
         cell.notes = cell.prepared.notes
+    cell.sandbox = worker.sandbox
     cell.used_s = time.monotonic() - start
 
 
@@ -170,12 +178,18 @@ def _run_process(
     start, used_before = time.monotonic(), cell.used_s
     deadline = start + spec.timeout_s - cell.used_s
     target = replace(prepared.target, cpus=quietest_cpus(cell.spec.cores))
-    surroundings = context.surroundings(cell.spec.cores, spec.memory_limit_bytes)
+    surroundings = context.surroundings(
+        spec.model,
+        threads=cell.spec.cores,
+        memory_limit_bytes=spec.memory_limit_bytes,
+        sandbox=cell.spec.sandbox,
+    )
     try:
         with launched(surroundings) as worker:
             for count in range(1, 1_000_000):
                 command = _command(spec, replace(prepared, target=target), cell, process)
                 reply = worker.ask(command, SessionMeasured, deadline, context.stop)
+                cell.sandbox = worker.sandbox
                 _accept(reply.session, cell, process, context)
                 cell.used_s = used_before + time.monotonic() - start
                 cell.stop_reason = _decide(spec, cell)
@@ -299,6 +313,7 @@ def _result(
         measurement=measurement,
         error=Failure.of(error) if error else None,
         notes=cell.notes,
+        sandbox=cell.sandbox,
     )
 
 

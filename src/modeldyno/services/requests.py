@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from modeldyno.core.errors import BadValue, ModelNotFound
+from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract
 from modeldyno.core.specs import (
     DEFAULT,
@@ -24,7 +25,7 @@ from modeldyno.core.specs import (
 from modeldyno.engines import catalog
 
 MOST_CELLS = 200
-SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision")
+SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class CellOptions:
     precision: str | None = None
     spin: bool | None = None
     contract: str = "api"
+    sandbox: str = "on"
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,11 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             f"There is no call contract {options.contract!r}",
             fix=f"Use one of {', '.join(get_args(CallContract))}",
         )
+    if options.sandbox not in get_args(Sandboxing):
+        raise BadValue(
+            f"The sandbox cannot be {options.sandbox!r}",
+            fix=f"Use one of {', '.join(get_args(Sandboxing))}",
+        )
     for name, values in (("batch", options.batch), ("cores", options.cores)):
         for value in values:
             _at_least(1, name, value)
@@ -155,6 +162,7 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             precision=options.precision,
             spinning=options.spin,
             contract=options.contract,  # type: ignore[arg-type]  # checked above
+            sandbox=options.sandbox,  # type: ignore[arg-type]  # checked above
         )
         for engine in dict.fromkeys(engines)
         for cores in dict.fromkeys(options.cores)
@@ -207,6 +215,7 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
         contract=said.get("contract", cells.contract),
         device=said.get("device", cells.device),
         precision=said.get("precision", cells.precision),
+        sandbox=said.get("sandbox", cells.sandbox),
     )
     specs = cell_specs(options)
     if len(specs) != 1:
@@ -247,6 +256,14 @@ def parse_switch(name: str, text: str) -> bool:
     if text not in ("on", "off"):
         raise BadValue(f"{name} is on or off, not {text!r}")
     return text == "on"
+
+
+def choose_sandbox(none: bool, required: bool) -> str:
+    if none and required:
+        raise BadValue(
+            "--no-sandbox and --require-sandbox contradict each other", fix="Give one of them"
+        )
+    return "off" if none else "required" if required else "on"
 
 
 def parse_share(name: str, text: str) -> float:
