@@ -118,7 +118,7 @@ class Worker:
             write_all(self._to, pack(command))
             if self.sandbox is None:
                 self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
-                _check(self._sandboxing, self.sandbox)
+                check_sandbox(self._sandboxing, self.sandbox)
             body = self._frame(deadline_s, stop)
         except (BrokenPipeError, EOFError):
             raise self._obituary() from None
@@ -243,7 +243,8 @@ def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
     )
 
 
-def _check(wanted: Sandboxing, report: SandboxReport) -> None:
+def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
+    """Raises SandboxUnavailable when a worker got less than was required."""
     if wanted == "required" and report.level != "full":
         raise SandboxUnavailable(
             "This system cannot confine a worker as far as you require",
