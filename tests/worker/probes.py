@@ -120,6 +120,11 @@ def in_a_child(action):
         raise OSError(status, os.strerror(status))
 
 
+def mount(folder):
+    call("mount", b"none", folder, b"tmpfs", 0, None)
+    call("umount2", folder, 0)
+
+
 def limit_another(pid):
     import resource
 
@@ -190,9 +195,7 @@ PROBES = {
     "become another program": lambda p: exec_nothing(),
     "fork": lambda p: fork(),
     "outlive its parent": lambda p: outlive_the_parent(),
-    "mount something": lambda p: in_a_child(
-        lambda: call("mount", b"none", bytes(p.scratch), b"tmpfs", 0, None)
-    ),
+    "mount something": lambda p: mount(bytes(p.scratch)),
     "change the root folder": lambda p: in_a_child(lambda: os.chroot(p.scratch)),
     "enter a new user namespace": lambda p: in_a_child(lambda: call("unshare", 0x10000000)),
     "use io_uring": lambda p: refused_as_nonsense("io_uring_setup", 0, None),
