@@ -8,7 +8,6 @@ from pathlib import Path
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
-from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.services import requests
 from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
@@ -117,9 +116,7 @@ def compare(
 
 def inspect(model: str | Path, *, timeout: float = 60.0) -> ModelFacts:
     """What is in a model file, read in a worker process; nothing of it is run."""
-    path = requests.model_path(model)
-    spec = InspectionSpec(ModelSpec(str(path)), timeout, requests.default_memory_limit())
-    result = _workbench(None).service.run(spec)
+    result = _workbench(None).service.run(requests.inspection_spec(model, timeout))
     assert isinstance(result, ModelFacts)
     return result
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from modeldyno.cli import options, output
+from modeldyno.core.errors import Cancelled, ModeldynoError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,6 +86,8 @@ def bench(
         sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
     )
     limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+    for file in (raw, csv):
+        requests.check_folder(file)
     specs = [
         requests.benchmark_spec(
             file,
@@ -101,12 +104,15 @@ def bench(
         for file in files
     ]
     bench_room = open_workbench(Settings.read(workspace))
-    results = measure(specs, bench_room.service.run, quiet=quiet, as_json=json)
+    results, error = measure(specs, bench_room.service.run, quiet=quiet, as_json=json)
     if raw is not None:
         for number, result in enumerate(results):
             bench_room.runs.export_raw(result.run_id, _numbered(raw, number))
     if csv is not None:
-        csv.write_text(_joined_csv(results))
+        with output.writing(csv):
+            csv.write_text(_joined_csv(results))
+    if error is not None:
+        raise error
     raise typer.Exit(ending(results, strict))
 
 
@@ -128,26 +134,38 @@ def measure(
     *,
     quiet: bool,
     as_json: bool,
-) -> list[BenchmarkResult]:
-    """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row."""
+) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
+    """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
+
+    A model that cannot be measured does not spoil the others: its error is handed back.
+    """
     from modeldyno.cli.progress import live
     from modeldyno.core.results import BenchmarkResult
 
     results: list[BenchmarkResult] = []
+    failed: ModeldynoError | None = None
     for spec in specs:
-        with live(quiet) as listen:
-            result = run(spec, listen)
+        try:
+            with live(quiet) as listen:
+                result = run(spec, listen)
+        except ModeldynoError as error:
+            if failed is not None:
+                output.complain(failed)
+            failed = error
+            if isinstance(error, Cancelled):
+                break
+            continue
         assert isinstance(result, BenchmarkResult)
         results.append(result)
         if not as_json:
             show(result, quiet)
         if result.interrupted:
             break
-    if as_json:
+    if as_json and results:
         from modeldyno.core.public import benchmarks_json
 
         output.document(benchmarks_json(results))
-    return results
+    return results, failed
 
 
 def show(result: BenchmarkResult, quiet: bool) -> None:

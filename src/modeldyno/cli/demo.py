@@ -39,7 +39,9 @@ def demo(
             f"at most {len(spec.cells) * spec.budget.seconds:.0f} s"
         )
     room = open_workbench(Settings.read(workspace))
-    results = measure([spec], room.service.run, quiet=quiet, as_json=json)
+    results, error = measure([spec], room.service.run, quiet=quiet, as_json=json)
+    if error is not None:
+        raise error
     if not (quiet or json):
         output.tell("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
     raise typer.Exit(ending(results, strict=False))

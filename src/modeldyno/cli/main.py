@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -67,8 +68,22 @@ def run() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - the outermost frame: this one is our bug
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            _give_up_output(error)
         output.confess(error)
         sys.exit(BUG)
+
+
+def _give_up_output(error: OSError) -> NoReturn:
+    """``> result.json`` on a full disk."""
+    output.mute()
+    trouble = errors.StorageFailed(
+        "The output could not be written",
+        why=error.strerror or "",
+        fix="Free some space; what was measured is kept in the workspace",
+    )
+    output.complain(trouble)
+    sys.exit(exit_code(trouble))
 
 
 def exit_code(error: errors.ModeldynoError) -> int:

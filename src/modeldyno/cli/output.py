@@ -6,10 +6,12 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.errors import ModeldynoError, StorageFailed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -96,6 +98,20 @@ def confess(error: Exception) -> None:
     """Our own bug: the traceback, and a plain word."""
     traceback.print_exception(error)
     tell("error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """A file that cannot be written is no bug of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(f"Cannot write {path}", why=error.strerror or str(error)) from error
+
+
+def mute() -> None:
+    """Nothing more can be written to stdout; do not stumble over its buffer at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def uses_colour() -> bool:

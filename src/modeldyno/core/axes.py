@@ -113,23 +113,6 @@ def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
             return False
 
 
-def fixed_batch(inputs: tuple[InputSpec, ...]) -> int | None:
-    """The batch of a model that leaves none open; None where no axis looks like one."""
-    leading = [
-        spec.shape[0]
-        for spec in inputs
-        if spec.shape is not None and len(spec.shape) > 1 and not _is_single_image(spec)
-    ]
-    sizes = [size for size in leading if isinstance(size, int)]
-    return None if not sizes else 1 if 1 in sizes else sizes[0]
-
-
-def _is_single_image(spec: InputSpec) -> bool:
-    """[3, height, width]: the leading axis holds colours."""
-    shape = spec.shape or ()
-    return len(shape) == 3 and shape[0] in (3, 4) and all(d != 1 for d in shape[1:])
-
-
 # ---------------------------------------------------------------- sizes
 
 

@@ -11,14 +11,13 @@ from modeldyno.core.axes import (
     Axis,
     Place,
     check_dims,
-    fixed_batch,
     open_axes,
     said_size,
     sizes_of,
 )
+from modeldyno.core.batches import Batch, batch_of, batch_of_one
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.fills import VARIANTS, Fill, Values, check_value, values_for
-from modeldyno.core.hints import says_batch
 from modeldyno.core.models import InputSpec
 
 # Each rung costs a session; models that refuse ten guesses need a word from the user.
@@ -43,7 +42,7 @@ class TensorPlan:
     value: float | int | bool = 0  # of constant
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
-    yields: tuple[int, ...] | None = ()  # guessed axes, where ``data`` decides; None: all, any rank
+    yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,10 @@ def plan_inputs(
     axes = open_axes(inputs)
     check_dims(dims, axes, inputs)
     _check_values(values, inputs)
-    asked = _Asked(inputs, axes, _batch(inputs, axes, batch_size, dims), dims, values, data, seed)
+    asked = _Asked(inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed)
     ladder = [asked.plan(rung, variant) for rung, variant in asked.rungs()]
     if asked.batch.may_be_refused:
-        ladder.append(replace(asked, batch=_batch_of_one(asked.batch)).plan(0, 0))
+        ladder.append(replace(asked, batch=batch_of_one(asked.batch)).plan(0, 0))
     return tuple(dict.fromkeys(ladder))
 
 
@@ -128,49 +127,6 @@ def _check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) ->
         check_value(specs[name], value)
 
 
-# ---------------------------------------------------------------- the batch
-
-
-@dataclass(frozen=True)
-class _Batch:
-    size: int
-    fixed: int | None = None  # the model's own, where it leaves none open
-    note: str = ""
-    may_be_refused: bool = False  # exports call a batch open that a reshape inside them fixes
-
-
-def _batch_of_one(refused: _Batch) -> _Batch:
-    return _Batch(1, note=f"a batch of {refused.size} did not run, so the batch is 1")
-
-
-def _batch(
-    inputs: tuple[InputSpec, ...], axes: tuple[Axis, ...], batch_size: int, dims: Mapping[str, int]
-) -> _Batch:
-    named_so = any(axis.name == "batch" for axis in axes)
-    asked = batch_size if named_so else dims.get("batch", batch_size)
-    batches = sorted((a for a in axes if a.is_batch), key=lambda axis: not says_batch(axis.name))
-    if batches:
-        said = said_size(batches[0], dims)
-        if said is None:
-            return _Batch(asked, may_be_refused=asked > 1)
-        if said == asked:
-            return _Batch(asked)
-        note = f"--dim {batches[0].name}={said} sets the batch; asked {asked}"
-        return _Batch(said, note=note if asked != 1 else "")
-    if any(spec.shape is None for spec in inputs):  # real data will show
-        return _Batch(asked)
-    fixed = fixed_batch(inputs)
-    return _Batch(fixed or 1, fixed, _fixed_note(fixed, asked))
-
-
-def _fixed_note(fixed: int | None, asked: int) -> str:
-    if asked == (fixed or 1):
-        return ""
-    if fixed is None:
-        return f"the model has no batch dimension, so a call is one item; asked {asked}"
-    return f"the model's batch is fixed at {fixed}; asked {asked}"
-
-
 # ---------------------------------------------------------------- the ladder
 
 
@@ -180,7 +136,7 @@ class _Asked:
 
     inputs: tuple[InputSpec, ...]
     axes: tuple[Axis, ...]
-    batch: _Batch
+    batch: Batch
     dims: Mapping[str, int]
     values: Mapping[str, float]
     data: str | None
@@ -242,8 +198,9 @@ class _Asked:
         return next((shape[1] for shape in shapes if len(shape) > 1), 1)
 
     def _tensor(self, spec: InputSpec, values: Values, shape: tuple[int, ...]) -> TensorPlan:
-        guessed = {place for axis in self.guessed for place in axis.places}
-        yields = tuple(i for i in range(len(shape)) if (spec.name, i) in guessed)
+        unsaid = (a for a in self.axes if not a.is_batch and said_size(a, self.dims) is None)
+        ours = {place for axis in unsaid for place in axis.places}
+        yields = tuple(i for i in range(len(shape)) if (spec.name, i) in ours)
         return TensorPlan(
             name=spec.name,
             dtype=spec.dtype,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.errors import BadValue
+from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.protocol import Capabilities, Tensors
 
@@ -50,9 +50,17 @@ class OnnxRuntime:
         import onnxruntime
 
         threads_before = _threads()
-        raw = onnxruntime.InferenceSession(
-            target.model, options, providers=["CPUExecutionProvider"]
-        )
+        try:
+            raw = onnxruntime.InferenceSession(
+                target.model, options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:
+            # Not a matter of inputs: nobody need try other shapes.
+            raise EngineFailed(
+                "ONNX Runtime could not load the model",
+                why=str(error).strip()[:600],
+                fix="Check its operators and versions with `modeldyno inspect`",
+            ) from error
         return OnnxSession(raw, 1 + _threads() - threads_before)
 
 

@@ -5,7 +5,9 @@
 ``latency_us`` is a number or a list that repeats. ``first_us`` replaces the first calls.
 ``work`` spins that many rounds of arithmetic instead of until a deadline. ``load_ms`` delays
 loading. ``output`` is the value every output element has. ``faults`` make call number ``call``
-(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``.
+(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``. A fault may wait
+for the ``session`` of that number (0 is the first that a process opens), or be met by one ``batch``
+size only.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import itertools
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -46,11 +49,15 @@ class Scripted:
             return session.facts, outputs
 
 
+_sessions = itertools.count()  # that this process has opened
+
+
 class ScriptedSession:
     def __init__(self, script: dict[str, Any], target: Target) -> None:
         self._script = script
         self._target = target
-        self._faults = {int(f["call"]): str(f["do"]) for f in script.get("faults", [])}
+        number = next(_sessions)
+        self._faults = [f for f in script.get("faults", []) if f.get("session", number) == number]
         self._suffer(-1)
 
     @property
@@ -70,21 +77,20 @@ class ScriptedSession:
         spin = self._spin()
         if not self._faults:
             return spin
-        counter = itertools.count()
+        counter, batch = itertools.count(), _batch(inputs)
 
         def call() -> None:
-            self._suffer(next(counter))
+            self._suffer(next(counter), batch)
             spin()
 
         return call
 
     def run(self, inputs: Tensors) -> Tensors:
-        batch = next((array.shape[0] for array in inputs.values() if array.ndim), 1)
         values = self._script.get("output", 1.0)
         value = values[os.getpid() % len(values)] if isinstance(values, list) else values
         import numpy as np
 
-        return {"y": np.full((batch, 1), value, dtype=np.float32)}
+        return {"y": np.full((_batch(inputs), 1), value, dtype=np.float32)}
 
     def _spin(self) -> Callable[[], object]:
         if "work" in self._script:
@@ -99,9 +105,14 @@ class ScriptedSession:
         schedule = itertools.chain(first_ns, itertools.cycle(times_ns))
         return lambda: _spin_for(next(schedule))
 
-    def _suffer(self, call: int) -> None:
-        if call in self._faults:
-            _FAULTS[self._faults[call]]()
+    def _suffer(self, call: int, batch: int = 1) -> None:
+        for fault in self._faults:
+            if fault["call"] == call and fault.get("batch", batch) == batch:
+                _FAULTS[fault["do"]](self._target)
+
+
+def _batch(inputs: Tensors) -> int:
+    return next((array.shape[0] for array in inputs.values() if array.ndim), 1)
 
 
 def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> None:
@@ -117,52 +128,73 @@ def _work(rounds: int) -> int:
     return total
 
 
-def _segfault() -> None:
+def _segfault(_: Target) -> None:
     ctypes.string_at(0)
 
 
-def _hang() -> None:
+def _hang(_: Target) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     while True:
         time.sleep(3600)
 
 
-def _loop_forever() -> None:
+def _loop_forever(_: Target) -> None:
     while True:
         pass
 
 
-def _eat_memory() -> None:
+def _eat_memory(_: Target) -> None:
     hoard = []
     while True:
         hoard.append(bytearray(64 << 20))
 
 
-def _raise() -> None:
+def _raise(_: Target) -> None:
     raise EngineFailed("The script says this call fails", fix="Remove the fault from the script")
 
 
-def _chatter() -> None:
+def _chatter(_: Target) -> None:
     """Native code prints whatever it likes; results must not care."""
     os.write(1, b"\x00\x00\x00\x05hello engine says hello on stdout\n")
     sys.stderr.write("and on stderr\n")
 
 
-def _garble_pipe() -> None:
+def _garble_pipe(_: Target) -> None:
     """Write rubbish on every descriptor but the standard three."""
     for descriptor in range(3, 64):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"\xff\xff\xff\xffthis is not a message")
 
 
-_FAULTS: dict[str, Callable[[], None]] = {
+def _hang_up(_: Target) -> None:
+    """Close every descriptor but the standard three, and live on."""
+    os.closerange(3, 64)
+    _loop_forever(_)
+
+
+def _rewrite_model(target: Target) -> None:
+    """Some engines save what they optimised over what they read."""
+    model = Path(target.model)
+    model.chmod(0o644)
+    model.write_text(model.read_text() + "\n")
+
+
+def _start_helper(_: Target) -> None:
+    """A process of the engine's own, which nobody will end but us."""
+    subprocess.Popen(["/bin/sleep", "3600"])
+
+
+_FAULTS: dict[str, Callable[[Target], None]] = {
     "segfault": _segfault,
-    "abort": os.abort,
-    "exit": lambda: os._exit(3),
+    "abort": lambda _: os.abort(),
+    "exit": lambda _: os._exit(3),
     "hang": _hang,
     "endless-loop": _loop_forever,
     "out-of-memory": _eat_memory,
     "raise": _raise,
     "chatter": _chatter,
     "garble": _garble_pipe,
+    "hang-up": _hang_up,
+    "rewrite": _rewrite_model,
+    "start-helper": _start_helper,
 }

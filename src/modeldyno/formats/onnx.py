@@ -116,7 +116,7 @@ def _weights(model: ModelProto) -> Iterator[TensorProto]:
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)
     for node in nodes(model):
-        if node.op_type == "Constant" and not node.domain:
+        if _op(node) == "Constant":
             held = [a.t for a in node.attribute if a.HasField("t")]
             yield from (tensor for tensor in held if math.prod(tensor.dims) > 1)
 

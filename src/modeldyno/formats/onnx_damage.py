@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from modeldyno.formats.protobuf import BYTES, Cut, Field, Foreign, fields
+from modeldyno.formats.protobuf import Cut, Field, Foreign, Wire, fields
 
 
 def damage(path: Path) -> str:
@@ -39,7 +39,7 @@ def _search(file: BinaryIO, message: Any, start: int, end: int, where: str) -> s
 
 def _search_in(file: BinaryIO, message: Any, field: Field, index: int) -> str | None:
     known = message.fields_by_number.get(field.number)
-    if known is None or known.message_type is None or field.wire_type != BYTES:
+    if known is None or known.message_type is None or field.wire is not Wire.BYTES:
         return None
     where = f"{message.name}.{known.name}[{index}]"
     return _search(file, known.message_type, field.start, field.start + field.length, where)

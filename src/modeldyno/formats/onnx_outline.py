@@ -8,23 +8,23 @@ from typing import BinaryIO
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.formats.plain_text import is_text
-from modeldyno.formats.protobuf import BYTES, VARINT, Cut, Field, Foreign, fields
+from modeldyno.formats.protobuf import Cut, Field, Foreign, Wire, fields
 from modeldyno.formats.refusals import shown
 
 # ModelProto of onnx.proto: what each field is called and how it is written.
 _FIELDS = {
-    1: ("IR version", VARINT),
-    2: ("producer's name", BYTES),
-    3: ("producer's version", BYTES),
-    4: ("domain", BYTES),
-    5: ("model version", VARINT),
-    6: ("description", BYTES),
-    7: ("graph", BYTES),
-    8: ("opset list", BYTES),
-    14: ("metadata", BYTES),
-    20: ("training information", BYTES),
-    25: ("function list", BYTES),
-    26: ("device configuration", BYTES),
+    1: ("IR version", Wire.VARINT),
+    2: ("producer's name", Wire.BYTES),
+    3: ("producer's version", Wire.BYTES),
+    4: ("domain", Wire.BYTES),
+    5: ("model version", Wire.VARINT),
+    6: ("description", Wire.BYTES),
+    7: ("graph", Wire.BYTES),
+    8: ("opset list", Wire.BYTES),
+    14: ("metadata", Wire.BYTES),
+    20: ("training information", Wire.BYTES),
+    25: ("function list", Wire.BYTES),
+    26: ("device configuration", Wire.BYTES),
 }
 _IR_VERSION, _PRODUCER, _GRAPH, _OPSETS = 1, 2, 7, 8
 _HIGHEST_IR_VERSION = 1000  # far in the future; other protobuf files have any number here
@@ -51,7 +51,7 @@ class Outline:
     @property
     def looks_like_onnx(self) -> bool:
         fits = all(
-            field.wire_type == _FIELDS[number][1]
+            field.wire is _FIELDS[number][1]
             for number, field in self.fields.items()
             if number in _FIELDS
         )
@@ -81,7 +81,7 @@ def outline_of(file: BinaryIO, size: int) -> Outline:
 
 def _is_producer(file: BinaryIO, field: Field | None) -> bool:
     """A name: TensorFlow's SavedModel keeps a whole graph in its field of that number."""
-    if field is None or field.wire_type != BYTES or not 0 < field.length <= _LONGEST_PRODUCER:
+    if field is None or field.wire is not Wire.BYTES or not 0 < field.length <= _LONGEST_PRODUCER:
         return False
     file.seek(field.start)
     return is_text(file.read(field.length))
@@ -105,6 +105,6 @@ def broken(path: Path, size: int, outline: Outline) -> ModelUnreadable:
 
 def _where_it_ends(outline: Outline, cut: Cut | None) -> str:
     if cut is not None and cut.field is not None:
-        name, _ = _FIELDS.get(cut.field.number, (f"field {cut.field.number}", BYTES))
+        name, _ = _FIELDS.get(cut.field.number, (f"field {cut.field.number}", Wire.BYTES))
         return f"the {name} says {cut.field.length} bytes, the file has {cut.available} of them"
     return f"it ends before its {'opset list' if outline.has_graph else 'graph'}"

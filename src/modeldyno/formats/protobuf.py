@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import BinaryIO
 
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-_FIXED_BYTES = {FIXED64: 8, FIXED32: 4}
+
+class Wire(IntEnum):
+    """How a field is written. Groups (3 and 4) are missing: nobody writes them any more."""
+
+    VARINT = 0
+    FIXED64 = 1
+    BYTES = 2
+    FIXED32 = 5
+
+
+_WIRES = {int(wire): wire for wire in Wire}
+_FIXED_BYTES = {Wire.FIXED64: 8, Wire.FIXED32: 4}
 _LONGEST_VARINT = 10
 _LONGEST_HEADER = 2 * _LONGEST_VARINT  # a tag and a length
 # A hostile file of a billion two-byte fields would keep us busy for an hour; the largest real
@@ -18,7 +29,7 @@ _MOST_FIELDS = 1_000_000
 @dataclass(frozen=True)
 class Field:
     number: int
-    wire_type: int
+    wire: Wire
     start: int  # of the payload, in the file
     length: int  # of the payload, as declared
     value: int = 0  # of a varint
@@ -59,17 +70,15 @@ def _field(file: BinaryIO, position: int, end: int) -> Field:
     file.seek(position)
     header = file.read(min(_LONGEST_HEADER, end - position))
     tag, used = _varint(header, 0, position)
-    number, wire_type = tag >> 3, tag & 7
-    if number == 0:
+    number, wire = tag >> 3, _WIRES.get(tag & 7)
+    if number == 0 or wire is None:
         raise Foreign(position)
-    if wire_type in _FIXED_BYTES:
-        return Field(number, wire_type, position + used, _FIXED_BYTES[wire_type])
-    if wire_type not in (VARINT, BYTES):
-        raise Foreign(position)  # groups: nobody writes them
+    if wire in _FIXED_BYTES:
+        return Field(number, wire, position + used, _FIXED_BYTES[wire])
     value, after = _varint(header, used, position)
-    if wire_type == VARINT:
-        return Field(number, wire_type, position + used, after - used, value)
-    return Field(number, wire_type, position + after, value)
+    if wire is Wire.VARINT:
+        return Field(number, wire, position + used, after - used, value)
+    return Field(number, wire, position + after, value)
 
 
 def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from modeldyno.core.models import ModelFormat
 from modeldyno.formats import refusals
 from modeldyno.formats.onnx_outline import Outline, broken, outline_of
 from modeldyno.formats.plain_text import is_text
-from modeldyno.formats.protobuf import BYTES, VARINT, Foreign
+from modeldyno.formats.protobuf import Field, Foreign, Wire
 from modeldyno.formats.refusals import Refusal, shown
 
 SCRIPTED = "scripted/1"
@@ -180,14 +180,13 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
 
 
 def _other_protobuf(head: bytes, outline: Outline) -> Refusal:
-    first, second = outline.fields.get(1), outline.fields.get(2)
-    if first is None or isinstance(outline.trouble, Foreign):
+    if isinstance(outline.trouble, Foreign):
         return refusals.UNKNOWN
-    if first.wire_type == BYTES and head[first.start : first.start + 1] == b"\x0a":
-        return refusals.GRAPH_DEF  # a list of nodes, each beginning with its name
-    if first.wire_type == VARINT and second is not None:
-        if second.wire_type == BYTES and first.value == 1:
+    match outline.fields.get(1), outline.fields.get(2):
+        case Field(wire=Wire.BYTES, start=start), _ if head[start : start + 1] == b"\x0a":
+            return refusals.GRAPH_DEF  # a list of nodes, each beginning with its name
+        case Field(wire=Wire.VARINT, value=1), Field(wire=Wire.BYTES):
             return refusals.SAVED_MODEL_PB
-        if second.wire_type == VARINT and outline.trouble is None:
+        case Field(wire=Wire.VARINT), Field(wire=Wire.VARINT) if outline.trouble is None:
             return refusals.ONNX_TENSOR
-    return refusals.OTHER_PROTOBUF if outline.trouble is None else refusals.UNKNOWN
+    return refusals.UNKNOWN if outline.trouble else refusals.OTHER_PROTOBUF

@@ -16,10 +16,8 @@ from pathlib import Path
 
 from modeldyno.core.errors import (
     Cancelled,
-    EngineUnavailable,
     ModelChanged,
     ModeldynoError,
-    RunFailed,
     StorageFailed,
     UserError,
     WrongOutput,
@@ -198,7 +196,7 @@ def _run_process(
                     return
     except (Cancelled, StorageFailed):
         raise
-    except (RunFailed, EngineUnavailable) as error:
+    except ModeldynoError as error:
         cell.error = error
 
 

@@ -158,6 +158,7 @@ def _measure(
     """Fresh processes one after the other, each with its share of the pairs or of the time."""
     apart = a.sandbox != b.sandbox
     processes = max(spec.processes, FEWEST_PROCESSES) if apart else spec.processes
+    processes = min(processes, spec.pairs or processes)
     for process in range(processes):
         share = (process + 1) / processes
         _run_process(spec, a, b, found, process, share, start, context)
@@ -248,6 +249,8 @@ def _share_is_done(
     """Whether this process did its part; the next pair must still fit the time."""
     if spec.pairs is not None:
         return len(units) >= round(share * spec.pairs)
+    if share == 1 and len(units) < FEWEST_PAIRS:  # slow models: rather late than without an answer
+        return False
     return time.monotonic() + took / 2 - start >= share * spec.seconds
 
 

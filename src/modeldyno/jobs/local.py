@@ -43,17 +43,20 @@ class LocalJobs:
         job = _Job(folder, spec, record)
         self._jobs[folder.id] = job
         self._queue.put(job)
-        if self._thread is None:
+        if self._thread is None or not self._thread.is_alive():  # a fork leaves threads behind
             self._thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
             self._thread.start()
 
     def cancel(self, run_id: RunId) -> None:
-        self._jobs[run_id].stop.request()
+        if run_id in self._jobs:  # else it is over
+            self._jobs[run_id].stop.request()
 
     def wait(self, run_id: RunId) -> None:
-        job = self._jobs[run_id]
+        job = self._jobs.get(run_id)
+        if job is None:  # somebody has waited for it already
+            return
         job.over.wait()
-        del self._jobs[run_id]
+        self._jobs.pop(run_id, None)
         if job.bug is not None:
             raise job.bug
 

@@ -5,8 +5,11 @@ Iterations of one session are not independent units (docs/measuring.md, A/A by d
 
 from __future__ import annotations
 
-from math import sqrt
+from math import erfc, sqrt
 
+import numpy as np
+
+from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.student import half_interval
 
 
@@ -19,3 +22,15 @@ def welch(
     df = (share_a + share_b) ** 2 / (share_a**2 / (a[2] - 1) + share_b**2 / (b[2] - 1))
     half = half_interval(level, df) * error
     return b[0] - a[0] - half, b[0] - a[0] + half
+
+
+def mann_whitney(a: FloatArray, b: FloatArray) -> float:
+    """The two-sided p of the U test, by its normal approximation with ties."""
+    both = np.concatenate((a, b))
+    _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    n_a, n_b, n = a.size, b.size, both.size
+    u = float(ranks[:n_a].sum()) - n_a * (n_a + 1) / 2
+    ties = float((counts.astype(np.float64) ** 3 - counts).sum()) / (n * (n - 1))
+    spread = sqrt(n_a * n_b / 12 * (n + 1 - ties))
+    return erfc(abs(u - n_a * n_b / 2) / spread / sqrt(2)) if spread else 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,12 +20,14 @@ from modeldyno.core.specs import (
     Budget,
     CellSpec,
     ComparisonSpec,
+    InspectionSpec,
     ModelSpec,
     SideSpec,
 )
 from modeldyno.engines import catalog
 
 MOST_CELLS = 200
+MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
 SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox")
 
 
@@ -64,11 +67,12 @@ def benchmark_spec(
 ) -> BenchmarkSpec:
     path = model_path(model)
     if iterations is not None:
-        _at_least(1, "iterations", iterations)
+        _between(1, MOST_ITERATIONS, "iterations", iterations)
         budget = replace(budget, processes=1, sessions_per_process=1)
     if warmup is not None:
         _at_least(0, "warmup", warmup)
     _positive("timeout", timeout_s)
+    _at_least(0, "seed", seed)
     return BenchmarkSpec(
         model=_model_spec(path, inputs),
         cells=cell_specs(cells),
@@ -103,6 +107,7 @@ def comparison_spec(
     if pairs is not None:
         _at_least(2, "pairs", pairs)
     _positive("timeout", timeout_s)
+    _at_least(0, "seed", seed)
     sides = [_side(text, cells, inputs) for text in (a, b)]
     if sides[0].cell.contract != sides[1].cell.contract:
         raise BadValue(
@@ -123,6 +128,11 @@ def comparison_spec(
         memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
         seed=seed,
     )
+
+
+def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpec:
+    _positive("timeout", timeout_s)
+    return InspectionSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
 
 
 def choose_budget(
@@ -149,6 +159,8 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             fix=f"Use one of {', '.join(get_args(Sandboxing))}",
         )
     for name, values in (("batch", options.batch), ("cores", options.cores)):
+        if not values:
+            raise BadValue(f"No value for {name}", fix=f"Give one or several, such as --{name} 1,2")
         for value in values:
             _at_least(1, name, value)
     _cores_exist(options.cores)
@@ -174,11 +186,15 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
 
 
 def model_path(model: str | Path) -> Path:
-    path = Path(model).expanduser()
-    if path.exists():
-        return path.resolve()
-    folder = path.parent if path.parent.is_dir() else Path()
-    names = [entry.name for entry in folder.iterdir() if entry.suffix]
+    try:
+        path = Path(model).expanduser()
+        if path.exists():
+            return path.resolve()
+        folder = path.parent if path.parent.is_dir() else Path()
+        names = [entry.name for entry in folder.iterdir() if entry.suffix]
+    except (OSError, RuntimeError) as error:  # a folder we may not enter, ~nobody, 5000 letters
+        why = getattr(error, "strerror", None) or str(error)
+        raise ModelNotFound(f'Cannot look for "{str(model)[:200]}"', why=why) from error
     close = difflib.get_close_matches(path.name, names, n=1)
     raise ModelNotFound(
         f'No model file named "{model}"',
@@ -189,7 +205,7 @@ def model_path(model: str | Path) -> Path:
 def split_side(text: str | Path) -> tuple[str, dict[str, str]]:
     """``m.onnx@cores=2,batch=8`` → the path and its options; a file may have an @ in its name."""
     whole = str(text)
-    if Path(whole).expanduser().exists() or "@" not in whole:
+    if "@" not in whole or _is_there(whole):
         return whole, {}
     path, _, options = whole.rpartition("@")
     pairs = [part.partition("=") for part in options.split(",") if part]
@@ -202,6 +218,13 @@ def split_side(text: str | Path) -> tuple[str, dict[str, str]]:
                 fix=f"Did you mean {close[0]}=…?" if close else "Write NAME=VALUE after the @",
             )
     return path, {name: value for name, _, value in pairs}
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError):
+        return False
 
 
 def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
@@ -267,12 +290,14 @@ def choose_sandbox(none: bool, required: bool) -> str:
 
 
 def parse_share(name: str, text: str) -> float:
-    """``5%`` and ``0.05`` → 0.05."""
+    """``5%`` and ``0.05`` → 0.05. A bare ``5`` means 5% to most people and 500% to a computer."""
     try:
-        value = float(text.removesuffix("%"))
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
-        raise BadValue(f"{name} must be a share such as 5% or 0.05, not {text!r}") from None
-    return value / 100 if text.endswith("%") else value
+        value = math.nan
+    if not math.isfinite(value) or (abs(value) >= 1 and not text.endswith("%")):
+        raise BadValue(f"{name} must be a share such as 5% or 0.05, not {text!r}")
+    return value
 
 
 def parse_bytes(name: str, text: str) -> int:
@@ -283,7 +308,7 @@ def parse_bytes(name: str, text: str) -> int:
         number, unit = number[:-1], units[number[-1]]
     try:
         value = int(float(number) * unit)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise BadValue(f"{name} must be a size such as 4G or 500M, not {text!r}") from None
     _at_least(1, name, value)
     return value
@@ -305,6 +330,12 @@ def parse_number(name: str, text: str) -> float:
         return int(text) if text.lstrip("+-").isdigit() else float(text)
     except ValueError:
         raise BadValue(f"{name} must be a number, not {text!r}") from None
+
+
+def check_folder(file: Path | None) -> None:
+    """Better to hear now than after ten minutes that a file cannot be written there."""
+    if file is not None and not file.parent.is_dir():
+        raise BadValue(f"Cannot write {file}", why=f"there is no folder {file.parent}")
 
 
 def default_memory_limit() -> int:
@@ -332,6 +363,12 @@ def _at_least(least: int, name: str, value: float) -> None:
         raise BadValue(f"{name} must be at least {least}, not {value:g}")
 
 
+def _between(least: int, most: int, name: str, value: float) -> None:
+    _at_least(least, name, value)
+    if value > most:
+        raise BadValue(f"{name} must be at most {most}, not {value:g}")
+
+
 def _positive(name: str, value: float) -> None:
-    if not value > 0:
-        raise BadValue(f"{name} must be more than 0 seconds, not {value:g}")
+    if not 0 < value < math.inf:
+        raise BadValue(f"{name} must be a number of seconds above 0, not {value:g}")

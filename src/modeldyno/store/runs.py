@@ -222,14 +222,16 @@ def _storing(path: Path | None = None) -> Iterator[None]:
 
 def _append(path: Path, data: bytes) -> int:
     """Add to a file and sync it; returns where the data begins. Nothing is half there."""
-    with path.open("ab") as file:
+    # Without a buffer: one would be written again on closing, behind the cut.
+    with path.open("ab", buffering=0) as file:
         offset = file.tell()
         try:
-            file.write(data)
-            file.flush()
+            view = memoryview(data)
+            while view:
+                view = view[os.write(file.fileno(), view) :]
             os.fsync(file.fileno())
         except OSError:
-            os.truncate(path, offset)
+            file.truncate(offset)
             raise
     return offset
 

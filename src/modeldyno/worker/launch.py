@@ -10,6 +10,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from modeldyno.worker.messages import (
 )
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
+LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
 PACKAGE_ROOT = Path(__file__).parents[2]
 # What an engine may need from the environment; tokens and keys are not among it.
 _KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "TZ")
@@ -64,19 +66,22 @@ class Stop:
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
+        self._changing = threading.Lock()  # a closed descriptor's number soon means another file
         self.requested = False
 
     def request(self) -> None:
         self.requested = True
-        with contextlib.suppress(OSError):
+        with self._changing, contextlib.suppress(OSError):
             os.write(self._writer, b"x")
 
     def fileno(self) -> int:
         return self._reader
 
     def close(self) -> None:
-        os.close(self._reader)
-        os.close(self._writer)
+        with self._changing:
+            os.close(self._reader)
+            os.close(self._writer)
+            self._reader = self._writer = -1
 
 
 @dataclass(frozen=True)
@@ -95,13 +100,18 @@ class Surroundings:
 
 class Worker:
     def __init__(
-        self, process: subprocess.Popen[bytes], to: int, reply: int, surroundings: Surroundings
+        self,
+        process: subprocess.Popen[bytes],
+        to: int,
+        reply: int,
+        log: _Log,
+        sandboxing: Sandboxing,
     ) -> None:
         self._process = process
         self._to = to
         self._from = reply
-        self._log = surroundings.log
-        self._sandboxing = surroundings.sandbox
+        self._log = log
+        self._sandboxing = sandboxing
         self._oom_kills = _oom_kills()
         self.sandbox: SandboxReport | None = None  # known with the first answer
 
@@ -140,9 +150,12 @@ class Worker:
             selector.register(self._from, selectors.EVENT_READ)
             selector.register(stop, selectors.EVENT_READ)
             while len(parts) < count:
-                ready = selector.select(max(0.0, deadline_s - time.monotonic()))
+                left_s = deadline_s - time.monotonic()
+                ready = selector.select(max(0.0, min(left_s, LONGEST_WAIT_S)))
                 if stop.requested:
                     raise Cancelled("Stopped on request")
+                if not ready and left_s > LONGEST_WAIT_S:
+                    continue
                 if not ready:
                     raise TimedOut(
                         "The time limit passed",
@@ -157,20 +170,25 @@ class Worker:
 
     def _obituary(self) -> RunFailed:
         """Why the process is gone."""
-        deadline = time.monotonic() + GRACE_S
-        while not _has_ended(self._process) and time.monotonic() < deadline:
-            time.sleep(0.005)
+        ended = self._ends_within(GRACE_S)
         self.close()
         code = self._process.returncode
         log = "The run's log has the engine's last words"
+        if not ended:  # what it died of now was us
+            return WorkerGarbled(
+                "The worker closed its pipe and went on running",
+                why="the model or its engine closed files that are not its own",
+                fix=log,
+            )
         if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
             return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
-        if code == -signal.SIGABRT and b"bad_alloc" in _tail(self._log):
+        if code in (-signal.SIGABRT, 1) and self._log.speaks_of_memory():
             return OutOfMemory(
-                "The engine ran out of memory and aborted", fix="Raise --memory-limit"
+                "The engine ran out of memory and gave up",
+                fix="Use a smaller batch, or raise --memory-limit",
             )
         if code < 0:
-            name = signal.Signals(-code).name
+            name = _signal_name(-code)
             return WorkerCrashed(
                 f"The engine crashed ({name})", why=_SIGNALS.get(name, ""), fix=log
             )
@@ -183,18 +201,43 @@ class Worker:
         for descriptor in (self._to, self._from):
             os.close(descriptor)
         self._signal(signal.SIGTERM)
-        deadline = time.monotonic() + GRACE_S
-        while not _has_ended(self._process) and time.monotonic() < deadline:
-            time.sleep(0.002)
+        self._ends_within(GRACE_S)
         # The leader is not reaped yet, so its group number is still ours: sweep what it left.
         self._signal(signal.SIGKILL)
         self._process.wait()
+
+    def _ends_within(self, seconds: float) -> bool:
+        deadline = time.monotonic() + seconds
+        while not _has_ended(self._process):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(0.002)
+        return True
 
     def _signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
 
+class _Log:
+    """What this worker wrote: others of the same run wrote before it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._start = path.stat().st_size if path.exists() else 0
+
+    def speaks_of_memory(self) -> bool:
+        last_words = self._end(4096).lower()
+        return any(sign in last_words for sign in _MEMORY_SIGNS)
+
+    def _end(self, count: int) -> bytes:
+        with self._path.open("rb") as file:
+            file.seek(max(self._start, file.seek(0, os.SEEK_END) - count))
+            return file.read()
+
+
+# What C++, Python and OpenBLAS say, in lower case, before they end for lack of memory.
+_MEMORY_SIGNS = (b"bad_alloc", b"memoryerror", b"memory allocation")
 _SIGNALS = {
     "SIGSEGV": "it touched memory that is not its own",
     "SIGABRT": "it gave up by itself",
@@ -217,6 +260,7 @@ def launched(surroundings: Surroundings) -> Iterator[Worker]:
 
 def launch(surroundings: Surroundings) -> Worker:
     """Spawn a fresh worker in its own session and process group."""
+    log = _Log(surroundings.log)
     command_read, command_write = os.pipe()
     reply_read, reply_write = os.pipe()
     try:
@@ -230,7 +274,7 @@ def launch(surroundings: Surroundings) -> Worker:
         os.close(reply_write)
     with contextlib.suppress(BrokenPipeError):  # it is gone already: the first question tells
         write_all(command_write, pack(_sandbox_spec(surroundings)))
-    return Worker(process, command_write, reply_read, surroundings)
+    return Worker(process, command_write, reply_read, log, surroundings.sandbox)
 
 
 def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
@@ -306,10 +350,8 @@ def _oom_kills() -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def _tail(log: Path, count: int = 4096) -> bytes:
+def _signal_name(number: int) -> str:
     try:
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - count))
-            return file.read()
-    except OSError:
-        return b""
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have only a number
+        return f"signal {number}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import random
 import signal
@@ -18,7 +19,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, assert_never
 
-from modeldyno.core.errors import EngineFailed, InputUnresolved, ModeldynoError, OutOfMemory
+from modeldyno.core.errors import (
+    EngineFailed,
+    InputUnresolved,
+    ModeldynoError,
+    OutOfMemory,
+    StorageFailed,
+)
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxSpec
 from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
@@ -68,7 +75,7 @@ def main(arguments: list[str]) -> None:
             if inspecting and not isinstance(command, Inspect):
                 sandbox.close_inspection(spec, report)
                 inspecting = False
-            write_all(replies, pack(answer(command, bench)))
+            write_all(replies, packed(answer(command, bench)))
 
 
 def die_with(parent: int) -> None:
@@ -80,17 +87,29 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def answer(command: Command, bench: _Bench) -> Reply:
+def answer(command: Command, bench: _Bench | None = None) -> Reply:
     """The outermost frame: whatever goes wrong becomes a reply."""
     try:
-        return _do(command, bench)
+        return _do(command, bench or _Bench())
     except ModeldynoError as error:
-        return Failed(error.code, error.title, error.why, error.fix)
+        is_memory = isinstance(error, EngineFailed) and _tells_of_memory(error.why)
+        return _failed(_out_of_memory(error.why) if is_memory else error)
     except MemoryError:
         return _failed(_out_of_memory("a Python allocation failed"))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything at all
         traceback.print_exc()
         return _failed(_in_words(command, error))
+
+
+def packed(reply: Reply) -> bytes:
+    """The reply's frame; facts of a foreign engine may be things that no message can carry."""
+    try:
+        return pack(reply)
+    except (TypeError, ValueError) as error:
+        traceback.print_exc()
+        return pack(
+            _failed(EngineFailed("The engine told facts that are not JSON", why=str(error)))
+        )
 
 
 def _failed(error: ModeldynoError) -> Failed:
@@ -99,14 +118,24 @@ def _failed(error: ModeldynoError) -> Failed:
 
 def _in_words(command: Command, error: Exception) -> ModeldynoError:
     text = f"{type(error).__name__}: {error}".strip()
-    if any(sign in text.lower() for sign in _ALLOCATION_FAILED):
+    if _tells_of_memory(text):
         return _out_of_memory(text[:600])
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return StorageFailed(
+            "The worker could not write its files",
+            why=error.strerror or text,
+            fix="Free some space or choose another folder with --workspace",
+        )
     what = "read" if isinstance(command, Inspect) else "load or run"
     return EngineFailed(
         f"The engine could not {what} the model",
         why=text[:600],
         fix="Check the model with `modeldyno inspect`; the run's log has the whole story",
     )
+
+
+def _tells_of_memory(text: str) -> bool:
+    return any(sign in text.lower() for sign in _ALLOCATION_FAILED)
 
 
 def _out_of_memory(why: str) -> OutOfMemory:
@@ -159,7 +188,7 @@ def _examine(command: Examine) -> Examined:
         except ModeldynoError:
             raise
         except Exception as error:  # an engine may refuse a guess with any error
-            if any(sign in str(error).lower() for sign in _ALLOCATION_FAILED):
+            if _tells_of_memory(str(error)):
                 raise
             refused.append(f"{_shapes(plan)}: {_first_line(error)}")
             if number + 1 == len(command.ladder) and not plan.notes:

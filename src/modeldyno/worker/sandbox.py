@@ -108,13 +108,18 @@ def limit(memory_bytes: int) -> None:
     """
     import resource
 
-    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = min(MOST_FILES, most_files) if most_files != resource.RLIM_INFINITY else MOST_FILES
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: LARGEST_FILE,
+        resource.RLIMIT_NOFILE: MOST_FILES,
+    }
     if memory_bytes:
-        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+        wanted[resource.RLIMIT_DATA] = min(memory_bytes, sys.maxsize)
+    for kind, most in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        # Only root may raise a limit that somebody has set before us.
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (least, least))
 
 
 # ---------------------------------------------------------------- layers

@@ -1,0 +1,95 @@
+"""T10: do busy neighbours move a comparison?
+
+A model against itself and 105 layers against 100, with four busy processes beside and without.
+The ratio must stay, and the loaded run must say that it was contended. Control: the mean latency
+of one and the same model, taken once without and once with the neighbours, does move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+from time import perf_counter
+
+from modeldyno.core.results import ComparisonResult
+from modeldyno.core.sessions import Pair
+from modeldyno.selftest import stacks
+from modeldyno.selftest.neighbours import busy_processes
+from modeldyno.selftest.outcome import Outcome
+from modeldyno.selftest.room import Room, percent, temporary_room
+
+NEIGHBOURS = 4
+
+
+@dataclass(frozen=True)
+class Form:
+    budget_s: float
+    same: float  # how far from 1 a model against itself may lie for certain
+    moved: float  # how far the neighbours may move the difference
+
+
+FULL = Form(budget_s=10, same=0.02, moved=0.015)
+SHORT = Form(budget_s=4, same=0.04, moved=0.04)
+
+
+def run(short: bool = False, seed: int = 10) -> Outcome:
+    start = perf_counter()
+    form = SHORT if short else FULL
+    with temporary_room() as room:
+        base, larger = (stacks.stack(room.folder, layers) for layers in (100, 105))
+        quiet = room.compare_for(base, larger, form.budget_s, seed)
+        same_quiet = None if short else room.compare_for(base, base, form.budget_s, seed)
+        with busy_processes(NEIGHBOURS):
+            loaded = room.compare_for(base, larger, form.budget_s, seed)
+            same_loaded = room.compare_for(base, base, form.budget_s, seed)
+        mean_moved = log(_mean_s(room, loaded) / _mean_s(room, quiet))
+    sames = [result for result in (same_quiet, same_loaded) if result is not None]
+    moved = log(loaded.ratio.value / quiet.ratio.value)
+    noises = [loaded.noise, same_loaded.noise]
+    passed = (
+        all(_is_same(result, form.same) for result in sames)
+        and abs(moved) <= form.moved
+        and noises == ["contended", "contended"]
+        and mean_moved > form.moved
+    )
+    return Outcome(
+        id="T10",
+        name="load",
+        passed=passed,
+        observed={
+            "same_percent": [_shown(result) for result in sames],
+            "105_quiet_percent": _shown(quiet),
+            "105_loaded_percent": _shown(loaded),
+            "moved_points": percent(moved),
+            "noise_quiet": quiet.noise,
+            "noise_loaded": noises,
+            "contention_quiet": quiet.contention,
+            "contention_loaded": loaded.contention,
+        },
+        threshold={
+            "same_percent": f"contains 0 or within ±{percent(form.same)}",
+            "moved_points": percent(form.moved),
+            "noise_loaded": "contended",
+            "mean_moved_percent": f"above {percent(form.moved)}",
+        },
+        control={"mean_moved_percent": percent(mean_moved)},
+        seed=seed,
+        seconds=perf_counter() - start,
+    )
+
+
+def _is_same(result: ComparisonResult, within: float) -> bool:
+    low, high = result.ratio.low - 1, result.ratio.high - 1
+    return low <= 0 <= high or (-within <= low and high <= within)
+
+
+def _shown(result: ComparisonResult) -> list[float]:
+    return [percent(log(value)) for value in (result.ratio.low, result.ratio.high)]
+
+
+def _mean_s(room: Room, result: ComparisonResult) -> float:
+    """Of A's calls: what a stored number would be held against."""
+    sides: list[Pair] = room.pairs(result)
+    samples = [pair.a.samples for pair in sides]
+    calls = sum(len(one.wall_ns) * one.calls_per_sample for one in samples)
+    return sum(sum(one.wall_ns) for one in samples) / calls / 1e9

@@ -1,0 +1,74 @@
+"""T14: can calls that are longer than a time slice still be compared under load?
+
+A convolutional network of more than 5 ms against itself, beside four busy processes: the
+comparison must turn to CPU time and stay sharp. Control: the interval of the wall time's median,
+from the same pairs, is at least three times as wide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+from modeldyno.measure.verdicts import CONTENDED
+from modeldyno.selftest import stacks
+from modeldyno.selftest.neighbours import busy_processes
+from modeldyno.selftest.outcome import Outcome
+from modeldyno.selftest.room import temporary_room
+
+NEIGHBOURS = 4
+LONG_CALL_S = 0.005
+
+
+@dataclass(frozen=True)
+class Form:
+    budget_s: float
+    half_width: float
+    wall_over_cpu: float  # of the half-widths
+
+
+FULL = Form(budget_s=40, half_width=0.02, wall_over_cpu=3.0)
+SHORT = Form(budget_s=14, half_width=0.05, wall_over_cpu=1.5)
+
+
+def run(short: bool = False, seed: int = 14) -> Outcome:
+    start = perf_counter()
+    form = SHORT if short else FULL
+    with temporary_room() as room:
+        model = stacks.convnet(room.folder)
+        with busy_processes(NEIGHBOURS):
+            result = room.compare_for(model, model, form.budget_s, seed)
+    half_width = result.ratio.half_width
+    wall_over_cpu = result.typical_ratio.half_width / half_width
+    is_contended = result.contention is not None and result.contention >= CONTENDED
+    passed = (
+        result.a.floor_s >= LONG_CALL_S
+        and result.statistic == "cpu p25"
+        and half_width <= form.half_width
+        and result.verdict not in ("slower", "faster")
+        and (wall_over_cpu >= form.wall_over_cpu or not is_contended)
+    )
+    return Outcome(
+        id="T14",
+        name="long-calls",
+        passed=passed,
+        observed={
+            "verdict": result.verdict,
+            "ratio": round(result.ratio.value, 5),
+            "half_width": round(half_width, 5),
+            "statistic": result.statistic,
+            "pairs": result.pairs,
+            "contention": result.contention,
+            "floor_ms": round(1e3 * result.a.floor_s, 3),
+        },
+        threshold={
+            "verdict": "neither slower nor faster",
+            "half_width": form.half_width,
+            "statistic": "cpu p25",
+            "wall_over_cpu_half_width": form.wall_over_cpu,
+        },
+        control={"wall_over_cpu_half_width": round(wall_over_cpu, 2)},
+        seed=seed,
+        seconds=perf_counter() - start,
+        notes=() if is_contended else ("the control is skipped: the machine was not contended",),
+    )

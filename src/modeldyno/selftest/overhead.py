@@ -1,0 +1,153 @@
+"""T8: what does the product's loop add to a call?
+
+In a process of its own, the loop that ships and a minimal one time the same sessions of models of
+about 5, 10 and 100 µs, in short alternating turns. Control: the way of long calls (one call for
+each sample, a CPU clock around it) costs a 5 µs call dearly.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter, perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.engines.onnxruntime import OnnxRuntime
+from modeldyno.measure import loop
+from modeldyno.measure.statistics import floor, seconds_per_call
+from modeldyno.selftest.outcome import Outcome
+from modeldyno.worker.main import padded_heap
+
+MOST = {"5": 1.02, "10": 1.015, "100": 1.01}  # of a minimal loop's floor, by the call's µs
+LEAST = 0.985
+CONTROL = 1.02
+SESSIONS, SHORT_SESSIONS = 20, 10
+SESSION_S, SHORT_SESSION_S = 0.4, 0.25
+TURN_S = 0.0002  # shorter than the machine takes to change its speed
+TIMEOUT_S = 120
+
+Turn = Callable[[], None]
+
+
+def run(short: bool = False, seed: int = 8) -> Outcome:
+    from modeldyno.selftest import stacks
+    from modeldyno.selftest.room import temporary_room
+
+    start = perf_counter()
+    with temporary_room() as room:
+        models = [stacks.shortest(room.folder), stacks.short(room.folder)]
+        models.append(stacks.stack(room.folder, 100))
+        sizes = (SHORT_SESSIONS, SHORT_SESSION_S) if short else (SESSIONS, SESSION_S)
+        found = _in_a_process_of_its_own(models, sizes, seed)
+    means = {name: float(np.mean(found[name]["product"])) for name in MOST}
+    control = float(np.mean(found["5"]["as_long_call"]))
+    passed = all(LEAST <= mean <= MOST[name] for name, mean in means.items()) and control >= CONTROL
+    return Outcome(
+        id="T8",
+        name="overhead",
+        passed=passed,
+        observed={
+            "mean_ratio": {name: round(mean, 5) for name, mean in means.items()},
+            "sd": {n: round(float(np.std(found[n]["product"], ddof=1)), 5) for n in MOST},
+            "minimal_us": {n: round(float(np.median(found[n]["minimal_us"])), 2) for n in MOST},
+            "sessions": len(found["5"]["product"]),
+        },
+        threshold={"at_most": MOST, "at_least": LEAST, "as_long_call_at_5": CONTROL},
+        control={
+            "as_long_call_at_5": round(control, 5),
+            "single_calls_at_5": round(float(np.mean(found["5"]["single_calls"])), 5),
+        },
+        seed=seed,
+        seconds=perf_counter() - start,
+    )
+
+
+def _in_a_process_of_its_own(
+    models: list[Path], sizes: tuple[int, float], seed: int
+) -> dict[str, dict[str, list[float]]]:
+    command = [sys.executable, "-m", __name__, *map(str, (*sizes, seed, *models))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT_S)
+    found: dict[str, dict[str, list[float]]] = json.loads(done.stdout)
+    return found
+
+
+# ---------------------------------------------------------------- in that process
+
+
+def main(arguments: list[str]) -> None:
+    sessions, seconds, seed = int(arguments[0]), float(arguments[1]), int(arguments[2])
+    models = dict(zip(MOST, arguments[3:], strict=True))
+    found: dict[str, dict[str, list[float]]] = {name: {} for name in models}
+    for number in range(sessions):
+        for name, model in models.items():
+            with padded_heap(seed + number):
+                for key, value in _measure(model, seconds, seed + number).items():
+                    found[name].setdefault(key, []).append(value)
+    sys.stdout.write(json.dumps(found))
+
+
+def _measure(model: str, seconds: float, seed: int) -> dict[str, float]:
+    """Floors of one fresh session, over that of the minimal loop."""
+    with OnnxRuntime().open(Target("onnxruntime", model)) as session:
+        shape = session.raw.get_inputs()[0].shape
+        feed = {"x": np.random.default_rng(seed).standard_normal(shape, dtype=np.float32)}
+        call = session.bind(feed, "api")
+        calibration = loop.calibrate(call, perf_counter_ns)
+        loop.warm_up(call, calibration, SessionPlan(), perf_counter_ns)
+        k = calibration.calls_per_sample
+        single = replace(calibration, calls_per_sample=1)
+        as_long = replace(single, call_s=loop.LONG_CALL_NS / 1e9)
+        blocks = [loop.Block(call, c, loop.Clocks()) for c in (calibration, single, as_long)]
+        minimal: list[int] = []
+        run = session.raw.run
+        count = max(1, round(TURN_S / (k * calibration.call_s)))
+        turns: list[Turn] = [
+            lambda: blocks[0].read(count),
+            lambda: minimal.extend(_minimal(run, feed, k, count)),
+            lambda: blocks[1].read(k * count),
+            lambda: blocks[2].read(k * count),
+        ]
+        _alternate(turns if k > 1 else turns[:2], call, seconds, seed)
+    reference = floor(seconds_per_call(minimal, k))
+    names = ("product", "single_calls", "as_long_call")
+    ratios = {
+        name: floor(seconds_per_call(block.wall, size)) / reference
+        for name, block, size in zip(names, blocks, (k, 1, 1), strict=True)
+        if len(block)
+    }
+    return ratios | {"minimal_us": 1e6 * reference}
+
+
+def _minimal(run: Any, feed: dict[str, Any], k: int, count: int) -> list[int]:
+    """What one would write by hand."""
+    timings = []
+    for _ in range(count):
+        start = perf_counter_ns()
+        for _ in range(k):
+            run(None, feed)
+        timings.append(perf_counter_ns() - start)
+    return timings
+
+
+def _alternate(turns: list[Turn], call: loop.Call, seconds: float, seed: int) -> None:
+    order = list(turns)
+    randomness = random.Random(seed)  # noqa: S311 - an order of measurement, not a secret
+    end = perf_counter() + seconds
+    with loop.quiet_collector():
+        while perf_counter() < end:
+            randomness.shuffle(order)
+            for turn in (*order, *reversed(order)):
+                call()
+                turn()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,92 @@
+"""A workspace of a self-test's own: the product's real path, and nothing left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from modeldyno.core.results import ComparisonResult, Estimate, Statistic
+from modeldyno.core.sessions import Pair
+from modeldyno.core.specs import DEFAULT
+from modeldyno.measure.compare import log_ratio
+from modeldyno.measure.statistics import mean_t
+from modeldyno.services import requests
+from modeldyno.services.requests import CellOptions, InputOptions
+from modeldyno.settings import Settings
+from modeldyno.workbench import Workbench, open_workbench
+
+LEVEL = 0.95
+GROUP = 8  # pairs: the fewest that a comparison may decide on
+SHORT_PAIR_S = 0.1
+
+
+@dataclass(frozen=True)
+class Room:
+    folder: Path
+    workspace: Path
+    workbench: Workbench
+
+    def compare_for(self, a: Path, b: Path, seconds: float, seed: int = 0) -> ComparisonResult:
+        """What ``modeldyno compare A B --budget S`` does, without the terminal."""
+        return self._compare(a, b, seconds=seconds, pair_s=DEFAULT.session_s, seed=seed)
+
+    def compare_short_pairs(
+        self, a: Path, b: Path, pairs: int, seed: int = 0
+    ) -> tuple[ComparisonResult, list[Pair]]:
+        """So many pairs of 0.1 s, and the pairs themselves as they were stored."""
+        result = self._compare(
+            a, b, seconds=DEFAULT.seconds, pair_s=SHORT_PAIR_S, pairs=pairs, seed=seed
+        )
+        return result, self.pairs(result)
+
+    def pairs(self, result: ComparisonResult) -> list[Pair]:
+        """The units of a comparison, read back from the disk."""
+        units = self.workbench.runs.units(result.run_id)
+        return [unit.measured for unit in units if isinstance(unit.measured, Pair)]
+
+    def _compare(
+        self,
+        a: Path,
+        b: Path,
+        *,
+        seconds: float,
+        pair_s: float,
+        pairs: int | None = None,
+        seed: int,
+    ) -> ComparisonResult:
+        budget = replace(DEFAULT, name="custom", seconds=seconds, session_s=pair_s)
+        spec = requests.comparison_spec(
+            a, b, CellOptions(), InputOptions(), budget=budget, pairs=pairs, seed=seed
+        )
+        result = self.workbench.service.run(spec)
+        assert isinstance(result, ComparisonResult)
+        return result
+
+
+@contextmanager
+def temporary_room() -> Iterator[Room]:
+    with TemporaryDirectory(prefix="modeldyno-selftest-") as name:
+        folder = Path(name)
+        workspace = folder / "workspace"
+        yield Room(folder, workspace, open_workbench(Settings(workspace)))
+
+
+# ---------------------------------------------------------------- pairs, as they ship
+
+
+def estimate(pairs: list[Pair], statistic: Statistic = "wall p10") -> Estimate:
+    """The log-ratio of B over A with its interval, by the functions that ship."""
+    return mean_t([log_ratio(pair, statistic) for pair in pairs], LEVEL, "pairs")
+
+
+def groups(pairs: list[Pair]) -> list[Estimate]:
+    """One estimate of each disjoint group of 8 pairs, in the order of measurement."""
+    whole = len(pairs) // GROUP * GROUP
+    return [estimate(pairs[i : i + GROUP]) for i in range(0, whole, GROUP)]
+
+
+def percent(log_value: float) -> float:
+    return round(100 * log_value, 3)

@@ -1,0 +1,107 @@
+"""T3: what a user gets from ten seconds of ``modeldyno compare``.
+
+The command itself, in processes of their own: 105 layers against 100 must come out as slower, a
+model against itself never as slower or faster, and the clock on the wall must agree with the
+budget. The comparisons with a difference are the control of those without, and the reverse.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from modeldyno.selftest import stacks
+from modeldyno.selftest.outcome import Outcome
+from modeldyno.selftest.room import temporary_room
+
+TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class Form:
+    runs: int
+    budget_s: float
+    layers: int
+    slower: int  # runs that must find it
+    half_width: float
+    wall: float  # of the budget
+
+
+FULL = Form(runs=3, budget_s=10, layers=105, slower=2, half_width=0.02, wall=1.3)
+# Half the budget finds twice the difference; starting up weighs more in it.
+SHORT = Form(runs=1, budget_s=5, layers=110, slower=1, half_width=0.04, wall=1.6)
+
+
+def run(short: bool = False, seed: int = 3) -> Outcome:
+    start = perf_counter()
+    form = SHORT if short else FULL
+    different: list[dict[str, Any]] = []
+    same: list[dict[str, Any]] = []
+    walls: list[float] = []
+    with temporary_room() as room:
+        base, larger = (stacks.stack(room.folder, layers) for layers in (100, form.layers))
+        for number in range(form.runs):
+            for other, found in ((larger, different), (base, same)):
+                began = perf_counter()
+                command = [base, other, "--budget", form.budget_s, "--seed", seed + number]
+                found.append(_compare(command, room.workspace))
+                walls.append(perf_counter() - began)
+    verdicts = [document["verdict"] for document in different]
+    same_verdicts = [document["verdict"] for document in same]
+    widest = max(_half_width(document) for document in same)
+    passed = (
+        verdicts.count("slower") >= form.slower
+        and not {"slower", "faster"} & set(same_verdicts)
+        and widest <= form.half_width
+        and max(walls) <= form.wall * form.budget_s
+    )
+    return Outcome(
+        id="T3",
+        name="ten-seconds",
+        passed=passed,
+        observed={
+            "verdicts_of_different": verdicts,
+            "verdicts_of_same": same_verdicts,
+            "ratios_of_different": [_shown(document) for document in different],
+            "ratios_of_same": [_shown(document) for document in same],
+            "widest_half_width_of_same": round(widest, 5),
+            "pairs": [document["pairs"] for document in (*different, *same)],
+            "longest_wall_s": round(max(walls), 2),
+        },
+        threshold={
+            "slower_of_different": form.slower,
+            "slower_or_faster_of_same": 0,
+            "half_width_of_same": form.half_width,
+            "wall_s": form.wall * form.budget_s,
+            "layers": f"100:{form.layers}",
+        },
+        control={"slower_of_different": verdicts.count("slower")},
+        seed=seed,
+        seconds=perf_counter() - start,
+    )
+
+
+def _compare(arguments: list[object], workspace: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "modeldyno", "compare", *map(str, arguments)]
+    done = subprocess.run(
+        [*command, "--json", "--workspace", str(workspace)],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=TIMEOUT_S,
+    )
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def _half_width(document: dict[str, Any]) -> float:
+    low, high = document["ci95"]
+    return float(high - low) / 2
+
+
+def _shown(document: dict[str, Any]) -> list[float]:
+    return [round(value, 4) for value in (document["ratio"], *document["ci95"])]

@@ -1,0 +1,189 @@
+"""The shape of the program: who may load what, who may print, which names do not exist.
+
+Layers are checked by import-linter (``make check``); here we look at what is really loaded.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import modeldyno
+from modeldyno import core, engines
+from modeldyno.core.codec import encode
+from modeldyno.core.inputs import InputPlan, TensorPlan
+from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.demo import model_path
+from modeldyno.worker.messages import Examine, MeasureSession
+
+PACKAGE = Path(modeldyno.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+HEAVY = {"numpy", "onnx", "onnxruntime", "psutil"}
+STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
+
+IN_WORKER = [
+    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
+    "modeldyno.measure.loop",
+    "modeldyno.worker.main",
+    "modeldyno.worker.messages",
+]
+# What an engine file may import, inside its functions.
+ENGINE_IMPORTS = {
+    "modeldyno.engines.inputs": {"numpy"},
+    "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
+    "modeldyno.engines.outputs": {"numpy"},
+    "modeldyno.engines.scripted": {"numpy"},
+}
+
+TELL_MODULES = """
+import json, sys
+print("\\n" + json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def loaded_by(code: str, *options: str, **more: Any) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after running ``code``."""
+    command = [sys.executable, *options, "-c", code + TELL_MODULES]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+# ---------------------------------------------------------------- a quick start
+
+
+def test_importing_modeldyno_loads_neither_numpy_nor_an_engine():
+    assert not loaded_by("import modeldyno") & HEAVY
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["bench", "--help"], ["compare", "--help"]]
+)
+def test_help_loads_neither_numpy_nor_an_engine(arguments):
+    code = f"""
+import sys
+from modeldyno.cli.main import run
+sys.argv = ["modeldyno", *{arguments!r}]
+try:
+    run()
+except SystemExit as exit:
+    assert not exit.code
+"""
+    assert not loaded_by(code) & HEAVY
+
+
+def test_listing_engines_loads_none_of_them():
+    code = "from modeldyno.engines import catalog; assert catalog.availability()"
+    assert not loaded_by(code) & HEAVY
+
+
+# ---------------------------------------------------------------- what runs in a worker
+
+
+def test_worker_modules_import_the_standard_library_alone():
+    """In an interpreter that has nothing else: ``-S`` leaves site-packages out."""
+    imports = "\n".join(f"import {name}" for name in IN_WORKER)
+    code = f"import sys; sys.path.append({str(PACKAGE.parent)!r})\n{imports}"
+    assert loaded_by(code, "-I", "-S") <= STANDARD
+
+
+@pytest.mark.parametrize("name", IN_WORKER)
+def test_worker_modules_name_no_other_package_even_inside_functions(name):
+    allowed = STANDARD | ENGINE_IMPORTS.get(name, set())
+    assert imported_packages(source_of(name)) <= allowed
+
+
+def test_only_engine_files_are_excused():
+    files = {f"modeldyno.engines.{path.stem}" for path in (PACKAGE / "engines").glob("*.py")}
+    assert ENGINE_IMPORTS.keys() <= files
+
+
+def source_of(name: str) -> Path:
+    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+
+
+def imported_packages(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+@pytest.mark.engine("onnxruntime")
+def test_a_worker_that_has_measured_holds_only_its_engine(tmp_path):
+    """Two real sessions' worth of commands, in a process as bare as a worker's."""
+    image = TensorPlan("image", "float32", (1, 1, 8, 8))
+    inputs = InputPlan((image,), batch_size=1)
+    target = Target("onnxruntime", str(model_path()))
+    reference = str(tmp_path / "reference.npz")
+    plan = SessionPlan(iterations=5, warmup_calls=1)
+    commands = [
+        Examine(target, (inputs,), reference),
+        MeasureSession(target, inputs, "api", plan, padding_seed=1, reference=reference),
+        MeasureSession(target, inputs, "hot", plan, padding_seed=2, reference=reference),
+        MeasureSession(target, inputs, "e2e", plan, padding_seed=3, reference=reference),
+    ]
+    code = f"""
+import json
+from modeldyno.core.codec import decode
+from modeldyno.worker.main import answer
+from modeldyno.worker.messages import Command
+for command in json.loads({json.dumps([encode(command) for command in commands])!r}):
+    reply = answer(decode(Command, command))
+    assert reply.kind in ("examined", "session-measured"), reply
+"""
+    loaded = loaded_by(code, "-P", "-s", cwd=tmp_path)
+    brought = loaded_by("import numpy.random, onnxruntime", "-P", "-s", cwd=tmp_path)
+    assert {"numpy", "onnxruntime"} <= loaded
+    assert loaded - brought <= STANDARD
+    assert not loaded & {"onnx", "psutil", "rich", "typer"}
+
+
+def test_the_parent_of_a_run_loads_no_engine(tmp_path):
+    code = f"""
+import modeldyno
+modeldyno.bench({str(model_path())!r}, iterations=3, workspace={str(tmp_path)!r})
+modeldyno.inspect({str(model_path())!r})
+"""
+    assert not loaded_by(code) & {"onnx", "onnxruntime"}
+
+
+# ---------------------------------------------------------------- habits
+
+
+def test_only_the_output_module_prints():
+    talking = {path.relative_to(PACKAGE).as_posix() for path in SOURCES if any(prints(path))}
+    assert talking == {"cli/output.py"}
+
+
+def prints(path: Path) -> Iterator[ast.Call]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
+            yield node
+
+
+def test_no_module_has_a_name_that_says_nothing():
+    vague = {"utils", "util", "common", "helpers", "helper", "misc"}
+    assert not [path for path in SOURCES if {path.stem, path.parent.name} & vague]
+
+
+def test_importing_any_module_does_nothing_visible():
+    """No output, no thread, no file left open: things happen when they are asked for."""
+    names = [module.name for module in pkgutil.walk_packages(modeldyno.__path__, "modeldyno.")]
+    imports = "\n".join(f"import {name}" for name in names if not name.endswith("__main__"))
+    code = f"{imports}\nimport threading; assert threading.active_count() == 1"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -1,0 +1,472 @@
+"""The documentation says what is there, and what it shows really runs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator
+
+from modeldyno.cli import bench, compare, main
+from modeldyno.core import errors, public
+from modeldyno.demo import model_path
+from modeldyno.selftest import catalog as selftests
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+SCHEMAS = DOCS / "schemas"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+COMMANDS: dict[str, Any] = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]  # a group has them
+DIGITS = str(model_path())
+
+
+@cache
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def section(page: str, title: str) -> str:
+    """From a heading to the next one of its rank or above."""
+    found = re.search(rf"^(#+) {re.escape(title)}\n(.*?)(?=^\1 |\Z)", page, re.M | re.S)
+    assert found, f"no section {title!r}"
+    return found[2]
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
+
+
+def rows(table: str) -> list[list[str]]:
+    """Cells of a Markdown table's lines, without its head."""
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+def mentions(text: str, option: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", text) is not None
+
+
+# ---------------------------------------------------------------- the command line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_stands_in_the_section_of_its_command(command):
+    text = section(text_of("docs/cli.md"), command)
+    named = [name for parameter in COMMANDS[command].params for name in parameter.opts]
+    options = [name for name in named if name.startswith("--") and name != "--help"]
+    assert [name for name in options if not mentions(text, name)] == []
+
+
+def test_short_and_general_options_are_documented():
+    page = text_of("docs/cli.md")
+    general = typer.main.get_command(main.app).params
+    parameters = [*general, *(p for command in COMMANDS.values() for p in command.params)]
+    options = {name for parameter in parameters for name in parameter.opts if name[0] == "-"}
+    options |= {"-h", "--help"}
+    assert sorted(name for name in options if not mentions(page, name)) == []
+
+
+def test_options_that_are_documented_exist():
+    known = {name for command in COMMANDS.values() for p in command.params for name in p.opts}
+    known |= {name for p in typer.main.get_command(main.app).params for name in p.opts}
+    known |= {"--help"}
+    ours = {name for page in PAGES for name in re.findall(r"(?<!\S)`(--[a-z-]+)", page.read_text())}
+    assert ours <= known
+
+
+def test_every_error_code_is_documented_with_its_exit_code():
+    table = rows(section(text_of("docs/cli.md"), "Error codes"))
+    documented = {row[0].strip("`"): row[1] for row in table}
+    expected = {
+        code: str(main.exit_code(kind("x")))
+        for code, kind in errors.error_classes().items()
+        if kind is not errors.ModeldynoError
+    }
+    assert documented == expected | {"ERROR": "", "BUG": str(main.BUG)}
+
+
+def test_every_exit_code_is_documented():
+    ours = {0, main.BUG, main.INTERRUPTED, *main.EXIT_CODES.values()}
+    ours |= {bench.FAILED, bench.NOISY, bench.TIMED_OUT, bench.INTERRUPTED, bench.OUT_OF_MEMORY}
+    ours |= {compare.SLOWER, compare.INCONCLUSIVE, compare.INTERRUPTED}
+    for page in ("docs/cli.md", "README.md"):
+        table = rows(section(text_of(page), "Exit codes"))
+        assert {int(code) for row in table for code in re.findall(r"\d+", row[0])} == ours
+
+
+def test_every_variable_we_read_is_documented():
+    documented = text_of("docs/cli.md") + text_of("docs/architecture.md")
+    patterns = (
+        r'environ(?:ment)?(?:\.get\(|\[)"([A-Z_]+)"',
+        r'"([A-Z_]+)" (?:not )?in os\.environ',
+        r'getenv\("([A-Z_]+)"',
+        r"\b(MODELDYNO_[A-Z]+)\b",
+    )
+    code = "\n".join(path.read_text() for path in SOURCES)
+    ours = {name for pattern in patterns for name in re.findall(pattern, code)}
+    ours |= set(re.findall(r"^([A-Z_]+) \?=", text_of("Makefile"), re.M))
+    assert {"MODELDYNO_WORKSPACE", "NO_COLOR", "PYTHON"} <= ours
+    assert sorted(name for name in ours if not mentions(documented, name)) == []
+
+
+def test_every_self_test_is_documented():
+    table = rows(section(text_of("docs/measuring.md"), "Self-tests"))
+    assert [(row[0], row[1]) for row in table] == [
+        (entry.id, f"`{entry.name}`") for entry in selftests.TESTS
+    ]
+
+
+# ---------------------------------------------------------------- pages
+
+
+def test_links_lead_somewhere():
+    assert [*broken_links()] == []
+
+
+def broken_links() -> Iterator[str]:
+    for page in PAGES:
+        prose = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+            if target.startswith("https://"):
+                continue
+            name, _, anchor = target.partition("#")
+            file = page.parent / name if name else page
+            if not file.exists() or (anchor and anchor not in anchors(file)):
+                yield f"{page.name}: {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """As GitHub makes them: lower case, no punctuation, hyphens for spaces."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_what_comments_point_to_is_there():
+    heads = [head.lower() for head in re.findall(r"^#+ (.*)$", text_of("docs/measuring.md"), re.M)]
+    for path in SOURCES:
+        code = path.read_text()
+        for hint in re.findall(r"docs/measuring\.md(?:, | \()([^).]*[a-z][^).]*)\)", code):
+            wanted = " ".join(hint.split()).lower()
+            assert any(wanted in head for head in heads), f"{path}: {hint}"
+        for name in re.findall(r"docs/([\w/.-]*[\w/])", code):
+            assert [*DOCS.glob(f"{name.rstrip('/')}*")], f"{path}: docs/{name}"
+
+
+def test_pages_name_no_folder_of_somebodys_machine():
+    for page in PAGES:
+        assert not re.search(r"(?<![\w.~])/(?:home|root|tmp|work|Users)/", page.read_text()), page
+
+
+def test_decisions_say_context_choice_and_price():
+    for page in sorted((DOCS / "decisions").glob("*.md")):
+        number = page.name.partition("-")[0]
+        assert page.read_text().startswith(f"# {number} ")
+        heads = re.findall(r"^## (.*)$", page.read_text(), re.M)
+        assert heads == ["Context", "Choice", "Price"], page
+
+
+def test_python_on_every_page_is_python():
+    for page in PAGES:
+        for code in blocks(page.read_text(), "python"):
+            ast.parse(code)
+
+
+# ---------------------------------------------------------------- what is shown really runs
+
+
+def run(*arguments: str, home: Path, **more: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "modeldyno", *arguments]
+    environment = surroundings(home) | more.pop("env", {})
+    return subprocess.run(
+        command, env=environment, cwd=home, capture_output=True, text=True, timeout=100, **more
+    )
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    ours = {k: v for k, v in os.environ.items() if not k.startswith("MODELDYNO_")}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{ours['PATH']}"
+    return ours | {"HOME": str(home), "PATH": path}
+
+
+def document(*arguments: str, home: Path, code: int = 0, **more: Any) -> dict[str, Any]:
+    done = run(*arguments, "--json", home=home, **more)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def readme_commands() -> list[str]:
+    """The lines one would paste, shortened: as many commands, less time."""
+    lines = "\n".join(blocks(text_of("README.md"), "sh")).splitlines()
+    return [quickened(line) for line in lines if not line.startswith(("make", ". .venv"))]
+
+
+def quickened(line: str) -> str:
+    if not shutil.which("jq"):
+        line = re.sub(r"\| jq .*", "", line)
+    if re.match(r"modeldyno (bench|compare|demo) (?!.*--(quick|help))", line):
+        line = line.partition("   #")[0] + " --quick"
+    return re.sub(r"^(modeldyno selftest \w+)", r"\1 --short", line)
+
+
+@pytest.mark.slow
+@pytest.mark.timing
+def test_the_commands_of_the_readme_run_in_order(tmp_path):
+    """On a busy machine the gate may say that it cannot tell: that is no failure of ours."""
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    commands = readme_commands()
+    script = "set -o pipefail\n" + "\n".join(f"{line}\necho exit=$?" for line in commands)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        env=surroundings(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    codes = [int(code) for code in re.findall(r"^exit=(\d+)$", done.stdout, re.M)]
+    wrong = {
+        line: code
+        for line, code in zip(commands, codes, strict=True)
+        if code not in ((0, compare.INCONCLUSIVE) if "--fail-if-slower" in line else (0,))
+    }
+    assert wrong == {}, done.stderr
+    assert len([line for line in commands if line.startswith("modeldyno ")]) >= 8
+
+
+def test_the_example_engine_works(tmp_path):
+    page = text_of("docs/adding-an-engine.md")
+    files = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S))
+    assert sorted(Path(name).name for name in files) == [
+        "__init__.py",
+        "engine.py",
+        "pyproject.toml",
+    ]
+    packages = install(tmp_path / "packages", files)
+    more = {"home": tmp_path, "env": {"PYTHONPATH": str(packages)}}
+    known = {e["name"]: e for e in document("engines", **more)["engines"]}
+    assert known["reference"]["usable"]
+    found = document("bench", DIGITS, "--engine", "ref", "--iterations", "3", **more)
+    (cell,) = found["cells"]
+    assert (cell["engine"], cell["status"], cell["samples"]) == ("reference", "done", 3)
+    refused = run("bench", DIGITS, "-e", "ref", "--contract", "hot", "--iterations", "3", **more)
+    assert refused.returncode != 0
+    assert "no hot call" in refused.stderr
+
+
+def install(folder: Path, files: dict[str, str]) -> Path:
+    """What ``pip install`` would leave, without a build: the package and its entry points."""
+    import tomllib
+
+    project = tomllib.loads(files["pyproject.toml"])["project"]
+    told = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    told.mkdir(parents=True)
+    points = project["entry-points"]["modeldyno.engines"]
+    lines = [f"{name} = {where}" for name, where in points.items()]
+    (told / "entry_points.txt").write_text("[modeldyno.engines]\n" + "\n".join(lines))
+    metadata = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    (told / "METADATA").write_text(metadata)
+    for name, text in files.items():
+        if name.startswith("src/"):
+            path = folder / name.removeprefix("src/")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+    return folder
+
+
+# ---------------------------------------------------------------- JSON and its schemas
+
+
+@cache
+def schema(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((SCHEMAS / f"{name}.schema.json").read_text())
+    return found
+
+
+def check(name: str, found: dict[str, Any]) -> None:
+    wrong = Draft202012Validator(schema(name)).iter_errors(found)
+    assert [f"{error.json_path}: {error.message}" for error in wrong] == []
+
+
+def objects(part: Any) -> Iterator[dict[str, Any]]:
+    """Every sub-schema that describes an object with known keys."""
+    if isinstance(part, dict):
+        if "properties" in part:
+            yield part
+        for value in part.values():
+            yield from objects(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from objects(value)
+
+
+NAMES = ("benchmark", "comparison", "engines", "model")
+OPTIONAL = {"indices"}  # only inputs that index something have it
+
+
+def test_there_is_a_schema_for_every_document():
+    assert sorted(path.name for path in SCHEMAS.iterdir()) == [
+        f"{name}.schema.json" for name in NAMES
+    ]
+    assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
+        public.BENCHMARK_SCHEMA,
+        public.COMPARISON_SCHEMA,
+        "modeldyno.engines/1",
+        public.MODEL_SCHEMA,
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_strict_and_explain_every_key(name):
+    Draft202012Validator.check_schema(schema(name))
+    assert schema(name)["$id"] == f"{name}.schema.json"
+    for part in objects(schema(name)):
+        assert part["additionalProperties"] is False
+        assert set(part["required"]) == part["properties"].keys() - OPTIONAL
+        for key, told in part["properties"].items():
+            assert "description" in told or "$ref" in told, key
+
+
+def test_schemas_agree_about_what_they_share():
+    for key in ("model", "host", "weather", "tensor", "external_file", "parity"):
+        told = [schema(name)["$defs"][key] for name in NAMES if key in schema(name)["$defs"]]
+        assert all(one == told[0] for one in told), key
+    model = schema("benchmark")["$defs"]["model"]["properties"]
+    assert schema("model")["properties"].keys() - {"schema"} == model.keys()
+
+
+def test_a_cell_has_the_keys_that_others_rely_on():
+    cell = """engine engine_version device providers precision batch_size cores instances status error
+        note latency_ms throughput_per_s cpu_ms load_ms first_inference_ms peak_memory_bytes
+        energy_j_per_item samples sessions warmup_calls calls_per_sample overhead_share call_contract
+        stop_reason contention noise parity"""
+    latency = "floor median mean stdev min p90 p95 p99 ci95"
+    model = "path format framework sha256 size_bytes parameters inputs outputs"
+    known = schema("benchmark")["$defs"]
+    assert set(cell.split()) <= set(known["cell"]["required"])
+    assert set(latency.split()) <= set(known["latency"]["required"])
+    assert set(model.split()) <= set(known["model"]["required"])
+    assert {"schema", "model", "host", "cells"} <= set(schema("benchmark")["required"])
+    wanted = set("verdict ratio ci95 a b pairs statistic".split())
+    assert wanted <= set(schema("comparison")["required"])
+
+
+def test_schema_and_serializer_know_the_same_keys():
+    known = schema("benchmark")["$defs"]["cell"]["required"]
+    assert public.measurement_json(None).keys() <= set(known)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("home")
+
+
+def test_bench_prints_what_its_schema_says(home):
+    found = document("bench", DIGITS, "--quick", home=home)
+    check("benchmark", found)
+    (cell,) = found["cells"]
+    assert cell["status"] == "done"
+    assert cell["latency_ms"]["ci_units"] == "sessions"
+
+
+def test_raw_samples_can_be_read_as_the_architecture_page_says(home):
+    """The page's own lines, on the run that the test before this one kept, or a short one."""
+    if not (home / ".modeldyno").exists():
+        run("bench", DIGITS, "--iterations", "3", home=home)
+    (code,) = blocks(text_of("docs/architecture.md"), "python")
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=surroundings(home), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"([\d.]+ ns floor\n)+", done.stdout)
+
+
+def test_a_document_of_several_models_and_of_failures_fits_too(tmp_path):
+    crashing = {"modeldyno": "scripted/1", "faults": [{"call": -1, "do": "segfault"}]}
+    (tmp_path / "crash.json").write_text(json.dumps(crashing))
+    words = ("bench", DIGITS, "crash.json", "--iterations", "20", "--batch", "1,2")
+    found = document(*words, home=tmp_path, code=1)
+    check("benchmark", found)
+    assert [cell["status"] for cell in found["cells"]] == ["done", "done", "failed", "failed"]
+    assert len(found["models"]) == len(found["runs"]) == 2
+    assert found["cells"][0]["latency_ms"]["p99"] is None
+    assert found["cells"][2]["latency_ms"] is None
+    assert found["cells"][2]["error"]["code"] == "ENGINE_CRASHED"
+
+
+def test_an_interrupted_document_fits_too(tmp_path):
+    command = [sys.executable, "-m", "modeldyno", "bench", DIGITS, "--budget", "60", "--json"]
+    process = subprocess.Popen(
+        command, env=surroundings(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        wait_for_units(tmp_path, 5)
+        process.send_signal(signal.SIGINT)
+        told, complaint = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == main.INTERRUPTED, complaint
+    found = json.loads(told)
+    check("benchmark", found)
+    assert found["interrupted"] is True
+    (cell,) = found["cells"]
+    assert (cell["status"], cell["stop_reason"]) == ("partial", "aborted")
+    assert cell["error"]["code"] == "CANCELLED"
+
+
+def wait_for_units(home: Path, count: int) -> None:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        kept = [*home.glob(".modeldyno/runs/*/units.jsonl")]
+        if kept and kept[0].read_bytes().count(b"\n") >= count:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"no {count} units were kept within 30 s")
+
+
+def test_compare_prints_what_its_schema_says(tmp_path):
+    sides = (f"{DIGITS}@batch=1", f"{DIGITS}@batch=2")
+    found = document("compare", *sides, "--quick", home=tmp_path)
+    check("comparison", found)
+    assert found["ci95"][0] <= found["ratio"] <= found["ci95"][1]
+
+
+def test_inspect_prints_what_its_schema_says(tmp_path):
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    import numpy as np
+
+    table = numpy_helper.from_array(np.ones((7, 2), np.float32), "table")
+    ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", None])
+    rows_of = helper.make_tensor_value_info("rows", TensorProto.FLOAT, None)
+    node = helper.make_node("Gather", ["table", "ids"], ["rows"])
+    graph = helper.make_graph([node], "g", [ids], [rows_of], [table])
+    save(helper.make_model(graph, ir_version=8), tmp_path / "embedding.onnx")
+    found = document("inspect", "embedding.onnx", home=tmp_path)
+    check("model", found)
+    assert found["inputs"][0]["indices"]["high"] == 7
+    check("model", document("inspect", DIGITS, home=tmp_path))
+
+
+def test_engines_print_what_their_schema_says(tmp_path):
+    broken = tmp_path / "broken-1.dist-info"
+    broken.mkdir()
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (broken / "entry_points.txt").write_text("[modeldyno.engines]\nbroken = nowhere:ENTRY\n")
+    found = document("engines", home=tmp_path, env={"PYTHONPATH": str(tmp_path)})
+    check("engines", found)
+    states = {engine["name"]: engine["usable"] for engine in found["engines"]}
+    assert states == {"onnxruntime": True, "scripted": True, "broken": False}

@@ -1,0 +1,208 @@
+"""Frames on the worker's pipes: what goes in comes out, and nothing else is taken for a message."""
+
+import json
+import os
+import threading
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modeldyno.core.errors import WorkerGarbled
+from modeldyno.core.inputs import InputPlan, TensorPlan
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.sessions import (
+    Calibration,
+    Memory,
+    Pair,
+    PairPlan,
+    Parity,
+    Samples,
+    Session,
+    SessionFacts,
+    SessionPlan,
+    Target,
+    WarmUp,
+)
+from modeldyno.worker.messages import (
+    HEADER,
+    LONGEST,
+    Command,
+    Examine,
+    Examined,
+    Failed,
+    Inspect,
+    Inspected,
+    MeasurePair,
+    MeasureSession,
+    PairMeasured,
+    Reply,
+    SessionMeasured,
+    Side,
+    frame_length,
+    pack,
+    read_exactly,
+    unpack,
+    write_all,
+)
+
+TARGET = Target("onnxruntime", "/models/ä.onnx", cpus=(0, 1), threads=2, options={"level": 3})
+PLAN = InputPlan(
+    (TensorPlan("x", "float32", (1, 4)), TensorPlan("sr", "int64", (), "constant", value=16000)),
+    batch_size=1,
+    notes=("guessed 16000 for sr",),
+)
+SAMPLES = Samples((50_000, 51_000), (), 10, 110_000, 109_000, 120_000, 1)
+FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
+SESSION = Session(
+    load_s=0.25,
+    first_call_s=0.001,
+    calibration=Calibration(5e-6, 10, 2e-7),
+    warmup=WarmUp(25, 0.01, steady=True),
+    samples=SAMPLES,
+    facts=FACTS,
+    memory=Memory(10, 20, 30),
+    parity=Parity(0.0, 0.0, agrees=True),
+)
+MODEL = ModelFacts(
+    path="/models/ä.onnx",
+    format="onnx",
+    framework="onnx",
+    sha256="0" * 64,
+    size_bytes=47,
+    parameters=15,
+    inputs=(InputSpec("x", "float32", ("batch", None, 4)),),
+    outputs=(TensorSpec("y", "float32", None),),
+    opsets={"": 17},
+)
+SIDE = Side(TARGET, PLAN, "hot")
+COMMANDS = (
+    Inspect("/models/ä.onnx"),
+    Examine(TARGET, (PLAN, PLAN), "/scratch/reference.npz"),
+    MeasureSession(TARGET, PLAN, "api", SessionPlan(iterations=5), 7, "/scratch/reference.npz"),
+    MeasurePair(SIDE, SIDE, PairPlan(calibrations=(Calibration(1.0, 1, 0.0),) * 2), 7),
+)
+REPLIES = (
+    Inspected(MODEL),
+    Examined(FACTS, 2, 1, ("a note",), ("x[1, 4]: no",)),
+    SessionMeasured(SESSION),
+    PairMeasured(Pair(SESSION, replace(SESSION, memory=None), None)),
+    Failed("ENGINE_FAILED", "It failed", "because", "try again"),
+)
+
+
+def sentence(message: object) -> str:
+    return type(message).__name__
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=sentence)
+def test_every_command_survives_the_trip(command):
+    assert unpack(Command, pack(command)[HEADER.size :]) == command
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=sentence)
+def test_every_reply_survives_the_trip(reply):
+    assert unpack(Reply, pack(reply)[HEADER.size :]) == reply
+
+
+def test_a_frame_begins_with_the_length_of_its_body():
+    frame = pack(Inspect("m.onnx"))
+    assert frame == b"\x00\x00\x00\x22" + b'{"path":"m.onnx","kind":"inspect"}'
+    assert frame_length(frame[: HEADER.size]) == len(frame) - HEADER.size
+
+
+def test_the_longest_message_is_accepted_and_one_byte_more_is_not():
+    assert frame_length(HEADER.pack(LONGEST)) == LONGEST
+    with pytest.raises(WorkerGarbled, match=f"announced {LONGEST + 1} bytes"):
+        frame_length(HEADER.pack(LONGEST + 1))
+
+
+def test_a_full_session_fits_into_a_message():
+    busy = replace(SAMPLES, wall_ns=(9_999_999_999,) * 200_000, cpu_ns=(9_999_999_999,) * 200_000)
+    assert len(pack(SessionMeasured(replace(SESSION, samples=busy)))) < LONGEST
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\xff\xfe",
+        b"hello",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"kind":"done"}',
+        b'{"kind":["failed"]}',
+        b'{"kind":"failed"}',
+        b'{"kind":"failed","code":1,"title":"t","why":"","fix":""}',
+        b'{"kind":"failed","code":"C","title":"t","why":"","fix":"","extra":1}',
+        b"[" * 100_000,
+        b"9" * 10_000,
+    ],
+)
+def test_what_is_not_a_message_is_called_so(body):
+    with pytest.raises(WorkerGarbled, match="not a message"):
+        unpack(Reply, body)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_at_all_do_more_than_that(body):
+    with pytest.raises(WorkerGarbled):
+        unpack(Reply, body)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from(REPLIES), st.data())
+def test_a_reply_with_one_field_changed_is_a_reply_or_garbage(reply, data):
+    document = json.loads(pack(reply)[HEADER.size :])
+    field = data.draw(st.sampled_from(sorted(document)))
+    document[field] = data.draw(JSON)
+    try:
+        found = unpack(Reply, json.dumps(document).encode())
+    except WorkerGarbled:
+        return
+    assert isinstance(found, type(reply))
+
+
+def test_what_is_no_number_is_not_sent():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        pack(SessionMeasured(replace(SESSION, load_s=float("nan"))))
+
+
+# ---------------------------------------------------------------- pipes
+
+
+@pytest.fixture
+def pipe():
+    reader, writer = os.pipe()
+    ends = {"reader": reader, "writer": writer}
+    yield ends
+    for descriptor in ends.values():
+        os.close(descriptor)
+
+
+def test_a_message_longer_than_the_pipe_arrives_whole(pipe):
+    data = bytes(range(256)) * 4096
+    writing = threading.Thread(target=write_all, args=(pipe["writer"], data))
+    writing.start()
+    assert read_exactly(pipe["reader"], len(data)) == data
+    writing.join()
+
+
+def test_reading_takes_no_byte_of_the_next_message(pipe):
+    os.write(pipe["writer"], b"onetwo")
+    assert read_exactly(pipe["reader"], 3) == b"one"
+    assert read_exactly(pipe["reader"], 3) == b"two"
+
+
+def test_a_pipe_that_closes_in_the_middle_of_a_message_has_none(pipe):
+    os.write(pipe["writer"], b"half")
+    os.close(pipe.pop("writer"))
+    assert read_exactly(pipe["reader"], 8) is None
