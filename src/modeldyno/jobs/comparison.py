@@ -331,7 +331,7 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
             f"precision differs: {a.prepared.facts.precision} against {b.prepared.facts.precision}"
         )
     if a.sandbox != b.sandbox:
-        notes.append("the sides cannot share a process: two workers took turns of 50 ms")
+        notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:
         notes.append(
             "a spinning thread pool was measured in 0.2 s blocks with 50 ms of rest between"

@@ -23,9 +23,11 @@ from modeldyno.worker.messages import (
     SideReady,
 )
 
-# Workers that take turns need longer blocks, for caches go cold and processes are switched; and
-# each process has a luck of its own, which only more processes even out (docs/measuring.md).
-BLOCK_S = 0.05
+# Workers that take turns need longer blocks than the half millisecond of one process, for a turn
+# costs a message and a cold cache; but on a busy machine short turns and long pairs cancel its
+# drift best (docs/decisions/0007-sandbox.md). Each process has a luck of its own, too.
+BLOCK_S = 0.01
+PAIR_S = 1.0
 FEWEST_PROCESSES = 8
 
 Reports = tuple[SandboxReport | None, SandboxReport | None]
@@ -112,7 +114,7 @@ class _Apart:
                 ready = self._workers[side].ask(block, SideReady, deadline_s, self._stop)
                 samples[side] = ready.samples
             spent_s = time.monotonic() - start
-            if spent_s >= plan.min_time_s and min(samples) >= plan.min_samples_long:
+            if spent_s >= max(PAIR_S, plan.min_time_s) and min(samples) >= plan.min_samples_long:
                 return
             if plan.max_time_s and spent_s >= plan.max_time_s:
                 return
