@@ -28,7 +28,7 @@ def target(model: Path, engine: str = "scripted", **said: Any) -> Target:
 
 
 def examine(model: Path, reference: Path, *ladder: InputPlan, engine: str = "scripted") -> Examine:
-    return Examine(target(model, engine), ladder or (INPUTS,), str(reference))
+    return Examine(target(model, engine), ladder or (INPUTS,), "api", str(reference))
 
 
 def measure(model: Path, reference: Path, plan: SessionPlan = SHORT, **said: Any) -> MeasureSession:

@@ -2,10 +2,11 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -78,3 +79,22 @@ def running(*arguments: object) -> Iterator[Running]:
             yield Running(process)
         finally:
             process.kill()
+
+
+def on_a_terminal(*arguments: object, **environment: str) -> tuple[int, str]:
+    """Run it with stdout and stderr on a pseudo-terminal; what that showed, codes and all."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command(*arguments),
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=dict(os.environ) | {"TERM": "xterm-256color", "COLUMNS": "160"} | environment,
+    )
+    os.close(theirs)
+    shown = bytearray()
+    with suppress(OSError):  # how a pseudo-terminal ends
+        while part := os.read(ours, 4096):
+            shown += part
+    os.close(ours)
+    return process.wait(PATIENCE_S), shown.decode()

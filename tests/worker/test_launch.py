@@ -389,7 +389,7 @@ def impostor(surroundings, tmp_path):
         path = tmp_path / "python"
         path.write_text(f'#!/bin/bash\nsay() {{ printf "$1" >&"$R"; }}\nR=$7\n{shell}\n')
         path.chmod(0o755)
-        return replace(surroundings, python=str(path))
+        return Surroundings(surroundings.scratch, surroundings.log, python=str(path))
 
     return write
 

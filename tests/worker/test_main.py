@@ -1,7 +1,6 @@
 """Inside a worker: loading, trying, measuring, and words for what goes wrong."""
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -30,6 +29,7 @@ from modeldyno.worker.messages import (
     Side,
 )
 from tests import onnx_models
+from tests.packages import install, python_path
 from tests.scripts import INPUTS, examine, fault, measure, script, target
 
 SCRIPTED = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {}, "fp32")
@@ -230,11 +230,15 @@ ODD_ENGINE = """
 from contextlib import contextmanager
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.engines.catalog import Entry
+from modeldyno.engines.protocol import Capabilities
 
 ENTRY = Entry("odd", "odd_engine:Odd", None, "built in", ("cpu",), ("scripted",))
 
 
 class Odd:
+    name = "odd"
+    capabilities = Capabilities(formats=("scripted",))
+
     def version(self):
         return "1"
 
@@ -251,13 +255,8 @@ def test_facts_that_no_message_can_carry_are_the_engines_fault(
     monkeypatch, surroundings, tmp_path, reference
 ):
     """A third party's engine may answer anything."""
-    site = tmp_path / "site"
-    info = site / "odd_engine-1.0.dist-info"
-    info.mkdir(parents=True)
-    (site / "odd_engine.py").write_text(ODD_ENGINE)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd-engine\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[modeldyno.engines]\nodd = odd_engine:ENTRY\n")
-    monkeypatch.setenv("PYTHONPATH", str(site) + os.pathsep + os.environ.get("PYTHONPATH", ""))
+    site = install(tmp_path / "site", "odd_engine", ODD_ENGINE, "odd = odd_engine:ENTRY")
+    monkeypatch.setenv("PYTHONPATH", python_path(site))
     command = examine(script(tmp_path / "m.json"), reference, engine="odd")
     with launched(surroundings) as worker, pytest.raises(EngineFailed, match="not JSON"):
         worker.ask(command, Examined, time.monotonic() + 60, Stop())

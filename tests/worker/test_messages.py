@@ -79,7 +79,7 @@ MODEL = ModelFacts(
 SIDE = Side(TARGET, PLAN, "hot")
 COMMANDS = (
     Inspect("/models/ä.onnx"),
-    Examine(TARGET, (PLAN, PLAN), "/scratch/reference.npz"),
+    Examine(TARGET, (PLAN, PLAN), "e2e", "/scratch/reference.npz"),
     MeasureSession(TARGET, PLAN, "api", SessionPlan(iterations=5), 7, "/scratch/reference.npz"),
     MeasurePair(SIDE, SIDE, PairPlan(calibrations=(Calibration(1.0, 1, 0.0),) * 2), 7),
 )

@@ -9,6 +9,9 @@ from modeldyno.core.specs import BenchmarkSpec
 
 Advice = tuple[str, str]
 
+SLOW_FIRST_CALL = 50  # times a typical one
+QUIET_WIDTH = 0.01  # of the floor's interval, as in the noise verdict
+
 
 def advise(result: BenchmarkResult) -> Iterator[Advice]:
     for cell in result.cells:
@@ -24,7 +27,7 @@ def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterato
         yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec)
     if found.sessions < 4:
         yield (
-            "the interval is from within one session: it excludes what differs between sessions, "
+            "the interval is from within sessions: it excludes what differs between sessions, "
             "about 1 %",
             "measure without --iterations"
             if spec.iterations
@@ -37,13 +40,9 @@ def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterato
             if spec.per_call or spec.iterations
             else "use a larger batch",
         )
-    if found.first_inference_s > 9 * found.latency.typical.value:
-        times = found.first_inference_s / found.latency.typical.value
-        if times > 50:
-            yield (
-                f"the first call took {times:.0f} × a typical one",
-                "warm your service up at start",
-            )
+    times = found.first_inference_s / found.latency.typical.value
+    if times > SLOW_FIRST_CALL:
+        yield f"the first call took {times:.0f} × a typical one", "warm your service up at start"
     facts = cell.facts
     if facts and facts.threads is not None and facts.threads != cell.spec.cores:
         yield (
@@ -59,9 +58,8 @@ def _calmer(found: Measurement, spec: BenchmarkSpec) -> str:
             if spec.warmup_calls is None
             else f"you asked for {spec.warmup_calls} warm-up calls; leave --warmup out"
         )
-    if found.contention is not None and found.contention >= 1.5:
-        return "close other programs, or rely on the floor and on `modeldyno compare`"
-    if found.stop_reason in ("budget", "flat") and spec.budget.name != "thorough":
+    wide = found.latency.floor.relative > QUIET_WIDTH
+    if wide and found.stop_reason == "budget" and spec.budget.name != "thorough":
         longer = f"--budget {4 * spec.budget.seconds:g}"
         return f"{found.sessions} sessions were taken; measure longer with {longer}"
     return "close other programs, or rely on the floor and on `modeldyno compare`"

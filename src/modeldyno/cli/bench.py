@@ -117,11 +117,14 @@ def bench(
 
 
 def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], list[str]]:
-    """``--dim batch=8 seq=128``: what looks like a size and is no file continues the option."""
+    """``--dim batch=8 seq=128``: what looks like a size and is no file continues the option.
+
+    ``m.onnx@cores=2`` is a side of a comparison.
+    """
     sizes = list(dims or [])
     files: list[str] = []
     for word in words:
-        continues = dims and "=" in word and not Path(word).exists()
+        continues = dims and "=" in word and "@" not in word and not Path(word).exists()
         (sizes if continues else files).append(word)
     if not files:
         raise typer.BadParameter("no model file given")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from modeldyno.cli import options, output
+from modeldyno.cli.bench import split_models
 
 if TYPE_CHECKING:
     from modeldyno.core.results import ComparisonResult
@@ -19,10 +20,10 @@ EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
 def compare(
-    a: Annotated[
-        str, typer.Argument(metavar="A", help="Model file, with options: m.onnx@cores=2.")
+    sides: Annotated[
+        list[str],
+        typer.Argument(metavar="A B", help="Two model files, with options: m.onnx@cores=2."),
     ],
-    b: Annotated[str, typer.Argument(metavar="B", help="The same for the other side.")],
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,
     cores: Annotated[int, typer.Option("--cores", "-c", help="Cores of both sides.")] = 1,
@@ -63,7 +64,10 @@ def compare(
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    sizes = parse_pairs("--dim", dim or [])
+    files, words = split_models(sides, dim)
+    if len(files) != 2:
+        raise typer.BadParameter(f"a comparison has two sides, A and B; {len(files)} given")
+    sizes = parse_pairs("--dim", words)
     inputs = InputOptions(
         {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
         {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
@@ -79,8 +83,8 @@ def compare(
     )
     allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
     spec = requests.comparison_spec(
-        a,
-        b,
+        files[0],
+        files[1],
         cells,
         inputs,
         margin=requests.parse_share("--margin", margin),
@@ -169,13 +173,14 @@ def _ending(result: ComparisonResult, allowed: float | None, quiet: bool) -> int
         return INTERRUPTED
     if allowed is None:
         return 0
+    from modeldyno.core.figures import percent
     from modeldyno.measure.verdicts import gate
 
     outcome = gate(result.ratio, allowed)
     if not quiet:
         words = {
-            "pass": f"OK: not slower than {allowed:.3g}",
-            "fail": f"FAILED: slower than {allowed:.3g} allows",
+            "pass": f"OK: at most {percent(allowed)} slower",
+            "fail": f"FAILED: more than {percent(allowed)} slower",
             "inconclusive": "INCONCLUSIVE: neither passed nor failed; give it a larger --budget",
         }
         output.tell(words[outcome])

@@ -9,11 +9,12 @@ from modeldyno.cli import options, output
 
 def engines(json: options.Json = False) -> None:
     """Which engines can run here, and how to get the others."""
+    from modeldyno.core.public import ENGINES_SCHEMA
     from modeldyno.engines.catalog import availability
 
     found = availability()
     if json:
-        output.document({"schema": "modeldyno.engines/1", "engines": [asdict(e) for e in found]})
+        output.document({"schema": ENGINES_SCHEMA, "engines": [asdict(e) for e in found]})
         return
     head = ("engine", "usable", "version", "devices", "formats", "install")
     rows = [

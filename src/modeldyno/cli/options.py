@@ -31,8 +31,8 @@ Value = Annotated[
     list[str] | None, typer.Option("--value", help="Value of an input: --value sr=16000.")
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="Real inputs: an .npz by input name.")]
-Quick = Annotated[bool, typer.Option("--quick", help="2 s per cell: rough.")]
-Thorough = Annotated[bool, typer.Option("--thorough", help="60 s per cell: ±0.5 %.")]
+Quick = Annotated[bool, typer.Option("--quick", help="2 s instead of 10: rough.")]
+Thorough = Annotated[bool, typer.Option("--thorough", help="60 s instead of 10: sharp.")]
 BudgetSeconds = Annotated[
     float | None,
     typer.Option(

@@ -70,7 +70,7 @@ def warn(text: str, help_text: str = "") -> None:
     """``! something`` with its ``help:`` line, on stderr."""
     from rich.text import Text
 
-    console(stderr=True).print(Text("! " + text, style="yellow"))
+    console(stderr=True).print(Text("! " + text, style="yellow"), soft_wrap=not sys.stderr.isatty())
     if help_text:
         tell(f"  help: {help_text}")
 

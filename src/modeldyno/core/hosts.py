@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class HostFacts:
     microcode: str | None
     libc: str
     python: str
-    versions: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,6 @@ class HostReading:
     steal_ticks: int | None
     cpu_ticks: int | None  # all CPUs, all states
     throttled_us: int | None  # by the cgroup's quota
-    memory_available_bytes: int | None
     monotonic_s: float
 
 

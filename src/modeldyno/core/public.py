@@ -29,6 +29,7 @@ from modeldyno.core.sessions import Memory
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
 MODEL_SCHEMA = "modeldyno.model/1"
+ENGINES_SCHEMA = "modeldyno.engines/1"
 
 CSV_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",

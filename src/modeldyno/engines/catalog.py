@@ -7,6 +7,7 @@ import importlib
 import importlib.metadata
 from dataclasses import dataclass
 
+from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
 from modeldyno.engines.protocol import Engine
 
@@ -74,9 +75,16 @@ def entries() -> tuple[Entry, ...]:
 def _announced(point: importlib.metadata.EntryPoint) -> Entry:
     try:
         entry = point.load()
-    except Exception as error:  # noqa: BLE001 - somebody else's package must not break ours
+    # Somebody else's package must not break ours, nor end us.
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return _broken(point, f"{type(error).__name__}: {error}")
-    return entry if isinstance(entry, Entry) else _broken(point, "it does not name an Entry")
+    if not isinstance(entry, Entry):
+        return _broken(point, "it does not name an Entry")
+    try:
+        decode(Entry, encode(entry))
+    except Mismatch as error:
+        return _broken(point, f"its Entry is wrong: {error}")
+    return entry
 
 
 def _broken(point: importlib.metadata.EntryPoint, why: str) -> Entry:

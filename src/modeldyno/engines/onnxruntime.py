@@ -71,7 +71,7 @@ def _options(target: Target) -> Any:
         raise BadValue(
             f"ONNX Runtime cannot use device {target.device!r} here",
             why="only its CPU provider is supported in this version",
-            fix="Use --device cpu",
+            fix="Leave the device out",
         )
     if target.precision not in (None, "fp32"):
         raise BadValue(

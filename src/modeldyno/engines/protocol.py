@@ -17,7 +17,7 @@ class Capabilities:
     formats: tuple[str, ...]
     devices: tuple[str, ...] = ("cpu",)
     contracts: tuple[CallContract, ...] = ("hot", "api", "e2e")
-    pins_threads: bool = True  # honours the number of threads it is given
+    pins_threads: bool = True  # else a number of cores cannot be asked of it
 
 
 class Session(Protocol):

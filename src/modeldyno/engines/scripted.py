@@ -123,8 +123,8 @@ def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> 
 
 def _work(rounds: int) -> int:
     total = 0
-    for number in range(rounds):
-        total += number
+    for _ in itertools.repeat(None, rounds):  # no counting: small integers cost less than others
+        total ^= 1
     return total
 
 

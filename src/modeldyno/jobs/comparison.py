@@ -326,10 +326,9 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
     notes = list(dict.fromkeys((*a.prepared.notes, *b.prepared.notes)))
     if a.prepared.batch_size != b.prepared.batch_size:
         notes.append("batch sizes differ: the ratio is of the time per item")
-    if a.prepared.facts.precision != b.prepared.facts.precision:
-        notes.append(
-            f"precision differs: {a.prepared.facts.precision} against {b.prepared.facts.precision}"
-        )
+    precisions = a.prepared.facts.precision, b.prepared.facts.precision
+    if None not in precisions and precisions[0] != precisions[1]:
+        notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")
     if a.sandbox != b.sandbox:
         notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:

@@ -51,7 +51,9 @@ def prepare(
         seed=seed,
     )
     reference = str(context.folder.scratch / f"reference-{name}.npz")
-    examined = worker.ask(Examine(target, ladder, reference), Examined, deadline_s, context.stop)
+    examined = worker.ask(
+        Examine(target, ladder, cell.contract, reference), Examined, deadline_s, context.stop
+    )
     return Prepared(
         cell=cell,
         target=target,

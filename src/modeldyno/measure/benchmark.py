@@ -19,6 +19,9 @@ from modeldyno.measure.trend import trend
 from modeldyno.measure.verdicts import noise_verdict
 
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
+WITHIN_SESSIONS = (
+    "Too few sessions to see what differs between them (about 1 %): the interval leaves that out."
+)
 MOSTLY = 0.75  # of the sessions must have reached their plateau
 
 
@@ -47,6 +50,8 @@ def summarise(
         moved,
         steady,
     )
+    if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
+        noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
     calls = sum(_calls(session) for session in sessions)
     firsts = _first_of_each_process(units)
     return Measurement(

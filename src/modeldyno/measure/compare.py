@@ -68,9 +68,9 @@ def judge(
     contention, _ = contention_of([*sides[0], *sides[1]], weather)
     floors = _level(sides[0], FLOOR), _level(sides[1], FLOOR)
     usual = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
-    noise, _ = noise_verdict(
-        contention, max(usual[0] / floors[0], usual[1] / floors[1]), ratio.relative, False, True
-    )
+    gap = max(usual[0] / floors[0], usual[1] / floors[1])
+    # How wide the ratio's interval is, the verdict says: this is about the machine alone.
+    noise, _ = noise_verdict(contention, gap, 0.0, trend=False, steady=True)
     return Judgement(
         verdict=verdict,
         ratio=ratio,

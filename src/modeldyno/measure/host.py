@@ -94,7 +94,6 @@ def read() -> HostReading:
         steal_ticks=steal,
         cpu_ticks=ticks,
         throttled_us=_throttled_us(),
-        memory_available_bytes=None,
         monotonic_s=time.monotonic(),
     )
 

@@ -23,7 +23,7 @@ MOVED = 0.02
 LEVEL = 0.95
 ENOUGH_PER_THIRD = 4  # sessions, for a t interval to say anything
 ENOUGH_SESSIONS = 4
-PLACEMENT = 0.012  # sd between sessions of one file, the largest seen (docs/measuring.md, 2.2)
+PLACEMENT = 0.012  # sd between sessions of one file, the largest seen (docs/measuring.md)
 
 
 def trend(sessions: Sequence[FloatArray]) -> bool:

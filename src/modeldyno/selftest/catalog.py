@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from modeldyno.core.errors import BadValue
 from modeldyno.selftest.outcome import Outcome
 
+Test = Callable[..., Outcome]
+
 ALL = "all"
 
 
@@ -20,7 +22,8 @@ class Entry:
     what: str
     seconds: int  # about, for the full form
     is_timing: bool  # measures real time, so one failure may be the machine's
-    short: Mapping[str, object] = field(default_factory=dict)  # arguments of the short form
+    # Arguments of the short form.
+    short: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     @property
     def module(self) -> str:
@@ -52,9 +55,8 @@ TESTS = (
 
 
 def find(names: Sequence[str]) -> list[Entry]:
-    """Entries by id in any case, by name, or every one for ``all``; each once, in their order."""
-    chosen = [_find(name) for name in names]
-    return [entry for entry in TESTS if any(entry in some for some in chosen)]
+    """Entries by id in any case, by name, or every one for ``all``; each once, as asked for."""
+    return list(dict.fromkeys(entry for name in names for entry in _find(name)))
 
 
 def _find(name: str) -> tuple[Entry, ...]:
@@ -71,9 +73,14 @@ def _find(name: str) -> tuple[Entry, ...]:
     )
 
 
-def run(entry: Entry, short: bool = False) -> Outcome:
+def load(entry: Entry) -> Test:
+    test: Test = importlib.import_module(entry.module).run
+    return test
+
+
+def run(entry: Entry, short: bool = False, load: Callable[[Entry], Test] = load) -> Outcome:
     """Run a test; a timing test that fails is run once more, and its outcome says so."""
-    test: Callable[..., Outcome] = importlib.import_module(entry.module).run
+    test = load(entry)
     arguments = entry.short if short else {}
     first = test(**arguments)
     if first.passed or not entry.is_timing:

@@ -5,12 +5,13 @@ Iterations of one session are not independent units (docs/measuring.md, A/A by d
 
 from __future__ import annotations
 
-from math import erfc, sqrt
+from math import erfc, hypot, log, sqrt
 
 import numpy as np
 
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.student import half_interval
+from modeldyno.measure.tails import order_statistics
 
 
 def welch(
@@ -34,3 +35,15 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> float:
     ties = float((counts.astype(np.float64) ** 3 - counts).sum()) / (n * (n - 1))
     spread = sqrt(n_a * n_b / 12 * (n + 1 - ties))
     return erfc(abs(u - n_a * n_b / 2) / spread / sqrt(2)) if spread else 1.0
+
+
+def quantile_ratio(
+    a: FloatArray, b: FloatArray, quantile: float, level: float
+) -> tuple[float, float]:
+    """The interval of log(B's quantile / A's), were all samples independent."""
+    value_a, low_a, high_a = order_statistics(a, quantile, level, effective=a.size)
+    value_b, low_b, high_b = order_statistics(b, quantile, level, effective=b.size)
+    ratio = log(value_b / value_a)
+    below = hypot(log(value_b / low_b), log(high_a / value_a))
+    above = hypot(log(high_b / value_b), log(value_a / low_a))
+    return ratio - below, ratio + above

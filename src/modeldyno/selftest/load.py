@@ -28,7 +28,7 @@ class Form:
     moved: float  # how far the neighbours may move the difference
 
 
-FULL = Form(budget_s=10, same=0.02, moved=0.015)
+FULL = Form(budget_s=18, same=0.02, moved=0.015)
 SHORT = Form(budget_s=4, same=0.04, moved=0.04)
 
 

@@ -27,7 +27,7 @@ class Form:
     wall_over_cpu: float  # of the half-widths
 
 
-FULL = Form(budget_s=40, half_width=0.02, wall_over_cpu=3.0)
+FULL = Form(budget_s=50, half_width=0.02, wall_over_cpu=3.0)
 SHORT = Form(budget_s=14, half_width=0.05, wall_over_cpu=1.5)
 
 

@@ -26,6 +26,9 @@ def busy_processes(count: int) -> Iterator[None]:
                 [sys.executable, "-S", "-c", _SPIN, str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # Each a session of its own: Linux shares CPU time out between sessions first
+                # (autogroups), and four in one would together weigh no more than one worker.
+                start_new_session=True,
             )
             ending.callback(process.wait)
             ending.callback(process.kill)

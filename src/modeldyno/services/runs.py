@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import assert_never
@@ -19,7 +20,7 @@ from modeldyno.core.jobs import (
     Started,
     Unit,
 )
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunState
 from modeldyno.core.specs import InspectionSpec, RunSpec
 from modeldyno.jobs.protocol import Jobs
@@ -70,16 +71,26 @@ def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) ->
             store.append(run_id, message)
         case Finished(result=result):
             ending.result = result
-            ending.try_to_store(lambda: store.finish(run_id, result, _state_of(result)))
+            _keep(store, run_id, lambda: store.finish(run_id, result, _state_of(result)))
         case Failed(failure=failure):
             kind = error_classes().get(failure.code, ModeldynoError)
             ending.error = kind(failure.title, why=failure.why, fix=failure.fix)
             state: RunState = "cancelled" if kind is Cancelled else "failed"
-            ending.try_to_store(lambda: store.fail(run_id, failure, state))
+            _keep(store, run_id, lambda: store.fail(run_id, failure, state))
         case Started() | Progress() | Artifact():
             pass
         case _:
             assert_never(message)
+
+
+def _keep(store: Runs, run_id: RunId, write: Callable[[], None]) -> None:
+    """Write how a run ended. On a full disk its scratch files give way, and the state must do."""
+    try:
+        write()
+    except StorageFailed as error:
+        store.clear_scratch(run_id)
+        with suppress(StorageFailed):
+            store.fail(run_id, Failure.of(error), "failed")
 
 
 class _Ending:
@@ -88,13 +99,6 @@ class _Ending:
     def __init__(self) -> None:
         self.result: Result | None = None
         self.error: ModeldynoError | None = None
-
-    def try_to_store(self, store: Callable[[], None]) -> None:
-        try:
-            store()
-        except StorageFailed as error:
-            if self.result is None and self.error is None:
-                self.error = error
 
     def result_or_raise(self) -> Result:
         if self.error is not None:

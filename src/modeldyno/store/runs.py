@@ -239,8 +239,12 @@ def _append(path: Path, data: bytes) -> int:
 def _write(path: Path, value: object) -> None:
     """Replace a file in one step: readers see the old or the new, never a part."""
     temporary = path.with_suffix(".new")
-    with temporary.open("w") as file:
-        json.dump(value, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        with temporary.open("w") as file:
+            json.dump(value, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+        raise

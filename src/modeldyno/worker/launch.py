@@ -160,7 +160,7 @@ class Worker:
                     raise TimedOut(
                         "The time limit passed",
                         why="the engine had not answered by then",
-                        fix="Raise --timeout, or use a smaller batch",
+                        fix="Raise --timeout, or make the work smaller",
                     )
                 part = os.read(self._from, count - len(parts))
                 if not part:

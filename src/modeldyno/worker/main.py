@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from modeldyno.core.errors import (
+    BadValue,
     EngineFailed,
     InputUnresolved,
     ModeldynoError,
@@ -179,6 +180,7 @@ def _examine(command: Examine) -> Examined:
     from modeldyno.engines import outputs as outputs_file
 
     engine = catalog.load(command.target.engine)
+    _check_capable(engine, command)
     settle(command.target)
     refused: list[str] = []
     for number, plan in enumerate(command.ladder):
@@ -197,6 +199,26 @@ def _examine(command: Examine) -> Examined:
         outputs_file.save(Path(command.reference), outputs)
         return Examined(facts, number, batch, (*plan.notes, *notes), tuple(refused))
     raise _no_rung(command, refused)
+
+
+def _check_capable(engine: Engine, command: Examine) -> None:
+    can, target = engine.capabilities, command.target
+    if command.contract not in can.contracts:
+        raise BadValue(
+            f"{engine.name} has no {command.contract} call",
+            why=f"it offers {', '.join(can.contracts)}",
+            fix=f"Use --contract {can.contracts[0]}",
+        )
+    if target.device.partition(":")[0] not in can.devices:
+        raise BadValue(
+            f"{engine.name} cannot use device {target.device!r}",
+            why=f"it runs on {', '.join(can.devices)}",
+            fix=f"Use device {can.devices[0]}",
+        )
+    if target.threads > 1 and not can.pins_threads:
+        raise BadValue(
+            f"{engine.name} cannot be told how many cores to use", fix="Leave --cores out"
+        )
 
 
 def _no_rung(command: Examine, refused: list[str]) -> InputUnresolved:

@@ -45,6 +45,7 @@ class Examine:
 
     target: Target
     ladder: tuple[InputPlan, ...]
+    contract: CallContract
     reference: str
     kind: Literal["examine"] = "examine"
 

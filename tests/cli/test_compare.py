@@ -1,0 +1,132 @@
+"""``modeldyno compare``: a verdict, and a gate for pipelines."""
+
+import signal
+
+import pytest
+
+from tests import onnx_models, schemas
+from tests.processes import living, until
+from tests.scripts import fault, script
+from tests.terminal import modeldyno, running
+
+
+@pytest.fixture
+def compare(tmp_path):
+    return lambda *words: modeldyno("compare", *words, "--workspace", tmp_path / "workspace")
+
+
+@pytest.fixture
+def fast(tmp_path):
+    return script(tmp_path / "fast.json", latency_us=100)
+
+
+@pytest.fixture
+def slow(tmp_path):
+    return script(tmp_path / "slow.json", latency_us=150)
+
+
+def test_a_slower_model_is_told_and_is_no_failure_by_itself(compare, fast, slow):
+    ended = compare(fast, slow, "--quick", "--json")
+    document = ended.document
+    schemas.check("comparison", document)
+    assert (ended.code, ended.err, document["verdict"]) == (0, "", "slower")
+    assert document["ratio"] == pytest.approx(1.5, rel=0.1)
+    assert document["ci95"][0] <= document["ratio"] <= document["ci95"][1]
+    assert document["pairs"] >= 2
+    assert document["statistic"] == "wall p10"
+    assert [document[side]["label"] for side in "ab"] == [str(fast), str(slow)]
+
+
+def test_a_gate_lets_the_faster_one_pass(compare, fast, slow):
+    ended = compare(slow, fast, "--quick", "--fail-if-slower", "5%", "--json")
+    assert (ended.code, ended.document["verdict"]) == (0, "faster")
+
+
+def test_a_gate_stops_the_slower_one_and_the_document_is_still_there(compare, fast, slow):
+    ended = compare(fast, slow, "--quick", "--fail-if-slower", "5%", "--json")
+    assert (ended.code, ended.document["verdict"]) == (5, "slower")
+
+
+def test_a_gate_may_be_wide(compare, fast, slow):
+    assert compare(fast, slow, "--quick", "--fail-if-slower", "80%", "--json").code == 0
+
+
+def test_people_get_a_table_and_a_sentence(compare, fast, slow):
+    ended = compare(fast, slow, "--quick")
+    head, a, b, _, sentence = ended.out.splitlines()
+    assert head.split()[:3] == ["model", "engine", "precision"]
+    assert (a.split()[:2], b.split()[:2]) == (["A", "fast.json"], ["B", "slow.json"])
+    assert sentence.startswith("slower: B is ")
+    assert "\x1b" not in ended.out + ended.err
+
+
+def test_sides_may_have_options_of_their_own(compare, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    words = (f"{model}@batch=1", f"{model}@batch=4", "--dim", "sequence=9", "--quick", "--json")
+    ended = compare(*words)
+    assert ended.code == 0
+    assert [ended.document[side]["batch_size"] for side in "ab"] == [1, 4]
+
+
+def test_a_side_that_crashes_fails_the_comparison(compare, fast, tmp_path):
+    bad = script(tmp_path / "bad.json", faults=[fault("segfault")])
+    ended = compare(fast, bad, "--quick", "--json")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("error[ENGINE_CRASHED]: The engine crashed (SIGSEGV)")
+
+
+def test_ctrl_c_shows_the_verdict_so_far(fast, slow, tmp_path):
+    workspace = tmp_path / "workspace"
+    words = ("compare", fast, slow, "--budget", 60, "--json", "--workspace", workspace)
+
+    def pairs() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in workspace.glob("runs/*/units.jsonl"))
+
+    with running(*words) as process:
+        until(lambda: pairs() >= 4, "some pairs")
+        process.send(signal.SIGINT)
+        ended = process.end()
+    schemas.check("comparison", ended.document)
+    assert (ended.code, ended.document["interrupted"]) == (130, True)
+    assert ended.document["pairs"] == pairs()
+    assert living(workspace) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--margin", "0"), 2),
+        (("--margin", "abc"), 2),
+        (("--fail-if-slower", "abc"), 2),
+        (("--fail-if-slower", "5"), 2),
+        (("--fail-if-slower", "nan"), 2),
+        (("--batch", "0"), 2),
+        (("--batch", "abc"), 2),
+        (("--cores", "-1"), 2),
+        (("--budget", "0"), 2),
+        (("--timeout", "0"), 2),
+        (("--seed", "-1"), 2),
+        (("third.json",), 2),
+    ],
+    ids=str,
+)
+def test_a_bad_value_is_wrong_usage(words, code, typed, fast, slow, tmp_path):
+    ended = typed("compare", fast, slow, *words, "--workspace", tmp_path / "workspace")
+    assert (ended.code, ended.out) == (code, "")
+    assert not (tmp_path / "workspace").exists()
+
+
+def test_one_side_is_none(typed, fast):
+    assert typed("compare", fast).code == 2
+
+
+def test_a_missing_side_is_answered_with_one_that_is_there(typed, fast):
+    ended = typed("compare", fast, fast.with_name("fest.json"))
+    assert ended.code == 4
+    assert f"Did you mean {fast}?" in ended.err
+
+
+def test_an_unknown_option_of_a_side_is_answered_with_one_that_exists(typed, fast):
+    ended = typed("compare", fast, f"{fast}@core=2")
+    assert ended.code == 2
+    assert "Did you mean cores=…?" in ended.err

@@ -1,0 +1,91 @@
+"""What every engine must do. A test class inherits this and provides ``engine`` and ``target``.
+
+The engine runs here in the test's own process: workers are tested elsewhere.
+"""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.engines.catalog import find
+from modeldyno.engines.outputs import compare
+from modeldyno.engines.protocol import Engine, Tensors
+
+CONTRACTS = get_args(CallContract)
+
+
+class EngineContract:
+    """``target`` has one float32 input ``x`` of shape [batch, 4]."""
+
+    engine: Engine
+
+    @pytest.fixture
+    def target(self, tmp_path) -> Target:
+        raise NotImplementedError
+
+    def inputs(self, batch: int = 2) -> Tensors:
+        values = np.random.default_rng(0).standard_normal((batch, 4), dtype=np.float32)
+        return {"x": values}
+
+    def test_it_is_in_the_catalogue_under_its_own_name(self):
+        entry = find(self.engine.name)
+        assert entry.name == self.engine.name
+        assert entry.formats == self.engine.capabilities.formats
+        assert entry.devices == self.engine.capabilities.devices
+
+    def test_it_knows_its_version(self):
+        assert self.engine.version()
+        assert self.engine.version() == self.engine.version()
+
+    def test_the_facts_are_read_back_from_the_session(self, target):
+        with self.engine.open(target) as session:
+            facts = session.facts
+        assert isinstance(facts, SessionFacts)
+        assert (facts.engine, facts.engine_version) == (self.engine.name, self.engine.version())
+        assert facts.device in self.engine.capabilities.devices
+        assert facts.providers
+        assert facts.threads == 1
+
+    def test_running_gives_outputs_by_name_and_leaves_the_inputs_alone(self, target):
+        inputs = self.inputs()
+        before = {name: value.copy() for name, value in inputs.items()}
+        with self.engine.open(target) as session:
+            outputs = session.run(inputs)
+        assert list(outputs) == ["y"]
+        assert outputs["y"].shape[0] == 2
+        assert compare(before, inputs).max_abs_error == 0
+
+    def test_running_twice_gives_the_same(self, target):
+        with self.engine.open(target) as session:
+            first, second = (session.run(self.inputs()) for _ in range(2))
+        assert compare(first, second).max_abs_error == 0
+
+    def test_two_sessions_give_the_same(self, target):
+        with self.engine.open(target) as one, self.engine.open(target) as other:
+            assert compare(one.run(self.inputs()), other.run(self.inputs())).agrees
+
+    @pytest.mark.parametrize("contract", CONTRACTS)
+    def test_every_contract_can_be_called_again_and_again(self, contract, target):
+        with self.engine.open(target) as session:
+            call = session.bind(self.inputs(), contract)
+            for _ in range(3):
+                call()
+            after = session.run(self.inputs())
+        with self.engine.open(target) as fresh:
+            assert compare(fresh.run(self.inputs()), after).agrees
+
+    @pytest.mark.parametrize("batch", [1, 3])
+    def test_the_batch_is_as_large_as_the_inputs_say(self, batch, target):
+        with self.engine.open(target) as session:
+            assert session.run(self.inputs(batch))["y"].shape[0] == batch
+
+    def test_examining_tells_the_precision_and_the_same_outputs_as_running(
+        self, target, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)  # as in a worker: engines may write where they are
+        facts, outputs = self.engine.examine(target, self.inputs())
+        with self.engine.open(target) as session:
+            assert compare(session.run(self.inputs()), outputs).agrees
+        assert facts.precision == "fp32"

@@ -1,0 +1,139 @@
+"""Which engines there are: ours, and those that other packages bring."""
+
+import importlib
+import importlib.metadata
+import sys
+
+import pytest
+
+from modeldyno.core.errors import EngineUnavailable, EngineUnknown
+from modeldyno.engines.catalog import (
+    BUILT_IN,
+    Availability,
+    Entry,
+    availability,
+    entries,
+    find,
+    for_format,
+    load,
+    usable,
+)
+from modeldyno.engines.scripted import Scripted
+from tests.packages import install
+
+THEIRS = Entry("abacus", "abacus:Abacus", "abacus", "pip install abacus", ("cpu",), ("beads",))
+ENTRY = f"from modeldyno.engines.catalog import Entry\nENTRY = {THEIRS!r}\n"
+ABACUS = ENTRY + "class Abacus:\n    name = 'abacus'\n"
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A folder of installed packages; what was imported from it is forgotten again."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    before = set(sys.modules)
+    yield folder
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def names():
+    return [entry.name for entry in entries()]
+
+
+def test_our_own_engines_are_usable_here():
+    found = {state.name: state for state in availability()}
+    assert found["onnxruntime"] == Availability(
+        name="onnxruntime",
+        usable=True,
+        version=importlib.metadata.version("onnxruntime"),
+        why_not=None,
+        install="pip install onnxruntime",
+        devices=("cpu",),
+        formats=("onnx",),
+    )
+    assert found["scripted"].usable
+
+
+def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
+    install(site, "abacus", ABACUS, "abacus = abacus:ENTRY")
+    assert names() == ["onnxruntime", "scripted", "abacus"]
+    assert find("abacus") == THEIRS
+    assert availability()[-1] == Availability(
+        "abacus", True, "1.0", None, "pip install abacus", ("cpu",), ("beads",)
+    )
+    assert for_format("beads") == THEIRS
+    assert load("abacus").name == "abacus"
+
+
+def test_listing_engines_loads_none_of_them(site):
+    bomb = ENTRY + "def __getattr__(name):\n    raise SystemError('the engine was loaded')\n"
+    install(site, "abacus", bomb, "abacus = abacus:ENTRY")
+    availability()
+    assert names()[-1] == "abacus"
+
+
+@pytest.mark.parametrize(
+    ("code", "point", "why_not"),
+    [
+        ("raise OSError('libabacus.so: not found')", "abacus:ENTRY", "OSError: libabacus.so: not"),
+        ("", "abacus:ENTRY", "AttributeError: module 'abacus' has no attribute 'ENTRY'"),
+        ("", "no_such_module:ENTRY", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("ENTRY = 'hello'", "abacus:ENTRY", "it does not name an Entry"),
+        (ENTRY.replace("formats=('beads',)", "formats=None"), "abacus:ENTRY", "its Entry is wrong"),
+        ("def", "abacus:ENTRY", "SyntaxError"),
+        ("raise SystemExit(3)", "abacus:ENTRY", "SystemExit: 3"),
+    ],
+)
+def test_a_broken_package_is_listed_with_its_reason_and_breaks_nothing(code, point, why_not, site):
+    install(site, "abacus", code, f"abacus = {point}")
+    ours, scripted, theirs = availability()
+    assert (ours.usable, scripted.usable) == (True, True)
+    assert (theirs.name, theirs.usable) == ("abacus", False)
+    assert theirs.why_not is not None
+    assert why_not in theirs.why_not
+    with pytest.raises(EngineUnavailable, match="repair the package behind"):
+        usable("abacus")
+
+
+def test_an_engine_whose_library_is_missing_says_how_to_get_it(site):
+    code = ENTRY.replace("package='abacus'", "package='no-such-library'")
+    install(site, "abacus", code, "abacus = abacus:ENTRY")
+    with pytest.raises(EngineUnavailable) as caught:
+        usable("abacus")
+    assert (caught.value.title, caught.value.why, caught.value.fix) == (
+        "Cannot use engine 'abacus'",
+        "the Python package 'no-such-library' is not installed",
+        "Run `pip install abacus` or pick another engine (see `modeldyno engines`)",
+    )
+
+
+def test_nobody_takes_the_name_of_one_of_ours(site):
+    code = ENTRY.replace("name='abacus'", "name='scripted'")
+    install(site, "abacus", code, "scripted = abacus:ENTRY")
+    assert entries() == BUILT_IN
+    assert isinstance(load("scripted"), Scripted)
+
+
+def test_an_alias_finds_its_engine():
+    assert find("ort") == find("onnxruntime")
+
+
+def test_a_name_that_is_close_is_suggested():
+    with pytest.raises(EngineUnknown) as caught:
+        find("onnx-runtime")
+    assert (caught.value.why, caught.value.fix) == (
+        "known engines: onnxruntime, scripted",
+        "Did you mean 'onnxruntime'?",
+    )
+
+
+def test_a_name_that_is_like_nothing_is_answered_with_the_list():
+    with pytest.raises(EngineUnknown, match="See `modeldyno engines`"):
+        find("zzz")
+
+
+def test_a_format_that_nobody_reads_is_told():
+    with pytest.raises(EngineUnavailable, match="No engine here can run beads models"):
+        for_format("beads")

@@ -1,0 +1,237 @@
+"""Cells in rounds of fresh processes: what is measured, when it stops, what it says."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from modeldyno.core.errors import BadValue, InputUnresolved
+from modeldyno.core.results import Failure
+from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_workbench
+from tests import onnx_models
+from tests.scripts import fault, script
+
+# Three processes of two short sessions each, and time enough for all of them.
+SHORT = replace(DEFAULT, name="custom", sessions_per_process=2, session_s=0.02, min_sessions=6)
+
+
+@pytest.fixture
+def room(tmp_path):
+    return open_workbench(Settings(tmp_path / "workspace"))
+
+
+def spec(model, inputs=None, batch=(1,), cores=(1,), engine=(), **said) -> BenchmarkSpec:
+    options = {"budget": SHORT} | said
+    cells = CellOptions(engine, batch, cores)
+    return benchmark_spec(model, cells, inputs or InputOptions(), **options)
+
+
+def units_of(room, result):
+    return list(room.runs.units(result.run_id))
+
+
+def test_a_benchmark_measures_sessions_in_several_fresh_processes(room, tmp_path):
+    """Wide enough widths are met as soon as every process had its turn."""
+    budget = replace(SHORT, floor_half_width=10.0, typical_half_width=10.0)
+    result = room.service.run(spec(script(tmp_path / "m.json", latency_us=200), budget=budget))
+    (cell,) = result.cells
+    found = cell.measurement
+    assert [(unit.cell, unit.process) for unit in units_of(room, result)] == [
+        (0, process) for process in (0, 0, 1, 1, 2, 2)
+    ]
+    assert (cell.status, cell.error, cell.notes) == ("done", None, ())
+    assert (found.sessions, found.processes, found.stop_reason) == (6, 3, "precise")
+    assert found.latency.min_s >= 200e-6
+    assert found.latency.floor.low <= found.latency.floor.value <= found.latency.floor.high
+    assert found.latency.typical.value >= found.latency.floor.value
+    assert found.throughput_per_s <= 1 / 200e-6
+    assert found.parity.agrees
+
+
+def test_cells_take_turns_in_every_round(room, tmp_path):
+    budget = replace(
+        SHORT,
+        sessions_per_process=1,
+        min_sessions=3,
+        floor_half_width=10.0,
+        typical_half_width=10.0,
+    )
+    result = room.service.run(spec(script(tmp_path / "m.json"), batch=(1, 2), budget=budget))
+    units = units_of(room, result)
+    assert [unit.process for unit in units] == [0, 0, 1, 1, 2, 2]
+    cells = [unit.cell for unit in units]
+    assert [sorted(cells[start : start + 2]) for start in (0, 2, 4)] == [[0, 1]] * 3
+
+
+def test_a_budget_that_is_over_ends_the_last_process(room, tmp_path):
+    budget = replace(QUICK, seconds=1.0)
+    result = room.service.run(spec(script(tmp_path / "m.json"), budget=budget))
+    found = result.cells[0].measurement
+    assert (found.stop_reason, found.processes) == ("budget", 1)
+
+
+def test_exact_iterations_are_exact(room, tmp_path):
+    result = room.service.run(spec(script(tmp_path / "m.json"), iterations=12, warmup=4))
+    (unit,) = units_of(room, result)
+    found = result.cells[0].measurement
+    assert len(unit.measured.samples.wall_ns) == 12
+    assert (found.samples, found.sessions, found.warmup_calls) == (12, 1, 4)
+    assert (found.stop_reason, found.calls_per_sample) == ("fixed", 1)
+
+
+def test_one_iteration_is_enough_for_a_number(room, tmp_path):
+    result = room.service.run(spec(script(tmp_path / "m.json"), iterations=1, warmup=0))
+    found = result.cells[0].measurement
+    assert (found.samples, found.latency.stdev_s) == (1, 0.0)
+    assert result.to_json()
+
+
+def test_per_call_timing_keeps_every_call_apart(room, tmp_path):
+    model = script(tmp_path / "m.json", latency_us=5)
+    result = room.service.run(spec(model, per_call=True, budget=replace(QUICK, seconds=0.1)))
+    assert result.cells[0].measurement.calls_per_sample == 1
+
+
+def test_short_calls_share_a_sample(room, tmp_path):
+    model = script(tmp_path / "m.json", latency_us=5)
+    result = room.service.run(spec(model, budget=replace(QUICK, seconds=0.1)))
+    assert result.cells[0].measurement.calls_per_sample > 1
+
+
+def test_throughput_counts_items(room, tmp_path):
+    model = script(tmp_path / "m.json", latency_us=400)
+    result = room.service.run(spec(model, batch=(1, 8), iterations=30))
+    one, eight = (cell.measurement.throughput_per_s for cell in result.cells)
+    assert one <= 1 / 400e-6
+    assert one < eight <= 8 / 400e-6
+
+
+def test_loading_and_the_first_call_are_told_apart_from_the_rest(room, tmp_path):
+    model = script(tmp_path / "m.json", load_ms=100, first_us=[30_000])
+    result = room.service.run(spec(model, iterations=10))
+    found = result.cells[0].measurement
+    assert found.load_s >= 0.1
+    assert found.first_inference_s >= 0.03
+    assert found.latency.min_s < 0.03
+
+
+# ---------------------------------------------------------------- real models
+
+
+def test_a_real_model_tells_its_engine_and_precision(room, tmp_path):
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    result = room.service.run(spec(model, batch=(1, 4), iterations=20))
+    for cell, batch in zip(result.cells, (1, 4), strict=True):
+        assert (cell.status, cell.batch_size) == ("done", batch)
+        assert (cell.facts.engine, cell.facts.precision) == ("onnxruntime", "fp32")
+        assert cell.facts.providers == ("CPUExecutionProvider",)
+        assert cell.facts.input_dtypes == {"x": "float"}
+        assert cell.facts.threads == 1
+    assert result.model.parameters == 15
+
+
+def test_a_fixed_batch_is_honoured_and_told(room, tmp_path):
+    model = onnx_models.saved(onnx_models.linear(batch=2), tmp_path / "m.onnx")
+    result = room.service.run(spec(model, batch=(8,), iterations=5))
+    (cell,) = result.cells
+    assert (cell.status, cell.batch_size) == ("done", 2)
+    assert cell.notes == ("the model's batch is fixed at 2; asked 8",)
+
+
+def test_what_was_guessed_is_in_the_notes(room, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    result = room.service.run(spec(model, iterations=5))
+    assert result.cells[0].notes == (
+        "guessed 128 for sequence, which the model leaves open; to choose: --dim sequence=…",
+    )
+    said = room.service.run(spec(model, InputOptions({"sequence": 7}), iterations=5))
+    assert said.cells[0].notes == ()
+
+
+def test_real_inputs_are_used_as_they_are(room, tmp_path):
+    np.savez(tmp_path / "x.npz", x=np.ones((3, 4), dtype=np.float32))
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    result = room.service.run(
+        spec(model, InputOptions(data=tmp_path / "x.npz"), batch=(3, 6), iterations=5)
+    )
+    assert [(cell.batch_size, cell.notes) for cell in result.cells] == [
+        (3, ()),
+        (6, ("x.npz: 3 repeated to 6 items",)),
+    ]
+
+
+def test_a_model_that_is_random_by_itself_is_not_called_wrong(room, tmp_path):
+    nodes = [
+        helper.make_node("RandomNormalLike", ["x"], ["noise"]),
+        helper.make_node("Add", ["x", "noise"], ["y"]),
+    ]
+    made = onnx_models.model(
+        nodes,
+        [onnx_models.value("x", shape=["batch", 4])],
+        [onnx_models.value("y", shape=["batch", 4])],
+    )
+    result = room.service.run(spec(onnx_models.saved(made, tmp_path / "m.onnx"), iterations=5))
+    (cell,) = result.cells
+    assert (cell.status, cell.measurement.parity) == ("done", None)
+
+
+# ---------------------------------------------------------------- what goes wrong
+
+
+def test_one_cell_that_fails_leaves_the_others_their_numbers(room, tmp_path):
+    model = script(tmp_path / "m.json", faults=[fault("raise", batch=2)])
+    result = room.service.run(spec(model, batch=(1, 2), iterations=5))
+    one, two = result.cells
+    assert (one.status, one.measurement.samples) == ("done", 5)
+    assert (two.status, two.measurement) == ("failed", None)
+    assert two.error == Failure(
+        "ENGINE_FAILED",
+        "The script says this call fails",
+        "",
+        "Remove the fault from the script",
+    )
+
+
+def test_a_cell_whose_loading_crashes_does_not_take_the_next_one_with_it(room, tmp_path):
+    """All cells are tried in one worker; after a crash the next gets a fresh one."""
+    model = script(tmp_path / "m.json", faults=[fault("segfault", call=-1, session=1)])
+    result = room.service.run(spec(model, batch=(1, 2, 3), iterations=5))
+    assert [cell.status for cell in result.cells] == ["done", "failed", "done"]
+
+
+def test_when_no_cell_can_be_asked_for_like_that_the_reason_is_raised(room, tmp_path):
+    with pytest.raises(BadValue, match="Engine 'scripted' does not read onnx models"):
+        room.service.run(
+            spec(
+                onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx"),
+                engine=("scripted",),
+            )
+        )
+
+
+def test_an_engine_that_cannot_read_a_model_fails_beside_one_that_can(room, tmp_path):
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    result = room.service.run(spec(model, engine=("scripted", "ort"), iterations=5))
+    assert [(cell.spec.engine, cell.status) for cell in result.cells] == [
+        ("scripted", "failed"),
+        ("onnxruntime", "done"),
+    ]
+
+
+def test_an_input_that_cannot_be_made_is_told_with_what_to_do(room, tmp_path):
+    nodes = [helper.make_node("Identity", ["x"], ["y"])]
+    text = onnx_models.value("x", onnx_models.STRING, [1])
+    made = onnx_models.model(nodes, [text], [onnx_models.value("y", onnx_models.STRING, [1])])
+    with pytest.raises(InputUnresolved, match="string inputs are not supported yet"):
+        room.service.run(spec(onnx_models.saved(made, tmp_path / "m.onnx")))
+
+
+def test_the_host_is_in_every_result(room, tmp_path):
+    result = room.service.run(spec(script(tmp_path / "m.json"), iterations=5))
+    again = room.service.run(spec(script(tmp_path / "m.json"), iterations=5))
+    assert result.host == again.host
+    assert len(result.host.fingerprint) == 16
