@@ -44,6 +44,7 @@ def bench(
     per_call: bool = False,
     timeout: float = 600.0,
     memory_limit: int | None = None,
+    sandbox: str = "on",
     seed: int = 0,
     workspace: str | Path | None = None,
     listen: Listener | None = None,
@@ -63,6 +64,7 @@ def bench(
         spin=spin,
         contract=contract,
         options=options or {},
+        sandbox=sandbox,
     )
     spec = requests.benchmark_spec(
         model,
@@ -105,13 +107,20 @@ def compare(
     adaptive: bool = False,
     timeout: float = 600.0,
     memory_limit: int | None = None,
+    sandbox: str = "on",
     seed: int = 0,
     workspace: str | Path | None = None,
     listen: Listener | None = None,
 ) -> ComparisonResult:
     """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
     cells = CellOptions(
-        _engines(engine), (batch,), (cores,), spin=spin, contract=contract, options=options or {}
+        _engines(engine),
+        (batch,),
+        (cores,),
+        spin=spin,
+        contract=contract,
+        options=options or {},
+        sandbox=sandbox,
     )
     spec = requests.comparison_spec(
         a,

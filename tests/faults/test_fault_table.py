@@ -192,8 +192,15 @@ def test_sessions_that_disagree_about_the_result_have_no_latency(room):
 
 def test_an_engine_that_starts_processes_leaves_none(room):
     model = script(room.models / "m.json", faults=[fault("start-helper", call=-1)])
-    assert room.bench(model, iterations=5).code == 0
+    assert room.bench(model, iterations=5, no_sandbox=True).code == 0
     until(room.is_tidy, "the helpers' end")
+
+
+def test_a_confined_engine_starts_no_processes(room):
+    model = script(room.models / "m.json", faults=[fault("start-helper", call=-1)])
+    error = one_cell(room.bench(model, iterations=5))["error"]
+    assert (error["code"], "Operation not permitted" in error["why"]) == ("ENGINE_FAILED", True)
+    assert room.is_tidy()
 
 
 # ---------------------------------------------------------------- a model misbehaves
@@ -310,7 +317,7 @@ def test_a_model_replaced_while_it_is_measured_is_measured_as_it_was(room):
 def test_an_engine_that_writes_to_its_model_cannot_reach_the_original(room):
     model = script(room.models / "m.json", faults=[fault("rewrite", call=3)])
     before = model.read_bytes()
-    ended = room.bench(model, quick=True)
+    ended = room.bench(model, quick=True, no_sandbox=True)
     cell = one_cell(ended)
     assert model.read_bytes() == before
     assert (ended.code, cell["status"], cell["error"]["code"]) == (1, "failed", "MODEL_CHANGED")
@@ -318,6 +325,13 @@ def test_an_engine_that_writes_to_its_model_cannot_reach_the_original(room):
         "the engine wrote to its private copy; the original is untouched"
     )
     assert len(room.units) == cell["sessions"] > 0
+    assert room.is_tidy()
+
+
+def test_a_confined_engine_cannot_write_to_its_model(room):
+    model = script(room.models / "m.json", faults=[fault("rewrite", call=3)])
+    error = one_cell(room.bench(model, quick=True))["error"]
+    assert (error["code"], "Operation not permitted" in error["why"]) == ("ENGINE_FAILED", True)
     assert room.is_tidy()
 
 

@@ -22,6 +22,7 @@ from modeldyno.core.errors import (
     WorkerGarbled,
 )
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.formats.digest import sha256
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, environment, launch, launched
@@ -32,12 +33,13 @@ from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, measure, script
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {})
+GREETING = pack(SandboxReport("full"))
 STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that others use too
 
 
 @pytest.fixture
 def surroundings(tmp_path):
-    return Surroundings(scratch=tmp_path / "scratch", log=tmp_path / "log.txt")
+    return Surroundings(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
 
 
 @pytest.fixture
@@ -219,7 +221,7 @@ def test_launching_leaves_no_open_files(surroundings, stop, tmp_path, reference)
 
 def test_what_an_engine_started_ends_with_its_worker(surroundings, stop, tmp_path, reference):
     model = script(tmp_path / "m.json", faults=[fault("start-helper", call=-1)])
-    with launched(surroundings) as worker:
+    with launched(replace(surroundings, sandbox="off")) as worker:
         worker.ask(examine(model, reference), Examined, soon(), stop)
         assert "/bin/sleep 3600 " in living(tmp_path)
     until(lambda: not living(tmp_path), "the helper's end")
@@ -230,7 +232,10 @@ def test_what_an_engine_started_also_ends_when_the_engine_crashed(
 ):
     faults = [fault("start-helper", call=-1), fault("segfault", call=-1)]
     model = script(tmp_path / "m.json", faults=faults)
-    with launched(surroundings) as worker, pytest.raises(WorkerCrashed):
+    with (
+        launched(replace(surroundings, sandbox="off")) as worker,
+        pytest.raises(WorkerCrashed),
+    ):
         worker.ask(examine(model, reference), Examined, soon(), stop)
     until(lambda: not living(tmp_path), "the helper's end")
 
@@ -335,7 +340,7 @@ from tests.scripts import examine, fault, script
 
 def work():
     folder = Path({folder!r})
-    worker = launch(Surroundings(folder / "scratch", folder / "log.txt"))
+    worker = launch(Surroundings(folder / "scratch", folder / "log.txt", readable=(folder,)))
     model = script(folder / "m.json", faults=[fault("chatter", call=-1), fault("hang", call=-1)])
     print(worker.pid, flush=True)
     worker.ask(examine(model, folder / "r.npz"), object, time.monotonic() + 3600, Stop())
@@ -473,7 +478,7 @@ def test_half_a_message_and_an_end_is_a_crash(impostor, stop):
 
 def test_the_answer_to_another_question_is_refused(impostor, tmp_path, stop):
     reply = Examined(FACTS, 0, 1, (), ())
-    (tmp_path / "reply").write_bytes(pack(reply))
+    (tmp_path / "reply").write_bytes(GREETING + pack(reply))
     error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
     assert (type(error), error.title) == (
         WorkerGarbled,
@@ -483,7 +488,7 @@ def test_the_answer_to_another_question_is_refused(impostor, tmp_path, stop):
 
 def test_an_error_nobody_knows_is_still_a_failed_run(impostor, tmp_path, stop):
     reply = FailedReply("NEVER_HEARD_OF", "Something", "odd", "happened")
-    (tmp_path / "reply").write_bytes(pack(reply))
+    (tmp_path / "reply").write_bytes(GREETING + pack(reply))
     error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
     assert (type(error), str(error)) == (RunFailed, "Something. odd. happened")
 

@@ -37,7 +37,7 @@ SCRIPTED = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {}, "fp32"
 
 @pytest.fixture
 def surroundings(tmp_path):
-    return Surroundings(scratch=tmp_path / "scratch", log=tmp_path / "log.txt")
+    return Surroundings(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
 
 
 @pytest.fixture
@@ -208,12 +208,12 @@ def test_a_reference_that_does_not_fit_on_the_disk_is_no_fault_of_the_engine(ask
 
 LIMITED = """
 import json, os, resource
-from modeldyno.worker.main import limit_resources
+from modeldyno.worker.sandbox import limit
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
 if os.getuid() == 0:
     os.setuid(65534)  # who may not raise limits, as most users
-limit_resources(4 << 30)
+limit(4 << 30)
 kinds = resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_DATA
 print(json.dumps([resource.getrlimit(kind) for kind in kinds]))
 """

@@ -50,6 +50,8 @@ def bench(
     ] = False,
     timeout: options.Timeout = 600.0,
     memory_limit: options.MemoryLimit = None,
+    no_sandbox: options.NoSandbox = False,
+    require_sandbox: options.RequireSandbox = False,
     seed: options.Seed = 0,
     raw: Annotated[Path | None, typer.Option(help="Also write every sample to a CSV file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
@@ -104,6 +106,7 @@ def bench(
             spin=None if spin is None else requests.parse_switch("--spin", spin),
             contract=contract,
             options=requests.parse_options(option or []),
+            sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
         )
         inputs = InputOptions(
             dims,
@@ -245,7 +248,8 @@ def _described(cell: CellResult) -> str:
     assert facts is not None
     notes = f"  ({'; '.join(cell.notes)})" if cell.notes else ""
     precision = facts.precision or "unknown precision"
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{notes}"
+    walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
+    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}{notes}"
 
 
 def _cell_name(cell: CellResult) -> str:

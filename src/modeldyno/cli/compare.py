@@ -48,6 +48,8 @@ def compare(
     ] = False,
     timeout: options.Timeout = 600.0,
     memory_limit: options.MemoryLimit = None,
+    no_sandbox: options.NoSandbox = False,
+    require_sandbox: options.RequireSandbox = False,
     seed: options.Seed = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -85,6 +87,7 @@ def compare(
         spin=None if spin is None else requests.parse_switch("--spin", spin),
         contract=contract,
         options=requests.parse_options(option or []),
+        sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
     )
     allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
     spec = requests.comparison_spec(
@@ -151,6 +154,8 @@ def _show(result: ComparisonResult, quiet: bool) -> None:
         f"{result.pairs} pairs of sessions in {result.processes} processes, {result.statistic}, "
         f"{result.ratio.level:.0%} interval; machine {result.noise}"
     )
+    if {str(side.sandbox) for side in (result.a, result.b)} != {"full"}:
+        output.tell(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
     for note in result.notes:
         output.tell(f"note: {note}")
     if result.distribution_changed:

@@ -64,6 +64,12 @@ MemoryLimit = Annotated[
     str | None,
     typer.Option(help="Most memory a worker may use: 4G.", show_default="90 % of the machine's"),
 ]
+NoSandbox = Annotated[
+    bool, typer.Option("--no-sandbox", help="Let the model reach your files and network.")
+]
+RequireSandbox = Annotated[
+    bool, typer.Option("--require-sandbox", help="Fail where the system cannot confine it fully.")
+]
 Seed = Annotated[int, typer.Option(help="Of inputs, orders and memory padding.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]

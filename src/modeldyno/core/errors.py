@@ -11,7 +11,8 @@ ModeldynoError
 │   ├── EngineUnavailable  the engine is known, but not usable here
 │   ├── InputUnresolved    an input's shape, type or values cannot be decided without help
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
-│   └── LeasesUnusable     CPU cores cannot be locked against other measurements
+│   ├── LeasesUnusable     CPU cores cannot be locked against other measurements
+│   └── SandboxUnavailable the system cannot confine a worker as far as required
 └── RunFailed              the run failed, we did not; stored on the run
     ├── EngineFailed       the engine raised an error
     ├── WorkerCrashed      the worker process died of a signal, or left without a word
@@ -88,6 +89,10 @@ class WorkspaceUnusable(UserError):
 
 class LeasesUnusable(UserError):
     code = "LEASES_UNUSABLE"
+
+
+class SandboxUnavailable(UserError):
+    code = "SANDBOX_UNAVAILABLE"
 
 
 class RunFailed(ModeldynoError):

@@ -25,6 +25,7 @@ from modeldyno.core.results import (
     Standing,
     Tail,
 )
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory
 from modeldyno.core.trust import TIERS
 
@@ -158,8 +159,14 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,
         "call_contract": cell.spec.contract,
+        "sandbox": _sandbox_text(cell.sandbox),
         **measurement_json(cell.measurement),
     }
+
+
+def _sandbox_text(report: SandboxReport | None) -> str | None:
+    """``full``, or ``partial (no landlock: …)``; null when no worker got so far."""
+    return None if report is None else str(report)
 
 
 def measurement_json(found: Measurement | None) -> dict[str, Any]:
@@ -297,6 +304,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "threads": facts.threads,
         "spinning": facts.spinning,
         "call_contract": side.spec.contract,
+        "sandbox": _sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }
 

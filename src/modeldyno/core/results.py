@@ -10,6 +10,7 @@ from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
 
@@ -124,6 +125,7 @@ class CellResult:
     measurement: Measurement | None = None
     error: Failure | None = None
     notes: tuple[str, ...] = ()
+    sandbox: SandboxReport | None = None
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ class SideResult:
     floor_s: float
     typical_s: float
     batch_size: int
+    sandbox: SandboxReport | None = None
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from modeldyno.core.models import Architecture, InputSpec
+from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 
 
@@ -40,6 +41,7 @@ class CellSpec:
     precision: str | None = None
     spinning: bool | None = None
     contract: CallContract = "api"
+    sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
 
 

@@ -12,8 +12,11 @@ def damage(path: Path) -> str:
     """The innermost place that makes no sense, in words."""
     from onnx import ModelProto
 
-    with path.open("rb") as file:
-        found = _search(file, ModelProto.DESCRIPTOR, 0, path.stat().st_size, "the model")
+    try:
+        with path.open("rb") as file:
+            found = _search(file, ModelProto.DESCRIPTOR, 0, path.stat().st_size, "the model")
+    except RecursionError:
+        return "its graphs are nested too deeply"
     return found or "protobuf cannot read it"
 
 

@@ -21,6 +21,9 @@ from modeldyno.formats.refusals import shown
 if TYPE_CHECKING:
     from onnx import TensorProto
 
+_KEYS = ("location", "offset", "length", "checksum", "basepath")
+# ONNX Runtime's own sign for "the offset is an address in memory"; no file is called that.
+_MEMORY_ADDRESS = "_ORT_MEM_ADDR_"
 _LFS_POINTER = b"version https://git-lfs"
 
 
@@ -36,12 +39,26 @@ def external_files(path: Path, tensors: Iterable[TensorProto]) -> tuple[External
 
 def _place(path: Path, tensor: TensorProto) -> tuple[str, int]:
     """Where a tensor lies: its file, and the offset at which it ends."""
-    entries = {entry.key: entry.value for entry in tensor.external_data}
+    entries = _entries(path, tensor)
     location = entries.get("location", "")
     _refuse_escape(path, location)
     offset = _number(path, tensor, entries.get("offset", "0"))
     length = _number(path, tensor, entries.get("length", "0")) or _declared_bytes(tensor)
     return location, offset + length
+
+
+def _entries(path: Path, tensor: TensorProto) -> dict[str, str]:
+    """What the tensor says about its place. Of a key given twice, readers believe either one."""
+    keys = [entry.key for entry in tensor.external_data]
+    strange = [key for key in keys if key not in _KEYS or keys.count(key) > 1]
+    if strange or any(size < 0 for size in tensor.dims):
+        why = f"the entry {strange[0][:40]!r}" if strange else f"the shape {list(tensor.dims)}"
+        raise ModelUnreadable(
+            f"{shown(path)} is damaged",
+            why=f"{why} makes no sense for tensor {tensor.name!r}, whose weights lie in a file",
+            fix="Export the model again",
+        )
+    return {entry.key: entry.value for entry in tensor.external_data}
 
 
 def _number(path: Path, tensor: TensorProto, text: str) -> int:
@@ -63,7 +80,8 @@ def _declared_bytes(tensor: TensorProto) -> int:
 def _refuse_escape(path: Path, location: str) -> None:
     windows = PureWindowsPath(location)  # its rules also split at the other slash
     absolute = windows.anchor or PurePosixPath(location).is_absolute()
-    if not location or "\0" in location or absolute or ".." in windows.parts:
+    escapes = absolute or ".." in windows.parts or _MEMORY_ADDRESS in location
+    if not location or "\0" in location or escapes:
         raise _outside(path, location, "it must be a relative path without `..`")
 
 

@@ -87,7 +87,12 @@ def _took_s(session: Session) -> float:
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
-    surroundings = context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)
+    surroundings = context.surroundings(
+        spec.model,
+        memory_limit_bytes=spec.memory_limit_bytes,
+        inspecting=True,
+        sandbox=cells[0].spec.sandbox,
+    )
     with ExitStack() as workers:
         worker = workers.enter_context(launched(surroundings))
         facts = inspect(worker, spec.model, context, spec.timeout_s)
@@ -129,6 +134,7 @@ def _try(
         cell.error = error
     else:
         cell.notes = cell.prepared.notes
+    cell.sandbox = worker.sandbox
     cell.used_s = time.monotonic() - start
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import CellResult, CellStatus, Failure, StopReason
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts
 from modeldyno.core.specs import CellSpec
 from modeldyno.jobs.preparation import Prepared
@@ -31,6 +32,7 @@ class Cell:
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
+    sandbox: SandboxReport | None = None
 
     @property
     def is_over(self) -> bool:
@@ -82,6 +84,7 @@ class Cell:
             measurement=measurement,
             error=Failure.of(error) if error else None,
             notes=self.notes,
+            sandbox=self.sandbox,
         )
 
     def _facts(self) -> SessionFacts | None:

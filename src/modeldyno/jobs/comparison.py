@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,16 +12,18 @@ from modeldyno.core.errors import Cancelled
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
+from modeldyno.core.sandbox import Sandboxing, SandboxReport
 from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.stated import refuse_needless_inputs
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.store.models import check_unchanged, copy_privately
 from modeldyno.worker.launch import launched
-from modeldyno.worker.messages import MeasurePair, PairMeasured, Side
+from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
     from modeldyno.measure.compare import Judgement, PairUnit
@@ -46,9 +48,21 @@ class _ReadySide:
         )
 
     @property
+    def sandbox(self) -> Sandboxing:
+        return self.spec.cell.sandbox
+
+    @property
     def spins(self) -> bool:
         facts = self.prepared.facts
         return bool(facts.spinning) and (facts.threads or 1) > 1
+
+
+@dataclass
+class _Found:
+    """What has been measured so far."""
+
+    units: list[PairUnit] = field(default_factory=list)
+    sandboxes: Reports = (None, None)
 
 
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
@@ -58,12 +72,13 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     from modeldyno.measure.compare import judge
 
     before = weather.read()
-    units: list[PairUnit] = []
+    found = _Found()
     interrupted = False
     try:
-        _measure(spec, a, b, units, start, context)
+        _measure(spec, a, b, found, start, context)
     except Cancelled:
         interrupted = True
+    units = found.units
     if len(units) < FEWEST_PAIRS:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
@@ -79,8 +94,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         verdict=judgement.verdict,
         ratio=judgement.ratio,
         statistic=judgement.statistic,
-        a=_side_result(a, judgement, 0, units[0].pair.a.facts),
-        b=_side_result(b, judgement, 1, units[0].pair.b.facts),
+        a=_side_result(a, judgement, 0, units[0].pair.a.facts, found.sandboxes[0]),
+        b=_side_result(b, judgement, 1, units[0].pair.b.facts, found.sandboxes[1]),
         pairs=len(units),
         processes=len({unit.process for unit in units}),
         process_share=judgement.process_share,
@@ -104,14 +119,24 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
     context.say(Started(f"{spec.a.label} against {spec.b.label}", 0))
-    with launched(context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)) as worker:
+    sides = {"a": spec.a, "b": spec.b}
+    surroundings = context.surroundings(
+        spec.a.model,
+        spec.b.model,
+        memory_limit_bytes=spec.memory_limit_bytes,
+        inspecting=True,
+        sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
+    )
+    with launched(surroundings) as worker:
+        # Both are read before either runs: then the user's own files are closed to the worker.
         models: dict[str, tuple[ModelFacts, Path]] = {}
-        ready = []
-        for name, side in (("a", spec.a), ("b", spec.b)):
+        for name, side in sides.items():
             if side.model.path not in models:
                 facts = inspect(worker, side.model, context, spec.timeout_s)
                 copy = copy_privately(facts, context.folder.model / name)
                 models[side.model.path] = facts, copy
+        ready = []
+        for name, side in sides.items():
             facts, copy = models[side.model.path]
             prepared = prepare(
                 worker, side.model, facts, copy, side.cell, name, spec.seed, context, deadline
@@ -128,7 +153,7 @@ def _measure(
     spec: ComparisonSpec,
     a: _ReadySide,
     b: _ReadySide,
-    units: list[PairUnit],
+    found: _Found,
     start: float,
     context: Context,
 ) -> None:
@@ -136,15 +161,17 @@ def _measure(
     cores = max(a.prepared.cell.cores, b.prepared.cell.cores)
 
     def wait(why: str) -> None:
-        context.say(Progress(len(units), spec.pairs or 0, why))
+        context.say(Progress(len(found.units), spec.pairs or 0, why))
 
-    processes = min(spec.processes, spec.pairs or spec.processes)
+    apart = a.sandbox != b.sandbox
+    processes = max(spec.processes, FEWEST_PROCESSES) if apart else spec.processes
+    processes = min(processes, spec.pairs or processes)
     for process in range(processes):
         share = (process + 1) / processes
         with context.leases.take(cores, context.stop, wait) as lease:
             start += lease.waited_s  # counts against neither the budget nor the time limit
-            _run_process(spec, a, b, units, process, share, start, lease.cpus, context)
-        if _is_settled(spec, a, b, units):
+            _run_process(spec, a, b, found, process, share, start, lease.cpus, context)
+        if _is_settled(spec, a, b, found.units):
             return
 
 
@@ -152,7 +179,7 @@ def _run_process(
     spec: ComparisonSpec,
     a: _ReadySide,
     b: _ReadySide,
-    units: list[PairUnit],
+    found: _Found,
     process: int,
     share: float,
     start: float,
@@ -162,18 +189,15 @@ def _run_process(
     """Both sides on the same CPUs, as far as they ask for the same number."""
     from modeldyno.measure.compare import PairUnit
 
-    cores_a, cores_b = a.prepared.cell.cores, b.prepared.cell.cores
+    units = found.units
     known: tuple[Calibration, Calibration] | None = None
-    with launched(context.surroundings(max(cores_a, cores_b), spec.memory_limit_bytes)) as worker:
+    with seated(*_seats(spec, a, b, cpus, context), context.stop) as pairing:
         while True:
-            command = MeasurePair(
-                a=a.command(cpus[:cores_a]),
-                b=b.command(cpus[:cores_b]),
-                plan=_plan(spec, a.spins or b.spins, len(units), known),
-                padding_seed=hash((spec.seed, process, len(units))),
-            )
+            plan = _plan(spec, a.spins or b.spins, len(units), known)
+            padding = hash((spec.seed, process, len(units)))
             began = time.monotonic()
-            pair = worker.ask(command, PairMeasured, start + spec.timeout_s, context.stop).pair
+            pair = pairing.measure(plan, padding, start + spec.timeout_s)
+            found.sandboxes = pairing.sandboxes
             context.say(Unit(0, process, pair))
             units.append(PairUnit(process, pair))
             known = pair.a.calibration, pair.b.calibration
@@ -181,6 +205,31 @@ def _run_process(
             took = time.monotonic() - began
             if _share_is_done(spec, units, share, start, took) or _is_settled(spec, a, b, units):
                 return
+
+
+def _seats(
+    spec: ComparisonSpec,
+    a: _ReadySide,
+    b: _ReadySide,
+    cpus: tuple[int, ...],
+    context: Context,
+) -> tuple[Seat, Seat]:
+    threads = max(a.prepared.cell.cores, b.prepared.cell.cores)
+    first, second = (
+        Seat(
+            side.command(cpus[: side.prepared.cell.cores]),
+            context.surroundings(
+                spec.a.model,
+                spec.b.model,
+                threads=threads,
+                memory_limit_bytes=spec.memory_limit_bytes,
+                sandbox=side.sandbox,
+            ),
+            a.prepared.reference,
+        )
+        for side in (a, b)
+    )
+    return first, second
 
 
 def _plan(
@@ -257,7 +306,11 @@ def _progress(spec: ComparisonSpec, units: list[PairUnit], start: float) -> Prog
 
 
 def _side_result(
-    side: _ReadySide, judgement: Judgement, index: int, measured: SessionFacts
+    side: _ReadySide,
+    judgement: Judgement,
+    index: int,
+    measured: SessionFacts,
+    sandbox: SandboxReport | None,
 ) -> SideResult:
     examined = side.prepared.facts
     return SideResult(
@@ -272,6 +325,7 @@ def _side_result(
         floor_s=judgement.floor_s[index],
         typical_s=judgement.typical_s[index],
         batch_size=side.prepared.batch_size,
+        sandbox=sandbox,
     )
 
 
@@ -282,6 +336,8 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
     precisions = a.prepared.facts.precision, b.prepared.facts.precision
     if None not in precisions and precisions[0] != precisions[1]:
         notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")
+    if a.sandbox != b.sandbox:
+        notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:
         notes.append(
             "a spinning thread pool was measured in 0.2 s blocks with 50 ms of rest between"

@@ -29,7 +29,12 @@ class Crew:
         if worker is None:
             self._make_room()
             worker = launch(
-                self._context.surroundings(cell.spec.cores, self._spec.memory_limit_bytes)
+                self._context.surroundings(
+                    self._spec.model,
+                    threads=cell.spec.cores,
+                    memory_limit_bytes=self._spec.memory_limit_bytes,
+                    sandbox=cell.spec.sandbox,
+                )
             )
         self._workers[cell.number] = process, worker
         return worker

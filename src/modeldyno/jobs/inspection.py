@@ -13,7 +13,10 @@ from modeldyno.worker.messages import Inspect, Inspected
 
 
 def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
-    with launched(context.surroundings(memory_limit_bytes=spec.memory_limit_bytes)) as worker:
+    surroundings = context.surroundings(
+        spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
+    )
+    with launched(surroundings) as worker:
         return inspect(worker, spec.model, context, spec.timeout_s)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
-from modeldyno.core.specs import RunSpec
+from modeldyno.core.sandbox import Sandboxing
+from modeldyno.core.specs import ModelSpec, RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, Surroundings
@@ -39,10 +41,27 @@ class Context:
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
 
-    def surroundings(self, threads: int = 1, memory_limit_bytes: int | None = None) -> Surroundings:
+    def surroundings(
+        self,
+        *models: ModelSpec,
+        threads: int = 1,
+        memory_limit_bytes: int | None = None,
+        inspecting: bool = False,
+        sandbox: Sandboxing = "on",
+    ) -> Surroundings:
+        """A worker for these models: it sees their private copies and what is to be fed to them.
+
+        One that inspects sees the originals too, with the weights beside them, until it loads an
+        engine.
+        """
+        data = [Path(model.data) for model in models if model.data is not None]
+        originals = [Path(model.path).parent for model in models if inspecting]
         return Surroundings(
             scratch=self.folder.scratch,
             log=self.folder.log,
             threads=threads,
             memory_limit_bytes=memory_limit_bytes or 0,
+            readable=(self.folder.model, *data),
+            inspectable=tuple(originals),
+            sandbox=sandbox,
         )

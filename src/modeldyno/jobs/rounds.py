@@ -130,6 +130,7 @@ class Rounds:
         gauge = self._gauge(prepared.facts.device)
         metered = gauge.start()
         session = worker.ask(command, SessionMeasured, deadline, self._context.stop).session
+        cell.sandbox = worker.sandbox
         return replace(session, energy=gauge.stop(metered))
 
     def _gauge(self, device: str) -> Gauge:

@@ -343,6 +343,32 @@ def measure_pair(
     return first, second
 
 
+class Turns:
+    """One side of a pair whose other side runs in another process."""
+
+    def __init__(
+        self,
+        side: Contender,
+        known: Calibration | None,
+        warmup_limit_s: float,
+        clocks: Clocks | None = None,
+    ) -> None:
+        clocks = clocks or Clocks()
+        self._side = side
+        limits = PairPlan(warmup_limit_s=warmup_limit_s)
+        self.calibration, self._warmup = _prepare(side, limits, known, clocks)
+        self.block = Block(side.call, self.calibration, clocks)
+
+    def take(self, block_s: float) -> None:
+        """Samples for about ``block_s``; the first call after the other's turn is not one."""
+        self._side.enter()
+        self._side.call()
+        self.block.read(max(1, round(block_s * 1e9 / self.block.sample_ns)))
+
+    def timed(self) -> Timed:
+        return Timed(self.calibration, self._warmup, self.block.samples())
+
+
 def _prepare(
     side: Contender, plan: PairPlan, known: Calibration | None, clocks: Clocks
 ) -> tuple[Calibration, WarmUp]:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture, Dim, InputSpec
+from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 from modeldyno.core.specs import (
     DEFAULT,
@@ -36,7 +37,7 @@ DTYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 _INPUT = re.compile(r"(.+)=([A-Za-z]\w*)\[([\w,]*)\]")
-SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision")
+SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class CellOptions:
     spin: bool | None = None
     contract: str = "api"
     options: Mapping[str, OptionValue] = field(default_factory=dict)  # of the engine
+    sandbox: str = "on"
 
 
 @dataclass(frozen=True)
@@ -177,6 +179,11 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             f"There is no call contract {options.contract!r}",
             fix=f"Use one of {', '.join(get_args(CallContract))}",
         )
+    if options.sandbox not in get_args(Sandboxing):
+        raise BadValue(
+            f"The sandbox cannot be {options.sandbox!r}",
+            fix=f"Use one of {', '.join(get_args(Sandboxing))}",
+        )
     for name, values in (("batch", options.batch), ("cores", options.cores)):
         if not values:
             raise BadValue(f"No value for {name}", fix=f"Give one or several, such as --{name} 1,2")
@@ -194,6 +201,7 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             spinning=options.spin,
             contract=options.contract,  # type: ignore[arg-type]  # checked above
             options=dict(options.options),
+            sandbox=options.sandbox,  # type: ignore[arg-type]  # checked above
         )
         for engine in dict.fromkeys(engines)
         for cores in dict.fromkeys(options.cores)
@@ -265,6 +273,7 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
             **cells.options,
             **parse_options([f"{name}={said[name]}" for name in said if name not in SIDE_OPTIONS]),
         },
+        sandbox=said.get("sandbox", cells.sandbox),
     )
     specs = cell_specs(options)
     if len(specs) != 1:
@@ -330,6 +339,14 @@ def parse_switch(name: str, text: str) -> bool:
     if text not in ("on", "off"):
         raise BadValue(f"{name} is on or off, not {text!r}")
     return text == "on"
+
+
+def choose_sandbox(none: bool, required: bool) -> str:
+    if none and required:
+        raise BadValue(
+            "--no-sandbox and --require-sandbox contradict each other", fix="Give one of them"
+        )
+    return "off" if none else "required" if required else "on"
 
 
 def parse_share(name: str, text: str) -> float:

@@ -21,11 +21,13 @@ from modeldyno.core.errors import (
     Cancelled,
     OutOfMemory,
     RunFailed,
+    SandboxUnavailable,
     TimedOut,
     WorkerCrashed,
     WorkerGarbled,
     error_classes,
 )
+from modeldyno.core.sandbox import Sandboxing, SandboxReport, SandboxSpec
 from modeldyno.worker.messages import (
     HEADER,
     Command,
@@ -91,15 +93,27 @@ class Surroundings:
     threads: int = 1
     memory_limit_bytes: int = 0  # 0: none
     python: str = sys.executable
+    readable: tuple[Path, ...] = ()  # models' private copies, data files
+    inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
+    sandbox: Sandboxing = "on"
 
 
 class Worker:
-    def __init__(self, process: subprocess.Popen[bytes], to: int, reply: int, log: _Log) -> None:
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        to: int,
+        reply: int,
+        log: _Log,
+        sandboxing: Sandboxing,
+    ) -> None:
         self._process = process
         self._to = to
         self._from = reply
         self._log = log
+        self._sandboxing = sandboxing
         self._oom_kills = _oom_kills()
+        self.sandbox: SandboxReport | None = None  # known with the first answer
 
     @property
     def pid(self) -> int:
@@ -112,8 +126,10 @@ class Worker:
         """
         try:
             write_all(self._to, pack(command))
-            header = self._read(HEADER.size, deadline_s, stop)
-            body = self._read(frame_length(header), deadline_s, stop)
+            if self.sandbox is None:
+                self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
+                check_sandbox(self._sandboxing, self.sandbox)
+            body = self._frame(deadline_s, stop)
         except (BrokenPipeError, EOFError):
             raise self._obituary() from None
         reply = unpack(Reply, body)
@@ -123,6 +139,10 @@ class Worker:
         if not isinstance(reply, expect):
             raise WorkerGarbled("The worker answered another question than it was asked")
         return reply
+
+    def _frame(self, deadline_s: float, stop: Stop) -> bytes:
+        header = self._read(HEADER.size, deadline_s, stop)
+        return self._read(frame_length(header), deadline_s, stop)
 
     def _read(self, count: int, deadline_s: float, stop: Stop) -> bytes:
         parts = bytearray()
@@ -252,12 +272,34 @@ def launch(surroundings: Surroundings) -> Worker:
     finally:
         os.close(command_read)
         os.close(reply_write)
-    return Worker(process, command_write, reply_read, log)
+    with contextlib.suppress(BrokenPipeError):  # it is gone already: the first question tells
+        write_all(command_write, pack(_sandbox_spec(surroundings)))
+    return Worker(process, command_write, reply_read, log, surroundings.sandbox)
+
+
+def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
+    return SandboxSpec(
+        scratch=str(surroundings.scratch),
+        readable=(str(PACKAGE_ROOT), *map(str, surroundings.readable)),
+        inspectable=tuple(map(str, surroundings.inspectable)),
+        memory_limit_bytes=surroundings.memory_limit_bytes,
+        enabled=surroundings.sandbox != "off",
+    )
+
+
+def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
+    """Raises SandboxUnavailable when a worker got less than was required."""
+    if wanted == "required" and report.level != "full":
+        raise SandboxUnavailable(
+            "This system cannot confine a worker as far as you require",
+            why=f"the sandbox is {report}",
+            fix="Use Linux 5.13 or later with Landlock and seccomp, or leave out --require-sandbox",
+        )
 
 
 def _spawn(surroundings: Surroundings, commands: int, replies: int) -> subprocess.Popen[bytes]:
     surroundings.scratch.mkdir(parents=True, exist_ok=True)
-    numbers = (commands, replies, os.getpid(), surroundings.memory_limit_bytes)
+    numbers = (commands, replies, os.getpid())
     with surroundings.log.open("ab") as log:
         return subprocess.Popen(
             [surroundings.python, "-P", "-s", "-c", _BOOT, str(PACKAGE_ROOT), *map(str, numbers)],

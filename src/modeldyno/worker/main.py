@@ -28,27 +28,31 @@ from modeldyno.core.errors import (
     StorageFailed,
 )
 from modeldyno.core.inputs import InputPlan
+from modeldyno.core.sandbox import SandboxSpec
 from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Engine, Resumes, Tensors, TimesDevice
 from modeldyno.measure import loop
+from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
-    HEADER,
+    CloseSide,
     Command,
     Examine,
     Examined,
     Failed,
     Inspect,
     Inspected,
+    MeasureBlock,
     MeasurePair,
     MeasureSession,
+    OpenSide,
     PairMeasured,
     Reply,
     SessionMeasured,
     Side,
-    frame_length,
+    SideReady,
     pack,
-    read_exactly,
+    read_frame,
     unpack,
     write_all,
 )
@@ -59,14 +63,22 @@ _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out 
 
 
 def main(arguments: list[str]) -> None:
-    commands, replies, parent, memory_limit = (int(argument) for argument in arguments)
+    commands, replies, parent = (int(argument) for argument in arguments)
     die_with(parent)
-    limit_resources(memory_limit)
-    while (header := read_exactly(commands, HEADER.size)) is not None:
-        body = read_exactly(commands, frame_length(header))
-        if body is None:
-            return
-        write_all(replies, packed(answer(unpack(Command, body))))
+    asked = read_frame(commands)
+    if asked is None:
+        return
+    spec: SandboxSpec = unpack(SandboxSpec, asked)
+    report = sandbox.enter(spec)
+    write_all(replies, pack(report))
+    with _Bench() as bench:
+        inspecting = True
+        while (body := read_frame(commands)) is not None:
+            command: Command = unpack(Command, body)
+            if inspecting and not isinstance(command, Inspect):
+                sandbox.close_inspection(spec, report)
+                inspecting = False
+            write_all(replies, packed(answer(command, bench)))
 
 
 def die_with(parent: int) -> None:
@@ -78,28 +90,10 @@ def die_with(parent: int) -> None:
         os._exit(1)
 
 
-def limit_resources(memory_bytes: int) -> None:
-    """No core dumps, no endless files, no more memory than allowed (0: no limit).
-
-    RLIMIT_DATA counts what is really writable; RLIMIT_AS would also count address space that
-    engines reserve and mapped weights (docs/decisions/0004).
-    """
-    import resource
-
-    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_FSIZE: 1 << 30}
-    if memory_bytes:
-        wanted[resource.RLIMIT_DATA] = min(memory_bytes, sys.maxsize)
-    for kind, limit in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        # Only root may raise a limit that somebody has set before us.
-        least = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(kind, (least, least))
-
-
-def answer(command: Command) -> Reply:
+def answer(command: Command, bench: _Bench | None = None) -> Reply:
     """The outermost frame: whatever goes wrong becomes a reply."""
     try:
-        return _do(command)
+        return _do(command, bench or _Bench())
     except ModeldynoError as error:
         is_memory = isinstance(error, EngineFailed) and _tells_of_memory(error.why)
         return _failed(_out_of_memory(error.why) if is_memory else error)
@@ -155,7 +149,7 @@ def _out_of_memory(why: str) -> OutOfMemory:
     )
 
 
-def _do(command: Command) -> Reply:
+def _do(command: Command, bench: _Bench) -> Reply:
     match command:
         case Inspect():
             return _inspect(command)
@@ -165,6 +159,12 @@ def _do(command: Command) -> Reply:
             return SessionMeasured(_measure_session(command))
         case MeasurePair():
             return PairMeasured(_measure_pair(command))
+        case OpenSide():
+            return bench.open(command)
+        case MeasureBlock():
+            return bench.measure(command)
+        case CloseSide():
+            return SessionMeasured(bench.close_side(command))
         case _:
             assert_never(command)
 
@@ -341,7 +341,7 @@ class _Ready:
         outputs: Tensors = self._opened.session.run(self.tensors)
         return outputs
 
-    def session(self, timed: loop.Timed) -> Session:
+    def session(self, timed: loop.Timed, parity: Parity | None = None) -> Session:
         return Session(
             load_s=self._opened.load_s,
             first_call_s=self._first_call_s,
@@ -349,6 +349,7 @@ class _Ready:
             warmup=timed.warmup,
             samples=timed.samples,
             facts=self._opened.session.facts,
+            parity=parity,
         )
 
 
@@ -360,6 +361,34 @@ def _ready(side: Side) -> Iterator[_Ready]:
     tensors, _, _ = _inputs(side.inputs)
     with _opened(engine, side.target) as opened:
         yield _Ready(side, opened, tensors)
+
+
+class _Bench(contextlib.ExitStack):
+    """Holds one side of a pair between commands, while the other worker has its turns."""
+
+    def open(self, command: OpenSide) -> SideReady:
+        self.pop_all().close()  # a side that an earlier failure left behind
+        self.enter_context(padded_heap(command.padding_seed))
+        self._side = self.enter_context(_ready(command.side))
+        self._turns = loop.Turns(self._side.contender, command.calibration, command.warmup_limit_s)
+        self.enter_context(loop.quiet_collector())
+        return self._state()
+
+    def measure(self, command: MeasureBlock) -> SideReady:
+        self._turns.take(command.block_s)
+        return self._state()
+
+    def close_side(self, command: CloseSide) -> Session:
+        from modeldyno.engines import outputs
+
+        got, reference = self._side.run(), outputs.load(Path(command.reference))
+        parity = outputs.compare(reference, got) if outputs.comparable(reference, got) else None
+        session = self._side.session(self._turns.timed(), parity)
+        self.pop_all().close()
+        return session
+
+    def _state(self) -> SideReady:
+        return SideReady(len(self._turns.block), self._turns.calibration.call_s)
 
 
 def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:

@@ -1,4 +1,7 @@
-"""What goes through the worker's pipes: length-prefixed JSON, one command, one reply."""
+"""What goes through the worker's pipes: length-prefixed JSON, one command, one reply.
+
+Before all else the parent sends a SandboxSpec, and the worker answers with its SandboxReport.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
+    Calibration,
     CallContract,
     Pair,
     PairPlan,
@@ -73,6 +78,33 @@ class MeasurePair:
 
 
 @dataclass(frozen=True)
+class OpenSide:
+    """Load one side of a pair whose other side lives in another worker, and warm it up."""
+
+    side: Side
+    warmup_limit_s: float
+    padding_seed: int
+    calibration: Calibration | None = None  # of an earlier session
+    kind: Literal["open-side"] = "open-side"
+
+
+@dataclass(frozen=True)
+class MeasureBlock:
+    """It is the open side's turn, for about so long."""
+
+    block_s: float
+    kind: Literal["measure-block"] = "measure-block"
+
+
+@dataclass(frozen=True)
+class CloseSide:
+    """End the open side; its outputs are compared with the reference."""
+
+    reference: str
+    kind: Literal["close-side"] = "close-side"
+
+
+@dataclass(frozen=True)
 class Inspected:
     facts: ModelFacts
     kind: Literal["inspected"] = "inspected"
@@ -101,6 +133,15 @@ class PairMeasured:
 
 
 @dataclass(frozen=True)
+class SideReady:
+    """Opened or measured: so many samples are there."""
+
+    samples: int
+    call_s: float
+    kind: Literal["side-ready"] = "side-ready"
+
+
+@dataclass(frozen=True)
 class Failed:
     code: str
     title: str
@@ -109,11 +150,11 @@ class Failed:
     kind: Literal["failed"] = "failed"
 
 
-Command = Inspect | Examine | MeasureSession | MeasurePair
-Reply = Inspected | Examined | SessionMeasured | PairMeasured | Failed
+Command = Inspect | Examine | MeasureSession | MeasurePair | OpenSide | MeasureBlock | CloseSide
+Reply = Inspected | Examined | SessionMeasured | PairMeasured | SideReady | Failed
 
 
-def pack(message: Command | Reply) -> bytes:
+def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
     body = json.dumps(encode(message), separators=(",", ":"), allow_nan=False).encode()
     return HEADER.pack(len(body)) + body
 
@@ -139,6 +180,12 @@ def frame_length(header: bytes) -> int:
             fix="The model or its engine wrote into our pipe; see the run's log",
         )
     return length
+
+
+def read_frame(descriptor: int) -> bytes | None:
+    """The next frame's body; None at the end of the stream."""
+    header = read_exactly(descriptor, HEADER.size)
+    return None if header is None else read_exactly(descriptor, frame_length(header))
 
 
 def read_exactly(descriptor: int, count: int) -> bytes | None:

@@ -1,0 +1,125 @@
+"""Measure pairs of sessions: in one worker where both sides can live there, else in two."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from modeldyno.core.sandbox import SandboxReport
+from modeldyno.core.sessions import Pair, PairPlan, Session
+from modeldyno.worker.launch import Stop, Surroundings, Worker, launched
+from modeldyno.worker.messages import (
+    CloseSide,
+    MeasureBlock,
+    MeasurePair,
+    OpenSide,
+    PairMeasured,
+    SessionMeasured,
+    Side,
+    SideReady,
+)
+
+# Workers that take turns need longer blocks than the half millisecond of one process, for a turn
+# costs a message and a cold cache; but on a busy machine short turns and long pairs cancel its
+# drift best (docs/decisions/0007-sandbox.md). Each process has a luck of its own, too.
+BLOCK_S = 0.01
+PAIR_S = 1.0
+FEWEST_PROCESSES = 8
+
+Reports = tuple[SandboxReport | None, SandboxReport | None]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A side, where it is to run, and the outputs it is compared with."""
+
+    side: Side
+    surroundings: Surroundings
+    reference: str
+
+
+class Pairing(Protocol):
+    def measure(self, plan: PairPlan, padding_seed: int, deadline_s: float) -> Pair: ...
+
+    @property
+    def sandboxes(self) -> Reports: ...
+
+
+@contextmanager
+def seated(a: Seat, b: Seat, stop: Stop) -> Iterator[Pairing]:
+    """Fresh workers for as many pairs as are wanted: one, if both sides can live alike."""
+    with ExitStack() as stack:
+        worker = stack.enter_context(launched(a.surroundings))
+        if a.surroundings == b.surroundings:
+            yield _Together(worker, a, b, stop)
+        else:
+            other = stack.enter_context(launched(b.surroundings))
+            yield _Apart((worker, other), (a, b), stop)
+
+
+class _Together:
+    def __init__(self, worker: Worker, a: Seat, b: Seat, stop: Stop) -> None:
+        self._worker = worker
+        self._a, self._b = a.side, b.side
+        self._stop = stop
+
+    @property
+    def sandboxes(self) -> Reports:
+        return self._worker.sandbox, self._worker.sandbox
+
+    def measure(self, plan: PairPlan, padding_seed: int, deadline_s: float) -> Pair:
+        command = MeasurePair(self._a, self._b, plan, padding_seed)
+        return self._worker.ask(command, PairMeasured, deadline_s, self._stop).pair
+
+
+class _Apart:
+    """Two workers on the same CPUs: one measures while the other waits for its next command."""
+
+    def __init__(
+        self, workers: tuple[Worker, Worker], seats: tuple[Seat, Seat], stop: Stop
+    ) -> None:
+        self._workers = workers
+        self._seats = seats
+        self._stop = stop
+
+    @property
+    def sandboxes(self) -> Reports:
+        return self._workers[0].sandbox, self._workers[1].sandbox
+
+    def measure(self, plan: PairPlan, padding_seed: int, deadline_s: float) -> Pair:
+        orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
+        for side in orders.choice(((0, 1), (1, 0))):
+            self._open(side, plan, padding_seed, deadline_s)
+        self._take_turns(plan, orders, deadline_s)
+        a, b = (self._close(side, deadline_s) for side in (0, 1))
+        return Pair(a, b, b.parity)
+
+    def _open(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
+        known = plan.calibrations[side] if plan.calibrations else None
+        # Each side has its own padding: the same would be the same luck for the whole pair.
+        command = OpenSide(self._seats[side].side, plan.warmup_limit_s, padding_seed + side, known)
+        self._workers[side].ask(command, SideReady, deadline_s, self._stop)
+
+    def _take_turns(self, plan: PairPlan, orders: random.Random, deadline_s: float) -> None:
+        block = MeasureBlock(max(BLOCK_S, plan.block_s))
+        start = time.monotonic()
+        samples = [0, 0]
+        while True:
+            for side in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
+                time.sleep(plan.gap_s)
+                ready = self._workers[side].ask(block, SideReady, deadline_s, self._stop)
+                samples[side] = ready.samples
+            spent_s = time.monotonic() - start
+            if spent_s >= max(PAIR_S, plan.min_time_s) and min(samples) >= plan.min_samples_long:
+                return
+            if plan.max_time_s and spent_s >= plan.max_time_s:
+                return
+
+    def _close(self, side: int, deadline_s: float) -> Session:
+        command = CloseSide(self._seats[side].reference)
+        reply = self._workers[side].ask(command, SessionMeasured, deadline_s, self._stop)
+        return reply.session
