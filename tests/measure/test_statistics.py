@@ -10,7 +10,14 @@ from scipy import stats
 
 from modeldyno.core.results import Estimate, Tail
 from modeldyno.measure import statistics, tails
-from modeldyno.measure.statistics import exp_estimate, log_ratio, log_t, mean_t, process_share
+from modeldyno.measure.statistics import (
+    exp_estimate,
+    log_ratio,
+    log_ratio_by_rounds,
+    log_t,
+    mean_t,
+    process_share,
+)
 from modeldyno.measure.tails import fewest_samples, integrated_time, quantile_interval
 from modeldyno.measure.trend import moved_across, moved_within, trend
 
@@ -280,3 +287,32 @@ def test_a_handful_of_samples_is_too_few_for_a_trend():
 def test_trends_are_seldom_seen_where_there_are_none():
     false = sum(trend(steady_sessions(6, 200, seed, 0.012)) for seed in range(100))
     assert false <= 3
+
+
+# ---------------------------------------------------------------- round by round
+
+
+def two_speeds(rng, rounds=20, turn=5):
+    """A and B in ABBA turns on a machine that is fast for short spells, a tenth of the time."""
+    fast = np.zeros(4 * rounds, dtype=bool)
+    for start in rng.integers(0, fast.size, rng.poisson(2)):
+        fast[start : start + rng.integers(2, 7)] = True
+    speed = np.repeat(np.where(fast, 1.0, 1.4), turn).reshape(rounds, 4, turn)
+    noise = 1 + 0.01 * rng.random(speed.shape)
+    samples = speed * noise
+    return samples[:, [0, 3]].ravel(), samples[:, [1, 2]].ravel()
+
+
+def test_a_machine_with_two_speeds_does_not_shake_a_pair():
+    rng = np.random.default_rng(4)
+    pairs = [two_speeds(rng) for _ in range(300)]
+    whole = [log_ratio(a, b) for a, b in pairs]
+    by_rounds = [log_ratio_by_rounds(a, b, 0.1, 10) for a, b in pairs]
+    assert np.std(by_rounds) < 0.1 * np.std(whole)
+    assert abs(np.mean(by_rounds)) < 0.001
+
+
+def test_rounds_of_one_whole_pair_are_the_plain_ratio():
+    a, b = np.arange(1.0, 101), np.arange(2.0, 102)
+    assert log_ratio_by_rounds(a, b, 0.1, 100) == pytest.approx(log_ratio(a, b))
+    assert log_ratio_by_rounds(a, b, 0.1, 500) == pytest.approx(log_ratio(a, b))

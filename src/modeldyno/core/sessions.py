@@ -77,6 +77,7 @@ class Samples:
     block_cpu_ns: int  # of the calling thread
     process_cpu_ns: int  # of all threads
     involuntary_switches: int
+    samples_per_turn: int = 0  # taken in one go, before the other side's turn; 0: not known
 
 
 @dataclass(frozen=True)

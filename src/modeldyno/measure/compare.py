@@ -97,9 +97,13 @@ def choose_statistic(units: Sequence[PairUnit]) -> Statistic:
 
 
 def log_ratio(pair: Pair, statistic: Statistic) -> float:
+    """One pair's verdict: every round of ABBA is compared by itself, the median round counts."""
+    turn = max(pair.a.samples.samples_per_turn, pair.b.samples.samples_per_turn)
+    whole = max(len(pair.a.samples.wall_ns), len(pair.b.samples.wall_ns))
+    size = 2 * turn or whole
     if statistic == "cpu p25":
-        return statistics.log_ratio(_cpu(pair.a), _cpu(pair.b), WORK)
-    return statistics.log_ratio(_wall(pair.a), _wall(pair.b), FLOOR)
+        return statistics.log_ratio_by_rounds(_cpu(pair.a), _cpu(pair.b), WORK, size)
+    return statistics.log_ratio_by_rounds(_wall(pair.a), _wall(pair.b), FLOOR, size)
 
 
 def _typical_log_ratio(pair: Pair) -> float:

@@ -149,6 +149,7 @@ class Block:
         self.wall: list[int] = []
         self.cpu: list[int] = []
         self._spent_wall = self._spent_cpu = self._spent_process = self._switches = 0
+        self._turn = 0
 
     def __len__(self) -> int:
         return len(self.wall)
@@ -167,6 +168,7 @@ class Block:
         self._spent_cpu += clocks.thread_cpu() - cpu
         self._spent_process += clocks.process_cpu() - process
         self._switches += clocks.switches() - switches
+        self._turn = count
         self.wall += new_wall
 
     def samples(self) -> Samples:
@@ -178,6 +180,7 @@ class Block:
             block_cpu_ns=self._spent_cpu,
             process_cpu_ns=self._spent_process,
             involuntary_switches=self._switches,
+            samples_per_turn=self._turn,
         )
 
 
@@ -317,7 +320,10 @@ def measure_pair(
         for side, calibration in zip((a, b), known, strict=True)
     ]
     blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
-    counts = [max(1, round(plan.block_s * 1e9 / block.sample_ns)) for block in blocks]
+    # Both sides take turns of as many samples: the first ones after a switch are slower, and the
+    # side with the shorter turns would have more of them.
+    between_ns = math.sqrt(blocks[0].sample_ns * blocks[1].sample_ns)
+    count = max(1, round(plan.block_s * 1e9 / between_ns))
     long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS
     least = plan.min_samples_long if long else plan.min_samples
     orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
@@ -330,7 +336,7 @@ def measure_pair(
                 if plan.gap_s:
                     clocks.sleep(plan.gap_s)
                 side.call()  # the first call after a switch finds a cold cache
-                blocks[letter].read(counts[letter])
+                blocks[letter].read(count)
             spent_s = (clocks.wall() - start) / 1e9
             if spent_s >= plan.min_time_s and min(map(len, blocks)) >= least:
                 break

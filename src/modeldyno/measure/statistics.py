@@ -55,6 +55,24 @@ def log_ratio(a: FloatArray, b: FloatArray, quantile: float = FLOOR) -> float:
     return log(float(np.quantile(b, quantile)) / float(np.quantile(a, quantile)))
 
 
+def log_ratio_by_rounds(
+    a: FloatArray, b: FloatArray, quantile: float, samples_per_round: int
+) -> float:
+    """The same for every round of ABBA, then the median: a round ends before the machine changes.
+
+    Where a machine has two speeds, as with a busy sibling thread, a quantile of the whole pair may
+    fall between them, on either side by luck; within a round both sides meet the same speed.
+    """
+    rounds = max(1, min(a.size, b.size) // max(1, samples_per_round))
+    levels = [np.quantile(_by_rounds(side, rounds), quantile, axis=1) for side in (a, b)]
+    return float(np.median(np.log(levels[1] / levels[0])))
+
+
+def _by_rounds(samples: FloatArray, rounds: int) -> FloatArray:
+    size = samples.size // rounds
+    return samples[: rounds * size].reshape(rounds, size)
+
+
 def outliers(samples: FloatArray, floor_s: float) -> tuple[float, float]:
     """The share of samples above 1.5 × floor, and the largest: counted, never removed."""
     return float(np.mean(samples > OUTLIER * floor_s)), float(np.max(samples))

@@ -14,8 +14,8 @@ from modeldyno.selftest.room import estimate, groups, percent, temporary_room
 
 # Groups of the 105-layer stack, and how many must see it; a group does so in 95 of 100 cases.
 FULL, SHORT = (20, 17), (5, 3)
-SMALL_PAIRS, SMALL_PERCENT = 160, (1.0, 2.8)  # of the 102-layer stack
-SWAPPED_PAIRS = 24
+SMALL_PAIRS, SMALL_PERCENT = 128, (1.0, 2.8)  # of the 102-layer stack
+SWAPPED_PAIRS = 16
 
 
 def run(short: bool = False, seed: int = 2) -> Outcome:
