@@ -28,6 +28,7 @@ VERY_LONG_CALL_NS = 100_000_000
 FEW_SAMPLES_CALL_NS = 20_000_000  # from here ten calls must do for a session
 FEWEST_SAMPLES = 3  # even when a session's time is up
 CALIBRATION_LIMIT_NS = 200_000_000
+ALIKE = 1.5  # times the quicker side's call
 
 
 @dataclass(frozen=True)
@@ -314,10 +315,10 @@ def measure_pair(
 ) -> tuple[Timed, Timed]:
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
-    known = plan.calibrations or (None, None)
+    calibrations = plan.calibrations or _calibrate_alike(a, b, clocks.wall)
     ready = [
         _prepare(side, plan, calibration, clocks)
-        for side, calibration in zip((a, b), known, strict=True)
+        for side, calibration in zip((a, b), calibrations, strict=True)
     ]
     blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
     # Both sides take turns of as many samples: the first ones after a switch are slower, and the
@@ -373,6 +374,21 @@ class Turns:
 
     def timed(self) -> Timed:
         return Timed(self.calibration, self._warmup, self.block.samples())
+
+
+def _calibrate_alike(a: Contender, b: Contender, clock: Clock) -> tuple[Calibration, Calibration]:
+    """Sides of about the same speed get samples of as many calls: a low quantile of means of five
+    is not quite one of means of six."""
+    found = []
+    for side in (a, b):
+        side.enter()
+        found.append(calibrate(side.call, clock))
+    first, second = found
+    fast, slow = sorted((first.call_s, second.call_s))
+    if slow > ALIKE * fast:
+        return first, second
+    k = sample_size(math.sqrt(fast * slow) * 1e9)
+    return replace(first, calls_per_sample=k), replace(second, calls_per_sample=k)
 
 
 def _prepare(
