@@ -176,7 +176,7 @@ def measure(
     results: list[BenchmarkResult] = []
     failed: ModeldynoError | None = None
     for spec in specs:
-        if not (quiet or as_json):
+        if len(spec.cells) > 1 and not (quiet or as_json):
             output.tell(plan_line(spec))
         try:
             with live(quiet) as listen:

@@ -50,6 +50,7 @@ TESTS = (
     Entry("T13", "stopping", "stopping early keeps the interval's promise", 20, False,
           {"runs": 2000}),
     _timing("T14", "long-calls", "calls longer than a time slice compare by CPU time", 60),
+    Entry("T15", "fairness", "a drifting machine does not choose a sweep's winner", 1, False),
     _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
 )  # fmt: skip
 
