@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from modeldyno.engines.catalog import BUILT_IN
 from modeldyno.store.runs import Runs
 from tests import onnx_models, schemas
 from tests.packages import python_path
@@ -304,7 +305,7 @@ def test_an_engine_that_is_not_there_is_answered_with_one_that_is(typed, model):
     assert ended.code == 2
     assert ended.err.splitlines() == [
         "error[ENGINE_UNKNOWN]: There is no engine named 'onxruntime'",
-        "  why: known engines: onnxruntime, scripted",
+        "  why: known engines: " + ", ".join(entry.name for entry in BUILT_IN),
         "  help: Did you mean 'onnxruntime'?",
     ]
 

@@ -47,6 +47,7 @@ def test_all_of_the_table_is_there_in_its_order():
         ("T11", "warmup"),
         ("T13", "stopping"),
         ("T14", "long-calls"),
+        ("T15", "fairness"),
         ("T17", "reproducibility"),
     ]
 
