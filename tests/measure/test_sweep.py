@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from modeldyno.measure.sweep import Standing, canary_moved, holm, outraced, standing
+from modeldyno.core.results import Standing
+from modeldyno.measure.sweep import canary_moved, holm, outraced, standing
 from modeldyno.selftest.fairness import run
 
 
