@@ -21,6 +21,7 @@ from modeldyno.core.results import (
     Estimate,
     Latency,
     Measurement,
+    Objective,
     SideResult,
     Standing,
     Tail,
@@ -28,6 +29,8 @@ from modeldyno.core.results import (
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory
 from modeldyno.core.trust import TIERS
+
+OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
@@ -117,12 +120,14 @@ def benchmark_json(result: BenchmarkResult) -> dict[str, Any]:
         "model": model_json(result.model),
         "host": host_json(result.host, result.weather),
         "cells": [cell_json(cell) for cell in result.cells],
-        "best": {name: _standing_json(who) for name, who in result.standings.items()},
+        "best": {name: _standing_json(result.standings.get(name)) for name in OBJECTIVES},
     }
 
 
-def _standing_json(standing: Standing) -> dict[str, Any]:
+def _standing_json(standing: Standing | None) -> dict[str, Any] | None:
     """Numbers of cells; more than one in ``tied`` means that nobody won."""
+    if standing is None:
+        return None
     return {
         "leader": standing.leader,
         "tied": list(standing.tied),
