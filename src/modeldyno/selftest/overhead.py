@@ -8,6 +8,7 @@ each sample, a CPU clock around it) costs a 5 µs call dearly.
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -75,7 +76,8 @@ def _in_a_process_of_its_own(
     models: list[Path], sizes: tuple[int, float], seed: int
 ) -> dict[str, dict[str, list[float]]]:
     command = [sys.executable, "-m", __name__, *map(str, (*sizes, seed, *models))]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT_S)
+    quiet = os.environ | {"ORT_DISABLE_TELEMETRY": "1"}  # as a worker has it
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT_S, env=quiet)
     found: dict[str, dict[str, list[float]]] = json.loads(done.stdout)
     return found
 
