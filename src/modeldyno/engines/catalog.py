@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.metadata
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from modeldyno.core.codec import Mismatch, decode, encode
@@ -26,6 +27,7 @@ class Entry:
     formats: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # names it takes with --option NAME=VALUE
+    compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ BUILT_IN = (
         formats=("torchscript", "torch-export", "torch-checkpoint"),
         aliases=("torch",),
         options=("compile", "channels_last", "tf32"),
+        compiling_options=("compile",),
     ),
     Entry(
         name="scripted",
@@ -159,6 +162,11 @@ def usable(name: str) -> Entry:
             fix=f"Run `{entry.install}` or pick another engine (see `modeldyno engines`)",
         )
     return entry
+
+
+def starts_compiler(options: Mapping[str, object]) -> bool:
+    """Whether these options make an engine start other programs, which a sandbox must allow."""
+    return any(options.get(name) for entry in entries() for name in entry.compiling_options)
 
 
 def for_format(model_format: str) -> Entry:

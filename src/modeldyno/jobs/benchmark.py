@@ -89,6 +89,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
     surroundings = context.surroundings(
         spec.model,
+        cells=spec.cells,
         memory_limit_bytes=spec.memory_limit_bytes,
         inspecting=True,
         sandbox=cells[0].spec.sandbox,

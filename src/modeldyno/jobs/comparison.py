@@ -123,6 +123,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     surroundings = context.surroundings(
         spec.a.model,
         spec.b.model,
+        cells=(spec.a.cell, spec.b.cell),
         memory_limit_bytes=spec.memory_limit_bytes,
         inspecting=True,
         sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
@@ -221,6 +222,7 @@ def _seats(
             context.surroundings(
                 spec.a.model,
                 spec.b.model,
+                cells=(spec.a.cell, spec.b.cell),
                 threads=threads,
                 memory_limit_bytes=spec.memory_limit_bytes,
                 sandbox=side.sandbox,

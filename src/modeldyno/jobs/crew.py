@@ -31,6 +31,7 @@ class Crew:
             worker = launch(
                 self._context.surroundings(
                     self._spec.model,
+                    cells=(cell.spec,),
                     threads=cell.spec.cores,
                     memory_limit_bytes=self._spec.memory_limit_bytes,
                     sandbox=cell.spec.sandbox,

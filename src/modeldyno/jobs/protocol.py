@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,8 @@ from typing import Protocol
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.sandbox import Sandboxing
-from modeldyno.core.specs import ModelSpec, RunSpec
+from modeldyno.core.specs import CellSpec, ModelSpec, RunSpec
+from modeldyno.engines import catalog
 from modeldyno.jobs.leases import Leases
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, Surroundings
@@ -44,6 +45,7 @@ class Context:
     def surroundings(
         self,
         *models: ModelSpec,
+        cells: Sequence[CellSpec] = (),
         threads: int = 1,
         memory_limit_bytes: int | None = None,
         inspecting: bool = False,
@@ -55,13 +57,23 @@ class Context:
         engine.
         """
         data = [Path(model.data) for model in models if model.data is not None]
+        code = [m.architecture.folder for m in models if m.architecture is not None]
         originals = [Path(model.path).parent for model in models if inspecting]
         return Surroundings(
             scratch=self.folder.scratch,
             log=self.folder.log,
             threads=threads,
             memory_limit_bytes=memory_limit_bytes or 0,
-            readable=(self.folder.model, *data),
+            readable=(self.folder.model, *data, *(Path(folder) for folder in code if folder)),
+            devices=_devices(cells),
+            allow_exec=any(catalog.starts_compiler(cell.options) for cell in cells),
             inspectable=tuple(originals),
             sandbox=sandbox,
         )
+
+
+def _devices(cells: Sequence[CellSpec]) -> tuple[Path, ...]:
+    """The GPU's nodes, for workers that compute there."""
+    if not any(cell.device.startswith("cuda") for cell in cells):
+        return ()
+    return tuple(sorted(Path("/dev").glob("nvidia*")))

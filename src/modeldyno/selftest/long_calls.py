@@ -28,7 +28,7 @@ class Form:
 
 
 FULL = Form(budget_s=50, half_width=0.02, wall_over_cpu=3.0)
-SHORT = Form(budget_s=25, half_width=0.08, wall_over_cpu=1.2)
+SHORT = Form(budget_s=25, half_width=0.05, wall_over_cpu=1.5)
 
 
 def run(short: bool = False, seed: int = 14) -> Outcome:

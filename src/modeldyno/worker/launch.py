@@ -93,7 +93,9 @@ class Surroundings:
     threads: int = 1
     memory_limit_bytes: int = 0  # 0: none
     python: str = sys.executable
-    readable: tuple[Path, ...] = ()  # models' private copies, data files
+    readable: tuple[Path, ...] = ()  # models' private copies, data files, architectures
+    devices: tuple[Path, ...] = ()  # nodes below /dev that an engine drives
+    allow_exec: bool = False  # an engine that compiles starts a compiler
     inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
     sandbox: Sandboxing = "on"
 
@@ -282,7 +284,9 @@ def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
         scratch=str(surroundings.scratch),
         readable=(str(PACKAGE_ROOT), *map(str, surroundings.readable)),
         inspectable=tuple(map(str, surroundings.inspectable)),
+        devices=tuple(map(str, surroundings.devices)),
         memory_limit_bytes=surroundings.memory_limit_bytes,
+        allow_exec=surroundings.allow_exec,
         enabled=surroundings.sandbox != "off",
     )
 
