@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import os
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
-from modeldyno.core.errors import LeasesUnusable
+from modeldyno.core.errors import LeasesUnusable, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.jobs.leases import Leases
@@ -24,10 +24,11 @@ from modeldyno.services import peaks
 from modeldyno.services.runs import RunService
 from modeldyno.store import peaks as stored_peaks
 from modeldyno.store.runs import Runs
+from modeldyno.worker.launch import Stop, Surroundings, launched
 
 Listener = Callable[[JobMessage], None]
 LEAST_DISK_BYTES = 1 << 30  # what a run may leave: samples, logs, a private copy of the model
-_SANDBOX = "modeldyno.worker.sandbox"
+SANDBOX_LIMIT_S = 20.0
 
 
 class DoctorService:
@@ -135,13 +136,15 @@ def _disk(workspace: Path) -> Finding:
 
 
 def _sandbox() -> Finding:
-    """Asks ``worker.sandbox.describe()`` → (full | partial | none, why), where there is one."""
-    found = importlib.util.find_spec(_SANDBOX)
-    describe = getattr(importlib.import_module(_SANDBOX), "describe", None) if found else None
-    if describe is None:
-        return Finding("sandbox", "unknown", "not in this version", "models run as you do")
-    level, why = describe()
-    if level == "full":
-        return Finding("sandbox", "ok", level)
+    """What a worker that is started here and now is really confined by."""
+    with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
+        surroundings = Surroundings(Path(folder) / "scratch", Path(folder) / "log.txt")
+        try:
+            with launched(surroundings) as worker:
+                report = worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)
+        except (EOFError, RunFailed):
+            return Finding("sandbox", "problem", "a worker cannot start", "nothing can be measured")
+    if report.level == "full":
+        return Finding("sandbox", "ok", "full")
     effect = "a hostile model file could do more than compute; numbers are the same"
-    return Finding("sandbox", "warning", f"{level}: {why}", effect, "measure files you trust")
+    return Finding("sandbox", "warning", str(report), effect, "measure files you trust")

@@ -128,9 +128,7 @@ class Worker:
         """
         try:
             write_all(self._to, pack(command))
-            if self.sandbox is None:
-                self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
-                check_sandbox(self._sandboxing, self.sandbox)
+            self.confinement(deadline_s, stop)
             body = self._frame(deadline_s, stop)
         except (BrokenPipeError, EOFError):
             raise self._obituary() from None
@@ -141,6 +139,13 @@ class Worker:
         if not isinstance(reply, expect):
             raise WorkerGarbled("The worker answered another question than it was asked")
         return reply
+
+    def confinement(self, deadline_s: float, stop: Stop) -> SandboxReport:
+        """What the worker is confined by: the first thing it says."""
+        if self.sandbox is None:
+            self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
+            check_sandbox(self._sandboxing, self.sandbox)
+        return self.sandbox
 
     def _frame(self, deadline_s: float, stop: Stop) -> bytes:
         header = self._read(HEADER.size, deadline_s, stop)
