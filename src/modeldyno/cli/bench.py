@@ -65,7 +65,7 @@ def bench(
     quiet: options.Quiet = False,
     workspace: options.Workspace = None,
 ) -> None:
-    """Measure models: latency, throughput, memory, and how sure we are.
+    r"""Measure models: latency, throughput, memory, and how sure we are.
 
     Examples:
 
@@ -75,7 +75,7 @@ def bench(
 
         modeldyno bench model.onnx --dim seq=256 --json
 
-        modeldyno bench weights.pth --architecture nets:build --input x=float32[1,3,224,224]
+        modeldyno bench weights.pth --architecture nets:build --input x=float32\[1,3,224,224]
     """
     from modeldyno.core.ids import RunId
     from modeldyno.services import requests
@@ -88,7 +88,9 @@ def bench(
         requests.check_folder(file)
     if resume is not None:
         run_id = RunId(resume)
-        specs = [requests.resumed_spec(models, room.runs.spec(run_id))]
+        said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
+        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
+        specs = [requests.resumed_spec((*said, *more), room.runs.spec(run_id))]
         results, error = measure(
             specs, lambda _, listen: room.service.resume(run_id, listen), quiet=quiet, as_json=json
         )
@@ -210,7 +212,7 @@ def plan_line(spec: BenchmarkSpec) -> str:
     if spec.iterations is not None:
         return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
     seconds = count * spec.budget.seconds
-    return f"{Path(spec.model.path).name}: {cells} on {cores}, at most {seconds:g} s of measuring"
+    return f"{Path(spec.model.path).name}: {cells} on {cores}, about {seconds:g} s of measuring"
 
 
 def show(result: BenchmarkResult, quiet: bool) -> None:
@@ -232,7 +234,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
     head, rows = benchmark_rows(result)
     output.table(head, rows, left=("quality", "best"))
     for cell in result.cells:
-        if cell.error is not None:
+        if cell.error is not None and cell.error.code != "CANCELLED":
             output.fault(_cell_name(cell), cell.error)
     if not quiet:
         for text, help_text in advise(result):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from modeldyno.workbench import Workbench
 
 SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
+FEW_PAIRS = 8  # below it, one odd pair weighs much
 EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
@@ -152,8 +153,13 @@ def _show(result: ComparisonResult, quiet: bool) -> None:
         return
     output.tell(
         f"{result.pairs} pairs of sessions in {result.processes} processes, {result.statistic}, "
-        f"{result.ratio.level:.0%} interval; machine {result.noise}"
+        f"{result.ratio.level:.0%} interval; machine {result.noise}. "
+        "The ratio is from pairs; the levels above are for orientation."
     )
+    if result.pairs < FEW_PAIRS:
+        output.warn(
+            f"the interval rests on {result.pairs} pairs", "take more with a larger --budget"
+        )
     if {str(side.sandbox) for side in (result.a, result.b)} != {"full"}:
         output.tell(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
     for note in result.notes:

@@ -35,7 +35,7 @@ Input = Annotated[
     list[str] | None,
     typer.Option(
         "--input",
-        help="What a TorchScript file or checkpoint takes: --input x=float32[batch,3,224,224].",
+        help="What a TorchScript file or checkpoint takes: --input x=float32\\[batch,3,224,224].",
     ),
 ]
 ArchitectureName = Annotated[

@@ -56,7 +56,7 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: Iterable[str
 
 
 _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable": "red strike",
-           "failed": "red", "partial": "yellow", "out of memory": "red",
+           "failed": "red", "partial": "yellow", "stopped": "yellow", "out of memory": "red",
            "ok": "green", "warning": "yellow", "problem": "red", "unknown": "dim"}  # fmt: skip
 
 

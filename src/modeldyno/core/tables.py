@@ -76,11 +76,14 @@ def _tail(tail: Tail, scale: float) -> str:
     return figures.NOTHING if tail.value is None else figures.plain(tail.value / scale)
 
 
+_FAILURES = {"OUT_OF_MEMORY": "out of memory", "CANCELLED": "stopped"}
+
+
 def _quality(cell: CellResult) -> str:
     noise = cell.measurement.noise if cell.measurement else ""
     if cell.status == "done":
         return noise
-    failure = "out of memory" if cell.error and cell.error.code == "OUT_OF_MEMORY" else cell.status
+    failure = _FAILURES.get(cell.error.code, cell.status) if cell.error else cell.status
     return f"{failure}, {noise}" if noise else failure
 
 

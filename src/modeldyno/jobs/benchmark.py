@@ -111,7 +111,20 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
                 worker = workers.enter_context(launched(surroundings))
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
+    _drop_repeated(cells)
     return facts, copy
+
+
+def _drop_repeated(cells: list[Cell]) -> None:
+    """A model with a fixed batch makes one cell of many: keep the first, with the others' notes."""
+    kept: dict[str, Cell] = {}
+    for cell in list(cells):
+        same = kept.setdefault(repr(replace(cell.spec, batch_size=cell.batch_size)), cell)
+        if same is not cell and same.error is None and cell.error is None:
+            same.notes = tuple(dict.fromkeys((*same.notes, *cell.notes)))
+            cells.remove(cell)
+    for number, cell in enumerate(cells):
+        cell.number = number
 
 
 def _try(

@@ -99,13 +99,13 @@ def benchmark_spec(
     )
 
 
-def resumed_spec(models: Sequence[str] | None, spec: RunSpec) -> BenchmarkSpec:
-    """A stopped benchmark goes on as it was asked for: nothing else may be said."""
-    if models:
+def resumed_spec(said: Sequence[object], spec: RunSpec) -> BenchmarkSpec:
+    """A stopped benchmark goes on as it was asked for: no model, no setting may be ``said``."""
+    if any(said):
         raise BadValue(
-            "--resume takes no model",
-            why="the run knows its model and settings",
-            fix="Leave the model out, or leave --resume out",
+            "--resume takes no model and no settings",
+            why="the run knows its own",
+            fix="Leave them out, or leave --resume out",
         )
     if not isinstance(spec, BenchmarkSpec):
         raise BadValue("Only a benchmark can be resumed", fix="Measure it again from the start")

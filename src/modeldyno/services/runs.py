@@ -47,6 +47,11 @@ class RunService:
         spec = self._store.spec(run_id)
         if not isinstance(spec, BenchmarkSpec):
             raise BadValue(f"Run {run_id} is no benchmark", fix="Measure it again from the start")
+        if self._store.folder(run_id).state() == "done":
+            raise BadValue(
+                f"Run {run_id} is finished",
+                fix="Measure again in a run of its own, without --resume",
+            )
         units = tuple(self._store.units(run_id))
         folder = self._store.reopen(run_id)
         return self._run_in(self._store, folder, spec, listen, units)
