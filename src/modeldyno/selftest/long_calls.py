@@ -58,6 +58,7 @@ def run(short: bool = False, seed: int = 14) -> Outcome:
             "half_width": round(half_width, 5),
             "statistic": result.statistic,
             "pairs": result.pairs,
+            "units": result.ratio.units,
             "contention": result.contention,
             "floor_ms": round(1e3 * result.a.floor_s, 3),
         },
