@@ -36,7 +36,7 @@ def _timing(id_: str, name: str, what: str, seconds: int) -> Entry:
 
 TESTS = (
     _timing("T1", "aa", "a model compared with itself is not different", 100),
-    _timing("T2", "power", "a known small difference is found, at its size", 80),
+    _timing("T2", "power", "a known small difference is found, at its size", 60),
     _timing("T3", "ten-seconds", "ten seconds of `compare` are enough, and are kept", 70),
     Entry("T4", "coverage", "intervals cover the truth as often as they say", 5, False,
           {"traces": 300}),
@@ -45,7 +45,7 @@ TESTS = (
     _timing("T7", "linearity", "twice the work takes twice the time", 20),
     _timing("T8", "overhead", "the stopwatch adds next to nothing", 30),
     Entry("T9", "sample-length", "samples are short, yet long enough for the clock", 1, False),
-    _timing("T10", "load", "busy neighbours do not move a comparison", 60),
+    _timing("T10", "load", "busy neighbours do not move a comparison", 75),
     Entry("T11", "warmup", "warm-up stays out, and drift is called by its name", 5, False),
     Entry("T13", "stopping", "stopping early keeps the interval's promise", 20, False,
           {"runs": 2000}),
