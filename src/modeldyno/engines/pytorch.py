@@ -11,7 +11,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineUnavailable
@@ -116,9 +116,11 @@ class Asked:
             torch.set_num_threads(self.threads)
         if torch.get_num_interop_threads() != 1:
             torch.set_num_interop_threads(1)  # may be set once only, and before any work
-        if self.tf32 is not None and self.device.type == "cuda":
-            torch.backends.cuda.matmul.allow_tf32 = self.tf32
-            torch.backends.cudnn.allow_tf32 = self.tf32
+        if self.device.type == "cuda":
+            usual = _usual_tf32()
+            matmul, cudnn = usual if self.tf32 is None else (self.tf32, self.tf32)
+            torch.backends.cuda.matmul.allow_tf32 = matmul
+            torch.backends.cudnn.allow_tf32 = cudnn
 
     def notes(self) -> tuple[str, ...]:
         said = [f"torch.compile, mode {self.compile}"] if self.compile else []
@@ -132,6 +134,14 @@ class Asked:
     @property
     def _chose_tf32(self) -> bool:
         return self.tf32 is not None and self.device.type == "cuda"
+
+
+@cache
+def _usual_tf32() -> tuple[bool, bool]:
+    """PyTorch's own choice for matrix products and convolutions, read before any of ours."""
+    import torch
+
+    return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
 def _mode(value: OptionValue) -> str | None:

@@ -337,6 +337,8 @@ def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, s
         kept
         | {name: str(surroundings.threads) for name in _THREAD_COUNTS}
         | {"HOME": scratch, "TMPDIR": scratch, "PYTHONNOUSERSITE": "1"}
+        # Some engines ask who we are, and the sandbox hides the file that says so.
+        | {"LOGNAME": "modeldyno", "USER": "modeldyno"}
         # ONNX Runtime reports to its makers from threads that come and go beside a measurement.
         | {"ORT_DISABLE_TELEMETRY": "1"}
         | {"MODELDYNO_PADDING": "x" * secrets.randbelow(4096)}

@@ -61,7 +61,7 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
     no_network = _try(_leave_the_network)
     _try(_drop_capabilities)
     no_landlock = _try(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
-    no_seccomp = _try(lambda: seccomp.install(spec.allow_exec))
+    no_seccomp = _try(lambda: seccomp.install(spec.allow_exec, bool(spec.devices)))
     return judge(0 if no_landlock else abi, no_landlock, no_network, no_seccomp)
 
 
@@ -179,6 +179,8 @@ def _grants(spec: SandboxSpec, inspecting: bool) -> Iterator[Grant]:
         yield path, Access.READ_FILE | Access.WRITE_FILE
     for path in spec.devices:
         yield path, READ | Access.WRITE_FILE | Access.IOCTL_DEV
+    if spec.devices:  # CUDA gives its threads names, and fails where it cannot
+        yield "/proc/self/task", READ | Access.WRITE_FILE | Access.TRUNCATE
     for path in spec.readable:
         yield path, READ
     for path in spec.inspectable if inspecting else ():

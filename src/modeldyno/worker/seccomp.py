@@ -17,12 +17,15 @@ from dataclasses import dataclass
 # for filtered processes, which would make every measurement some percent slower.
 _SET_MODE_FILTER, _SPECULATION_ALLOWED = 1, 1 << 2
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
+# Offsets in struct seccomp_data.
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_KEEP_BITS = 0x54
 _X32 = 0x40000000  # the same calls again, under other numbers
 _CLONE_THREAD = 0x00010000
 _CLONE_NEW_ANYTHING = 0x7E020080  # namespaces of every kind
 _SET_PARENT_DEATH_SIGNAL = 1
+_LOCAL, _SEQUENCED_PACKETS, _SOCKET_KIND = 1, 5, 0xF
 
 # Name: number on x86_64, number on aarch64 (-1: it has no such call).
 DENIED = {
@@ -58,6 +61,9 @@ DENIED = {
 _STARTS_A_PROGRAM = {
     "execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1),
 }  # fmt: skip
+# CUDA opens a local socket of its own when it starts, and fails without. With a driver to talk to,
+# a worker may make sockets of that one kind, and connect none of them to anybody.
+_SOCKET, _CONNECT = DENIED["socket"], (42, 203)
 # Their first argument is a process: nobody, itself, or none of its business.
 _FOR_ITSELF_ONLY = {
     "kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
@@ -81,12 +87,12 @@ _MACHINES = {
 }
 
 
-def install(allow_exec: bool) -> None:
+def install(allow_exec: bool, drives_device: bool = False) -> None:
     """Filter this thread, and all it starts, for good. Needs no_new_privs. Raises OSError."""
     machine = _MACHINES.get(platform.machine())
     if machine is None:
         raise OSError(errno.ENOSYS, f"no filter was written for {platform.machine()}")
-    program = b"".join(_program(machine, allow_exec))
+    program = b"".join(_program(machine, allow_exec, drives_device))
     held = ctypes.create_string_buffer(program, len(program))
     pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -96,8 +102,10 @@ def install(allow_exec: bool) -> None:
         raise OSError(number, os.strerror(number))
 
 
-def _program(machine: _Machine, allow_exec: bool) -> Iterator[bytes]:
+def _program(machine: _Machine, allow_exec: bool, drives_device: bool) -> Iterator[bytes]:
     denied = DENIED if allow_exec else DENIED | _STARTS_A_PROGRAM
+    if drives_device:
+        denied = denied | {"socket": (-1, -1), "connect": _CONNECT}
     yield _load(_ARCHITECTURE)
     yield from _unless(_IF_EQUAL, machine.audit, _deny())
     yield _load(_NUMBER)
@@ -105,6 +113,8 @@ def _program(machine: _Machine, allow_exec: bool) -> Iterator[bytes]:
     for numbers in denied.values():
         if numbers[machine.column] >= 0:
             yield from _when(_IF_EQUAL, numbers[machine.column], _deny())
+    if drives_device:
+        yield from _when(_IF_EQUAL, _SOCKET[machine.column], _local_packets())
     # Its flags lie in memory, where no filter can look; the C library falls back on clone.
     yield from _when(_IF_EQUAL, machine.clone3, _deny(errno.ENOSYS))
     yield from _when(_IF_EQUAL, machine.clone, _clone(allow_exec))
@@ -120,6 +130,14 @@ def _clone(allow_exec: bool) -> bytes:
     namespaces = b"".join(_when(_IF_ANY_BIT, _CLONE_NEW_ANYTHING, _deny()))
     processes = b"" if allow_exec else b"".join(_unless(_IF_ANY_BIT, _CLONE_THREAD, _deny()))
     return _load(_FIRST_ARGUMENT) + namespaces + processes + _allow()
+
+
+def _local_packets() -> bytes:
+    """Sockets of this machine that carry packets in order; their kind shares a word with flags."""
+    local = b"".join(_unless(_IF_EQUAL, _LOCAL, _deny()))
+    kind = _load(_SECOND_ARGUMENT) + _instruction(_KEEP_BITS, _SOCKET_KIND)
+    packets = b"".join(_unless(_IF_EQUAL, _SEQUENCED_PACKETS, _deny()))
+    return _load(_FIRST_ARGUMENT) + local + kind + packets + _allow()
 
 
 def _itself(pid: int) -> bytes:
