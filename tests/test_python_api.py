@@ -69,7 +69,9 @@ def test_a_failed_cell_is_a_line_of_the_csv_too(tmp_path):
 def test_progress_can_be_listened_to(model):
     heard = []
     modeldyno.bench(model, iterations=5, listen=lambda message: heard.append(message.kind))
-    assert heard == ["started", "progress", "unit", "progress", "finished"]
+    # A wait for cores that another run has leased would be told as well.
+    assert [kind for kind in heard if kind != "progress"] == ["started", "unit", "finished"]
+    assert "progress" in heard
 
 
 def test_the_workspace_may_be_said(model, workspace, tmp_path):

@@ -16,6 +16,7 @@ from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
 
 Ints = int | Sequence[int]
+Names = str | Sequence[str]
 Listener = Callable[[JobMessage], None]
 
 _workbenches: dict[Path, Workbench] = {}
@@ -24,9 +25,12 @@ _workbenches: dict[Path, Workbench] = {}
 def bench(
     model: str | Path,
     *,
-    engine: str | None = None,
+    engine: Names | None = None,
     batch: Ints = 1,
     cores: Ints = 1,
+    instances: Ints = 1,
+    device: Names = "cpu",
+    precision: Names | None = None,
     contract: str = "api",
     spin: bool | None = None,
     dims: Mapping[str, int] | None = None,
@@ -51,6 +55,9 @@ def bench(
 ) -> BenchmarkResult:
     """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
 
+    ``engine``, ``batch``, ``cores``, ``instances``, ``device`` and ``precision`` take one value or
+    several; every combination is a cell.
+
     ``inputs`` describes what a TorchScript file or checkpoint takes, as
     ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;
     ``options`` are the engine's own, as ``{"compile": True}``.
@@ -58,9 +65,12 @@ def bench(
     Ctrl-C stops the measurement and returns what was measured until then.
     """
     cells = CellOptions(
-        _engines(engine),
+        _names(engine),
         _ints(batch),
         _ints(cores),
+        _ints(instances),
+        _names(device),
+        _names(precision),
         spin=spin,
         contract=contract,
         options=options or {},
@@ -114,7 +124,7 @@ def compare(
 ) -> ComparisonResult:
     """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
     cells = CellOptions(
-        _engines(engine),
+        _names(engine),
         (batch,),
         (cores,),
         spin=spin,
@@ -159,5 +169,5 @@ def _ints(value: Ints) -> tuple[int, ...]:
     return (value,) if isinstance(value, int) else tuple(value)
 
 
-def _engines(name: str | None) -> tuple[str, ...]:
-    return (name,) if name else ()
+def _names(said: Names | None) -> tuple[str, ...]:
+    return (said,) if isinstance(said, str) else tuple(said or ())

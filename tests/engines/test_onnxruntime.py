@@ -109,7 +109,7 @@ def test_the_hot_contract_really_runs_the_model(dense):
 def test_a_float32_model_is_computed_in_float32(dense):
     facts, _ = examined(dense)
     assert (facts.precision, facts.nodes_by_provider) == ("fp32", {"CPUExecutionProvider": 3})
-    assert facts.input_dtypes == {"x": "float"}
+    assert facts.input_dtypes == {"x": "float32"}
 
 
 def test_a_model_with_quantised_weights_is_computed_in_int8(dense, tmp_path):

@@ -130,7 +130,7 @@ def test_a_real_model_tells_its_engine_and_precision(room, tmp_path):
         assert (cell.status, cell.batch_size) == ("done", batch)
         assert (cell.facts.engine, cell.facts.precision) == ("onnxruntime", "fp32")
         assert cell.facts.providers == ("CPUExecutionProvider",)
-        assert cell.facts.input_dtypes == {"x": "float"}
+        assert cell.facts.input_dtypes == {"x": "float32"}
         assert cell.facts.threads == 1
     assert result.model.parameters == 15
 

@@ -1,7 +1,5 @@
 """Energy from the machine's meters, or the reason why there is none."""
 
-from dataclasses import replace
-
 import pytest
 
 from modeldyno.core.sessions import (
@@ -13,7 +11,7 @@ from modeldyno.core.sessions import (
     SessionFacts,
     WarmUp,
 )
-from modeldyno.measure.energy import Gauge, Meter, NoMeter, calls_made, find, per_item
+from modeldyno.measure.energy import Gauge, Meter, NoMeter, find, per_item
 from modeldyno.measure.nvml import NvmlError
 from tests.machine import machine
 
@@ -47,7 +45,7 @@ def test_the_cpu_package_is_metered(tmp_path):
     meter = find("cpu", machine(tmp_path, PACKAGE))
     before = meter.read()
     machine(tmp_path, {f"{RAPL}/energy_uj": "3500000\n"})
-    assert meter.spent(before, meter.read()).joules == pytest.approx(2.5)
+    assert meter.spent_j(before, meter.read()) == pytest.approx(2.5)
     assert meter.source.startswith("rapl package")
 
 
@@ -58,7 +56,7 @@ def test_all_packages_are_added(tmp_path):
 
 def test_a_counter_that_starts_again_at_zero_loses_nothing(tmp_path):
     meter = find("cpu", machine(tmp_path, PACKAGE))
-    assert meter.spent((9_000_000,), (500_000,)).joules == pytest.approx(1.5)
+    assert meter.spent_j((9_000_000,), (500_000,)) == pytest.approx(1.5)
 
 
 def test_a_machine_without_counters_says_so(tmp_path):
@@ -72,7 +70,7 @@ def test_counters_only_root_may_read_are_named(tmp_path):
     (root / RAPL / "energy_uj").mkdir()  # unreadable for root, too: tests may run as root
     with pytest.raises(NoMeter, match="needs root"):
         find("cpu", root)
-    assert "needs root" in Gauge("cpu", lambda device: find(device, root)).stop(()).source
+    assert "needs root" in Gauge("cpu", lambda device: find(device, root)).stop((), 1).source
 
 
 class FakeNvml:
@@ -98,7 +96,8 @@ class FakeNvml:
 def test_a_gpu_is_metered():
     nvml = FakeNvml()
     gauge = Gauge("cuda:1", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
-    assert gauge.stop(gauge.start()) == Energy(2.5, "nvml: all of the GPU, other programs included")
+    spent = gauge.stop(gauge.start(), 10)
+    assert spent == Energy(2.5, "nvml: all of the GPU, other programs included", 10)
     assert nvml.asked == [1]
 
 
@@ -121,7 +120,7 @@ def test_a_gpu_that_fails_while_measuring_costs_the_figure_and_not_the_run():
     gauge = Gauge("cuda", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
     before = gauge.start()
     nvml._broken = "GPU is lost"
-    assert gauge.stop(before) == Energy(None, "NVML: GPU is lost")
+    assert gauge.stop(before, 10) == Energy(None, "NVML: GPU is lost")
 
 
 def test_other_devices_have_no_meter():
@@ -129,13 +128,12 @@ def test_other_devices_have_no_meter():
         find("mps")
 
 
-def test_energy_is_shared_by_every_call_of_the_session():
-    measured = session(samples=10, k=2)
-    assert calls_made(measured) == 1 + 15 + 25 + 20 + 1
-    metered = replace(measured, energy=Energy(62.0, "rapl package"))
-    joules, note = per_item([metered, metered], batch_size=4)
-    assert joules == pytest.approx(62 / (62 * 4))
-    assert note == "rapl package; loading the model included"
+def test_energy_is_shared_by_the_calls_that_were_made_meanwhile():
+    first, second = Energy(60.0, "rapl package", calls=20), Energy(40.0, "rapl package", calls=5)
+    metered = [session(energy=first), session(energy=Energy(None, "later")), session(energy=second)]
+    joules, source = per_item(metered, batch_size=4)
+    assert joules == pytest.approx(100 / (25 * 4))
+    assert source == "rapl package"
 
 
 def test_without_a_meter_there_is_no_figure_and_a_reason():
@@ -144,4 +142,4 @@ def test_without_a_meter_there_is_no_figure_and_a_reason():
 
 
 def test_a_meter_may_have_several_counters():
-    assert Meter("m", lambda: (1, 2), 1.0, (10, 10)).spent((1, 9), (2, 1)).joules == 3.0
+    assert Meter("m", lambda: (1, 2), 1.0, (10, 10)).spent_j((1, 9), (2, 1)) == 3.0

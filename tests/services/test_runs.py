@@ -42,6 +42,11 @@ def test_a_run_walks_the_whole_path_and_its_result_is_kept(room, tmp_path):
     assert not folder.model.exists()
 
 
+def waits(message: JobMessage) -> bool:
+    """For cores that another run on this machine has leased."""
+    return isinstance(message, Progress) and message.doing.startswith("waiting")
+
+
 def test_a_unit_can_be_found_by_whoever_hears_of_it(room, tmp_path):
     heard = []
 
@@ -49,7 +54,8 @@ def test_a_unit_can_be_found_by_whoever_hears_of_it(room, tmp_path):
         kept = [
             list(room.runs.units(path.name)) for path in (tmp_path / "workspace/runs").iterdir()
         ]
-        heard.append((type(message), len(kept[0])))
+        if not waits(message):
+            heard.append((type(message), len(kept[0])))
 
     room.service.run(spec(script(tmp_path / "m.json")), listen)
     assert heard == [(Started, 0), (Progress, 0), (Unit, 1), (Progress, 1), (Finished, 1)]
@@ -58,7 +64,7 @@ def test_a_unit_can_be_found_by_whoever_hears_of_it(room, tmp_path):
 def test_progress_counts_up_to_what_was_planned(room, tmp_path):
     said: list[JobMessage] = []
     room.service.run(spec(script(tmp_path / "m.json"), iterations=None, budget=QUICK), said.append)
-    progress = [message for message in said if isinstance(message, Progress)]
+    progress = [m for m in said if isinstance(m, Progress) and not waits(m)]
     assert [p.units_done for p in progress] == list(range(len(progress)))
     assert all(p.units_done <= p.units_planned for p in progress)
     assert progress[-1].units_done == progress[-1].units_planned

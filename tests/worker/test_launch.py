@@ -158,6 +158,8 @@ def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
         "HOME": str(surroundings.scratch),
         "TMPDIR": str(surroundings.scratch),
         "PYTHONNOUSERSITE": "1",
+        "LOGNAME": "modeldyno",
+        "USER": "modeldyno",
         "ORT_DISABLE_TELEMETRY": "1",
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
 from modeldyno.core.specs import BenchmarkSpec
@@ -17,7 +18,7 @@ def advise(result: BenchmarkResult) -> Iterator[Advice]:
     for cell in result.cells:
         if cell.measurement is None:
             continue
-        where = f"cores {cell.spec.cores}, batch {cell.batch_size}"
+        where = replace(cell.spec, batch_size=cell.batch_size).name
         for text, help_text in _about(cell, cell.measurement, result.spec):
             yield f"{where}: {text}", help_text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +28,11 @@ def bench(
     engine: options.Engine = None,
     batch: Annotated[str, typer.Option("--batch", "-b", help="Batch sizes: 1,8,32.")] = "1",
     cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts: 1,2,4.")] = "1",
+    instances: Annotated[
+        str, typer.Option("--instances", "-i", help="Processes side by side: 1,2.")
+    ] = "1",
+    device: options.Devices = "cpu",
+    precision: options.Precisions = None,
     contract: options.Contract = "api",
     spin: options.Spin = None,
     dim: options.Dim = None,
@@ -73,6 +79,8 @@ def bench(
 
         modeldyno bench model.onnx --batch 1,8 --cores 1,2
 
+        modeldyno bench model.onnx --instances 1,2 --engine onnxruntime,pytorch
+
         modeldyno bench model.onnx --dim seq=256 --json
 
         modeldyno bench weights.pth --architecture nets:build --input x=float32\[1,3,224,224]
@@ -90,7 +98,8 @@ def bench(
         run_id = RunId(resume)
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
-        specs = [requests.resumed_spec((*said, *more), room.runs.spec(run_id))]
+        axes = (instances != "1", device != "cpu", precision)
+        specs = [requests.resumed_spec((*said, *more, *axes), room.runs.spec(run_id))]
         results, error = measure(
             specs, lambda _, listen: room.service.resume(run_id, listen), quiet=quiet, as_json=json
         )
@@ -102,9 +111,12 @@ def bench(
         }
         values = {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()}
         cells = CellOptions(
-            engine=[name.strip() for name in engine.split(",")] if engine else [],
+            engine=requests.parse_names(engine),
             batch=requests.parse_ints("--batch", batch),
             cores=requests.parse_ints("--cores", cores),
+            instances=requests.parse_ints("--instances", instances),
+            device=requests.parse_names(device),
+            precision=requests.parse_names(precision),
             spin=None if spin is None else requests.parse_switch("--spin", spin),
             contract=contract,
             options=requests.parse_options(option or []),
@@ -207,8 +219,12 @@ def plan_line(spec: BenchmarkSpec) -> str:
     """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
     count = len(spec.cells)
     cells = "1 cell" if count == 1 else f"{count} cells"
-    most = max(cell.cores * cell.instances for cell in spec.cells)
+    from modeldyno.measure.cpus import allowed_cpus
+
+    wanted = max(cell.cores * cell.instances for cell in spec.cells)
+    most = min(wanted, len(allowed_cpus()))
     cores = "1 core" if most == 1 else f"up to {most} cores"
+    cores += f" (oversubscribed: {wanted} threads)" if wanted > most else ""
     if spec.iterations is not None:
         return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
     seconds = count * spec.budget.seconds
@@ -218,7 +234,8 @@ def plan_line(spec: BenchmarkSpec) -> str:
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.cli.advice import advise
     from modeldyno.core import figures
-    from modeldyno.core.tables import benchmark_rows, shape_text
+    from modeldyno.core.sentences import side_by_side_sentence
+    from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 
     model = result.model
     if not quiet:
@@ -232,7 +249,10 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             output.tell(line)
         output.tell()
     head, rows = benchmark_rows(result)
-    output.table(head, rows, left=("quality", "best"))
+    output.table(head, rows, left=WORDS)
+    for cell in result.cells:
+        if cell.measurement is not None and cell.measurement.side_by_side is not None:
+            output.say(f"{_cell_name(cell)}: {side_by_side_sentence(cell.measurement)}")
     for cell in result.cells:
         if cell.error is not None and cell.error.code != "CANCELLED":
             output.fault(_cell_name(cell), cell.error)
@@ -255,7 +275,7 @@ def _described(cell: CellResult) -> str:
 
 
 def _cell_name(cell: CellResult) -> str:
-    return f"cores {cell.spec.cores}, batch {cell.batch_size}"
+    return replace(cell.spec, batch_size=cell.batch_size).name
 
 
 def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:

@@ -13,6 +13,11 @@ Engine = Annotated[
         "--engine", "-e", help="Engine, e.g. onnxruntime (ort).", show_default="automatic"
     ),
 ]
+Devices = Annotated[str, typer.Option("--device", help="Devices: cpu,cuda,cuda:1,mps.")]
+Precisions = Annotated[
+    str | None,
+    typer.Option(help="Precisions: fp32,bf16,fp16.", show_default="as the model has it"),
+]
 Contract = Annotated[
     str,
     typer.Option(

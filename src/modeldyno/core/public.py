@@ -22,6 +22,7 @@ from modeldyno.core.results import (
     Latency,
     Measurement,
     Objective,
+    SideBySide,
     SideResult,
     Standing,
     Tail,
@@ -160,13 +161,24 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else None,
         "nodes_by_provider": facts.nodes_by_provider if facts else {},
+        "input_dtypes": facts.input_dtypes if facts else {},
         "status": cell.status,
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,
         "call_contract": cell.spec.contract,
         "sandbox": _sandbox_text(cell.sandbox),
+        "mismatches": list(cell.mismatches),
         **measurement_json(cell.measurement),
+        **_parity_json(cell),
     }
+
+
+def _parity_json(cell: CellResult) -> dict[str, Any]:
+    """To the first cell with that batch; of that one, how far its sessions agree."""
+    if cell.parity is not None:
+        return {"parity": encode(cell.parity), "parity_to": "first cell"}
+    own = cell.measurement.parity if cell.measurement else None
+    return {"parity": encode(own), "parity_to": "its own sessions" if own else None}
 
 
 def _sandbox_text(report: SandboxReport | None) -> str | None:
@@ -185,6 +197,7 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "load_ms": _ms(found.load_s) if found else None,
         "first_inference_ms": _ms(found.first_inference_s) if found else None,
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
+        "peak_device_memory_bytes": memory.device_peak_bytes if memory else None,
         "memory_bytes": _memory_json(memory),
         "energy_j_per_item": found.energy_j_per_item if found else None,
         "energy_note": found.energy_note if found else "nothing was measured",
@@ -203,7 +216,25 @@ def measurement_json(found: Measurement | None) -> dict[str, Any]:
         "noise_reasons": list(found.reasons) if found else [],
         "steady": found.steady if found else None,
         "trend": found.trend if found else None,
-        "parity": encode(found.parity) if found else None,
+        "cores_used": found.cores_used if found else None,
+        "side_by_side": _side_by_side_json(found.side_by_side) if found else None,
+    }
+
+
+def _side_by_side_json(found: SideBySide | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    total, scaling = found.total_per_s, found.scaling
+    return {
+        "total_per_s": total.value,
+        "total_ci95": _interval(total),
+        "scaling": scaling.value if scaling else None,
+        "scaling_ci95": _interval(scaling) if scaling else None,
+        "fairness": found.fairness,
+        "items_per_cpu_s": found.items_per_cpu_s,
+        "expected_contention": found.expected_contention,
+        "oversubscribed": found.oversubscribed,
+        "repetitions": total.n,
     }
 
 

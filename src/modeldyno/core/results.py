@@ -84,6 +84,18 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class SideBySide:
+    """What several instances of a cell got done at the same time."""
+
+    total_per_s: Estimate  # items, in the window in which all of them worked
+    scaling: Estimate | None  # times what one instance did with the others idle
+    fairness: float  # the slowest instance's share of the quickest one's work
+    items_per_cpu_s: float
+    expected_contention: float  # threads per CPU, when there are more threads than CPUs
+    oversubscribed: bool
+
+
+@dataclass(frozen=True)
 class Measurement:
     """The numbers of one cell."""
 
@@ -111,6 +123,8 @@ class Measurement:
     device_s: float | None = None  # per call, by the device's own clock
     energy_j_per_item: float | None = None
     energy_note: str = ""  # what was metered, or why nothing was
+    side_by_side: SideBySide | None = None  # of several instances
+    cores_used: float | None = None  # CPU time of all threads over wall time, per instance
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,8 @@ class CellResult:
     measurement: Measurement | None = None
     error: Failure | None = None
     notes: tuple[str, ...] = ()
+    mismatches: tuple[str, ...] = ()  # with the first cell: what keeps it out of the ranking
+    parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
 
 

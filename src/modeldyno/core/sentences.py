@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from modeldyno.core.results import ComparisonResult
+from modeldyno.core import figures
+from modeldyno.core.results import ComparisonResult, Measurement
+
+WAITING = 1.2  # times what so many threads on so many CPUs must cost
 
 
 def comparison_sentence(result: ComparisonResult) -> str:
@@ -44,3 +47,25 @@ def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None
     if ratio.low > 1 + allowed:
         return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
     return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
+
+
+def side_by_side_sentence(found: Measurement) -> str:
+    """``1 930 ±21 items/s in all, 1.93 ±0.02 × one instance alone; …`` of several instances.
+
+    Where other work took CPU time away, what a CPU second yields comes first: it hardly changes.
+    """
+    beside = found.side_by_side
+    if beside is None:
+        return ""
+    total = f"{figures.estimate(beside.total_per_s)} items/s in all"
+    if beside.scaling is not None:
+        total += f", {figures.estimate(beside.scaling)} × one instance alone"
+    per_cpu = f"{figures.plain(beside.items_per_cpu_s)} items per CPU second"
+    lost = (found.contention or 1.0) / beside.expected_contention
+    parts = [total, per_cpu] if lost <= WAITING else [per_cpu, f"{total} (contended)"]
+    parts.append(f"the slowest did {figures.percent(beside.fairness)} of the quickest one's work")
+    if beside.oversubscribed:
+        parts.append(
+            f"oversubscribed: {figures.plain(beside.expected_contention, 2)} threads for each CPU"
+        )
+    return "; ".join(parts)

@@ -42,6 +42,7 @@ class SessionFacts:
     nodes_by_provider: dict[str, int] = field(default_factory=dict)  # known once examined
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
+    contract: CallContract | None = None  # where it is another call than the one asked for
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class Samples:
     process_cpu_ns: int  # of all threads
     involuntary_switches: int
     samples_per_turn: int = 0  # taken in one go, before the other side's turn; 0: not known
+    ends_ns: tuple[int, ...] = ()  # when each sample ended, on the clock all processes share
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,7 @@ class Memory:
     engine_bytes: int  # engine imported, no model yet
     loaded_bytes: int  # model loaded
     peak_bytes: int  # highest until the end of the session
+    device_peak_bytes: int | None = None  # of the model on its device, where it has one of its own
 
 
 @dataclass(frozen=True)
@@ -108,10 +111,22 @@ class Parity:
 
 @dataclass(frozen=True)
 class Energy:
-    """What a session's command took from the meter, loading included."""
+    """What the meter counted while calls were made one after the other, and nothing else."""
 
     joules: float | None
     source: str  # what was metered, or why nothing was
+    calls: float = 0.0  # made meanwhile, by all instances
+
+
+@dataclass(frozen=True)
+class Together:
+    """What several instances got done side by side, in the window in which all of them worked."""
+
+    window_s: float
+    calls: tuple[float, ...]  # done in the window, by instance; those at its edges in part
+    solo_calls_per_s: float  # of one instance, the others idle, just before or after
+    cpu_s_per_call: float  # of all threads
+    cpus: int  # that they had between them
 
 
 @dataclass(frozen=True)
@@ -129,6 +144,7 @@ class Session:
     canary_s: float | None = None  # floor of a fixed tiny kernel just before: the machine's pulse
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
     energy: Energy | None = None  # added by the parent, which reads the meter
+    together: Together | None = None  # of several instances, whose samples are then all here
 
 
 @dataclass(frozen=True)

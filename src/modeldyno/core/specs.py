@@ -44,6 +44,16 @@ class CellSpec:
     sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
 
+    @property
+    def name(self) -> str:
+        """``onnxruntime · 2 cores · batch 8``: what was asked for beyond the usual."""
+        parts = [self.engine] if self.engine else []
+        parts += [self.device] if self.device != "cpu" else []
+        parts += [self.precision] if self.precision else []
+        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
+        parts.append(cores if self.instances == 1 else f"{self.instances} × {cores}")
+        return " · ".join((*parts, f"batch {self.batch_size}"))
+
 
 @dataclass(frozen=True)
 class ModelSpec:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,63 @@ def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
         c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement
     ]
     scale, unit = figures.unit_for([*levels, *per_item])
+    axes = [axis for axis in AXES if axis.matters(result.cells)]
     head = (
-        "cores", "batch", f"{unit}/batch", "floor", f"{unit}/item", "items/s", "p99",
-        "cpu", "peak mem", "n", "quality",
+        *(axis.name for axis in axes), "batch", f"{unit}/batch", "floor", f"{unit}/item",
+        "items/s", "p99", "cpu", "peak mem", "n", "quality",
     )  # fmt: skip
-    rows = [_cell_row(cell, scale) for cell in result.cells]
-    if not result.standings:
+    rows: Rows = [
+        (*(axis.text(cell) for axis in axes), *_cell_row(cell, scale)) for cell in result.cells
+    ]
+    if any(axis.name in CHANGES_OUTPUTS for axis in axes):
+        head = (*head, "off first")
+        rows = [(*row, _parity(cell)) for row, cell in zip(rows, result.cells, strict=True)]
+    if not (result.standings or any(cell.mismatches for cell in result.cells)):
         return head, rows
     return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A column that says which cell a row is; where all cells are alike, or as usual, it is left
+    out."""
+
+    name: str
+    text: Callable[[CellResult], str]
+    usual: str | None = None
+
+    def matters(self, cells: Sequence[CellResult]) -> bool:
+        texts = {self.text(cell) for cell in cells}
+        return len(texts) > 1 or (self.usual is not None and texts != {self.usual})
+
+
+def _engine(cell: CellResult) -> str:
+    return cell.facts.engine if cell.facts else cell.spec.engine
+
+
+def _device(cell: CellResult) -> str:
+    return cell.facts.device if cell.facts else cell.spec.device
+
+
+def _precision(cell: CellResult) -> str:
+    found = cell.facts.precision if cell.facts else cell.spec.precision
+    return found or figures.NOTHING
+
+
+AXES = (
+    Axis("engine", _engine),
+    Axis("device", _device),
+    Axis("precision", _precision),
+    Axis("instances", lambda cell: str(cell.spec.instances), usual="1"),
+    Axis("cores", lambda cell: str(cell.spec.cores), usual=""),
+)
+CHANGES_OUTPUTS = ("engine", "device", "precision")
+WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
+
+
+def _parity(cell: CellResult) -> str:
+    """The largest error as a share of the output's range."""
+    return figures.NOTHING if cell.parity is None else f"{cell.parity.max_rel_error:.1e}"
 
 
 _PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "highest throughput"}
@@ -41,6 +92,8 @@ _PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "hig
 
 def _mark(result: BenchmarkResult, number: int) -> str:
     """``◀ lowest latency``, also for those who share it: a tie is told as a tie."""
+    if result.cells[number].mismatches:
+        return "not ranked: " + "; ".join(result.cells[number].mismatches)
     marks = []
     for objective, standing in result.standings.items():
         if number in standing.tied:
@@ -50,7 +103,7 @@ def _mark(result: BenchmarkResult, number: int) -> str:
 
 
 def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:
-    start = (str(cell.spec.cores), str(cell.batch_size))
+    start = (str(cell.batch_size),)
     found = cell.measurement
     if found is None:
         return (*start, *[figures.NOTHING] * 8, _quality(cell))

@@ -173,8 +173,9 @@ def _threads() -> int:
 
 
 def _dtype(onnx_type: str) -> str:
-    """``tensor(float)`` → ``float``."""
-    return onnx_type.removeprefix("tensor(").removesuffix(")")
+    """``tensor(float)`` → ``float32``: one name for a type in all engines."""
+    name = onnx_type.removeprefix("tensor(").removesuffix(")")
+    return {"float": "float32", "double": "float64"}.get(name, name)
 
 
 def _precision(kernels: list[dict[str, Any]]) -> str | None:

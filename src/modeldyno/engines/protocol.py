@@ -66,3 +66,11 @@ class TimesDevice(Protocol):
     def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
         """Seconds between two marks in the device's queue around each call, the device's cache
         flushed before; empty where the device has no clock. Not part of the timed loop."""
+
+
+@runtime_checkable
+class FillsDevice(Protocol):
+    """A session whose device has memory of its own."""
+
+    def device_peak_bytes(self) -> int | None:
+        """The most that was taken there since the model began to load; None where it has none."""

@@ -43,6 +43,8 @@ class PyTorch:
         refuse_old(self.version())
         asked = Asked.of(target)
         asked.settle()
+        if asked.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(asked.device)
         with torch.inference_mode():
             yield TorchSession(target, asked, _prepared(target, asked))
 
@@ -221,6 +223,7 @@ class TorchSession:
         self._call = _compiled(loaded.module, asked)
         self._wait = _waiting(asked.device)
         self._input_dtypes: dict[str, str] = {}
+        self._contract: CallContract | None = None
 
     @property
     def facts(self) -> SessionFacts:
@@ -237,6 +240,7 @@ class TorchSession:
             input_dtypes=self._input_dtypes,
             notes=(*self._asked.notes(), *notes),
             parameters=sum(p.numel() for p in self._parameters()),
+            contract=self._contract,
         )
 
     def resume(self) -> None:
@@ -245,6 +249,7 @@ class TorchSession:
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         if contract == "e2e":
             return lambda: self._outputs(inputs)
+        self._contract = "api"  # also where a hot call was asked for
         call, wait = self.enqueued(inputs), self._wait
         if self._asked.device.type == "cpu":
             return call
@@ -281,6 +286,13 @@ class TorchSession:
                 marks.append((begin, end))
             self._wait()
         return tuple(begin.elapsed_time(end) / 1e3 for begin, end in marks)
+
+    def device_peak_bytes(self) -> int | None:
+        import torch
+
+        if self._asked.device.type != "cuda":
+            return None
+        return int(torch.cuda.max_memory_allocated(self._asked.device))
 
     def observed(self, inputs: Tensors) -> torch_precision.Observation:
         """One call of the model as it is before compiling, watched."""

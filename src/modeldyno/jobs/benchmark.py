@@ -18,6 +18,7 @@ from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.stated import refuse_needless_inputs
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.contract import first_like, judge
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
@@ -38,6 +39,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         standings = Rounds(spec, cells, context).run()
     except (Cancelled, StorageFailed) as error:
         stopped = error
+    judge(cells)
     meanwhile = weather.weather(before, weather.read())
     ending = _changed(facts, copy) or stopped
     results = tuple(cell.result(facts.path, meanwhile, ending) for cell in cells)
@@ -62,7 +64,9 @@ def _trusted(
     unusable = {
         number
         for number, cell in enumerate(cells)
-        if cell.measurement is not None and cell.measurement.noise == "unusable"
+        if cell.measurement is not None
+        and cell.measurement.noise == "unusable"
+        and not cell.mismatches
     }
     return {
         objective: replace(standing, tied=tuple(sorted({*standing.tied, *unusable})))
@@ -105,13 +109,14 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         context.say(Started(facts.path, units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
-            _try(spec, cell, facts, copy, worker, context)
+            _try(spec, cell, first_like(cell, cells), facts, copy, worker, context)
             if cell.error is not None:  # whatever it was, the next cell gets a fresh worker
                 worker.close()
                 worker = workers.enter_context(launched(surroundings))
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
     _drop_repeated(cells)
+    judge(cells)
     return facts, copy
 
 
@@ -130,6 +135,7 @@ def _drop_repeated(cells: list[Cell]) -> None:
 def _try(
     spec: BenchmarkSpec,
     cell: Cell,
+    first: Cell | None,
     facts: ModelFacts,
     copy: Path,
     worker: Worker,
@@ -139,8 +145,9 @@ def _try(
     deadline = start + spec.timeout_s
     name = str(cell.number)
     try:
+        against = first.prepared if first else None
         cell.prepared = prepare(
-            worker, spec.model, facts, copy, cell.spec, name, spec.seed, context, deadline
+            worker, spec.model, facts, copy, cell.spec, name, spec.seed, context, deadline, against
         )
     except Cancelled:
         raise

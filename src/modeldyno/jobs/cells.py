@@ -32,6 +32,7 @@ class Cell:
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
+    mismatches: tuple[str, ...] = ()  # why it must not be ranked with the others
     sandbox: SandboxReport | None = None
 
     @property
@@ -48,9 +49,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        cores = "1 core" if self.spec.cores == 1 else f"{self.spec.cores} cores"
-        engine = f"{self.spec.engine} · " if self.spec.engine else ""
-        return f"{engine}{cores} · batch {self.spec.batch_size}"
+        return self.spec.name
 
     def floors(self) -> dict[int, float]:
         """Seconds per call by round; of a round that was repeated, the repetition."""
@@ -58,6 +57,12 @@ class Cell:
 
         floors, _ = floors_and_typicals(self.sessions)
         return {unit.round: floor for unit, floor in zip(self.units, floors, strict=True)}
+
+    def seconds_per_item(self) -> dict[int, float]:
+        """By round, from the wall time of everything done: what a throughput is made of."""
+        from modeldyno.measure.benchmark import seconds_per_call
+
+        return {u.round: seconds_per_call(u.session) / self.batch_size for u in self.units}
 
     def canaries(self) -> dict[int, float]:
         return {u.round: u.session.canary_s for u in self.units if u.session.canary_s is not None}
@@ -74,7 +79,7 @@ class Cell:
         if self.units and (self.stop_reason is not None or len(self.units) >= FEWEST_SESSIONS):
             units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
             reason = self.stop_reason or "aborted"
-            measurement = summarise(units, self.batch_size, reason, weather)
+            measurement = summarise(units, self.batch_size, reason, weather, self.spec.cores)
         return CellResult(
             model=model,
             spec=self.spec,
@@ -84,6 +89,8 @@ class Cell:
             measurement=measurement,
             error=Failure.of(error) if error else None,
             notes=self.notes,
+            mismatches=self.mismatches,
+            parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
         )
 

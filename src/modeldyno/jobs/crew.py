@@ -1,4 +1,4 @@
-"""Workers that wait for their next turn: one for each cell, fresh with each process replicate."""
+"""Workers that wait for their next turn: one for each instance, fresh with each replicate."""
 
 from __future__ import annotations
 
@@ -18,37 +18,43 @@ class Crew:
     def __init__(self, spec: BenchmarkSpec, context: Context) -> None:
         self._spec = spec
         self._context = context
-        self._workers: dict[int, tuple[int, Worker]] = {}  # by cell, oldest turn first
+        self._workers: dict[int, tuple[int, list[Worker]]] = {}  # by cell, oldest turn first
 
-    def worker(self, cell: Cell, process: int) -> Worker:
-        """The cell's worker in this process replicate."""
-        replicate, worker = self._workers.pop(cell.number, (None, None))
-        if worker is not None and replicate != process:
-            worker.close()
-            worker = None
-        if worker is None:
-            self._make_room()
-            worker = launch(
-                self._context.surroundings(
-                    self._spec.model,
-                    cells=(cell.spec,),
-                    threads=cell.spec.cores,
-                    memory_limit_bytes=self._spec.memory_limit_bytes,
-                    sandbox=cell.spec.sandbox,
-                )
-            )
-        self._workers[cell.number] = process, worker
-        return worker
+    def workers(self, cell: Cell, process: int) -> list[Worker]:
+        """The cell's workers in this process replicate, one for each instance."""
+        replicate, workers = self._workers.pop(cell.number, (process, []))
+        if replicate != process:
+            _close(workers)
+            workers = []
+        if not workers:
+            self._make_room(cell.spec.instances)
+        self._workers[cell.number] = process, workers  # known here before the next one may fail
+        while len(workers) < cell.spec.instances:
+            workers.append(self._launch(cell))
+        return workers
 
     def dismiss(self, cell: Cell) -> None:
-        _, worker = self._workers.pop(cell.number, (None, None))
-        if worker is not None:
-            worker.close()
+        _, workers = self._workers.pop(cell.number, (0, []))
+        _close(workers)
 
-    def _make_room(self) -> None:
-        while len(self._workers) >= MOST:
+    def _launch(self, cell: Cell) -> Worker:
+        return launch(
+            self._context.surroundings(
+                self._spec.model,
+                cells=(cell.spec,),
+                threads=cell.spec.cores,
+                memory_limit_bytes=self._spec.memory_limit_bytes,
+                sandbox=cell.spec.sandbox,
+            )
+        )
+
+    def _make_room(self, wanted: int) -> None:
+        while self._workers and self._waiting() + wanted > MOST:
             oldest = next(iter(self._workers))
-            self._workers.pop(oldest)[1].close()
+            _close(self._workers.pop(oldest)[1])
+
+    def _waiting(self) -> int:
+        return sum(len(workers) for _, workers in self._workers.values())
 
     def __enter__(self) -> Crew:
         return self
@@ -59,5 +65,10 @@ class Crew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for _, worker in self._workers.values():
-            worker.close()
+        for _, workers in self._workers.values():
+            _close(workers)
+
+
+def _close(workers: list[Worker]) -> None:
+    for worker in workers:
+        worker.close()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Pair, PairPlan, Session
+from modeldyno.core.sessions import Pair, PairPlan, Session, SessionPlan
 from modeldyno.worker.launch import Stop, Surroundings, Worker, launched
 from modeldyno.worker.messages import (
     CloseSide,
@@ -101,7 +101,8 @@ class _Apart:
     def _open(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
         known = plan.calibrations[side] if plan.calibrations else None
         # Each side has its own padding: the same would be the same luck for the whole pair.
-        command = OpenSide(self._seats[side].side, plan.warmup_limit_s, padding_seed + side, known)
+        limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+        command = OpenSide(self._seats[side].side, limits, padding_seed + side, known)
         self._workers[side].ask(command, SideReady, deadline_s, self._stop)
 
     def _take_turns(self, plan: PairPlan, orders: random.Random, deadline_s: float) -> None:

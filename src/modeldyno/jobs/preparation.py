@@ -8,7 +8,7 @@ from pathlib import Path
 from modeldyno.core.errors import BadValue
 from modeldyno.core.inputs import InputPlan, plan_inputs
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.sessions import SessionFacts, Target
+from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
@@ -29,6 +29,7 @@ class Prepared:
     facts: SessionFacts
     reference: str
     notes: tuple[str, ...]
+    parity: Parity | None = None  # to the outputs of the cell it is held against
 
 
 def prepare(
@@ -41,8 +42,12 @@ def prepare(
     seed: int,
     context: Context,
     deadline_s: float,
+    against: Prepared | None = None,
 ) -> Prepared:
-    """Let the engine run the cell once; raises when it cannot."""
+    """Let the engine run the cell once; raises when it cannot.
+
+    Its outputs are compared with those of ``against``.
+    """
     target = target_of(cell, facts, copy)
     check_complete(facts)
     ladder = plan_inputs(
@@ -54,9 +59,10 @@ def prepare(
         seed=seed,
     )
     reference = str(context.folder.scratch / f"reference-{name}.npz")
-    examined = worker.ask(
-        Examine(target, ladder, cell.contract, reference), Examined, deadline_s, context.stop
+    command = Examine(
+        target, ladder, cell.contract, reference, against.reference if against else None
     )
+    examined = worker.ask(command, Examined, deadline_s, context.stop)
     return Prepared(
         cell=cell,
         target=target,
@@ -69,6 +75,7 @@ def prepare(
                 note for note in (warning(facts), *examined.facts.notes, *examined.notes) if note
             )
         ),
+        parity=examined.parity,
     )
 
 

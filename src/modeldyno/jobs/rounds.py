@@ -18,14 +18,19 @@ from modeldyno.core.results import Objective, Standing, StopReason
 from modeldyno.core.sessions import Session, SessionPlan
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.contract import judge
 from modeldyno.jobs.crew import Crew
+from modeldyno.jobs.instances import Crowd, measure_together, meter_one
 from modeldyno.jobs.protocol import Context
-from modeldyno.worker.messages import MeasureSession, SessionMeasured
+from modeldyno.worker.launch import Worker
+from modeldyno.worker.messages import MeasureSession, SessionMeasured, Side
 
 if TYPE_CHECKING:
     from modeldyno.measure.energy import Gauge
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
+WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
+FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
 FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
 
 
@@ -94,7 +99,8 @@ class Rounds:
     ) -> None:
         """One fresh session of a cell; whatever goes wrong ends that cell and no other."""
         # Waiting for cores counts against neither budget nor time limit.
-        with self._context.leases.take(cell.spec.cores, self._context.stop, self._wait) as lease:
+        wanted = cell.spec.cores * cell.spec.instances
+        with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
             start = time.monotonic()
             try:
                 session = self._measure(cell, process, crew, lease.cpus)
@@ -115,23 +121,63 @@ class Rounds:
         self._context.say(Progress(done, max(done, planned(self._spec, len(self._cells))), why))
 
     def _measure(self, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]) -> Session:
+        workers = crew.workers(cell, process)
+        if cell.spec.instances > 1:
+            session = self._measure_together(cell, workers, cpus)
+        else:
+            session = self._measure_one(cell, process, workers[0], cpus)
+        cell.sandbox = workers[0].sandbox
+        return session
+
+    def _measure_one(
+        self, cell: Cell, process: int, worker: Worker, cpus: tuple[int, ...]
+    ) -> Session:
         prepared = cell.prepared
         assert prepared is not None
-        deadline = time.monotonic() + self._spec.timeout_s - cell.used_s
+        deadline_s = self._deadline_s(cell)
         command = MeasureSession(
             target=replace(prepared.target, cpus=cpus),
             inputs=prepared.inputs,
             contract=cell.spec.contract,
             plan=session_plan(self._spec),
-            padding_seed=hash((self._spec.seed, cell.number, process, len(cell.units))),
+            padding_seed=self._padding_seed(cell, process),
             reference=prepared.reference,
         )
-        worker = crew.worker(cell, process)
+        session = worker.ask(command, SessionMeasured, deadline_s, self._context.stop).session
         gauge = self._gauge(prepared.facts.device)
-        metered = gauge.start()
-        session = worker.ask(command, SessionMeasured, deadline, self._context.stop).session
-        cell.sandbox = worker.sandbox
-        return replace(session, energy=gauge.stop(metered))
+        is_first = all(unit.process != process for unit in cell.units)
+        if not (gauge.has_meter and is_first and self._spec.iterations is None):
+            return replace(session, energy=gauge.nothing())
+        crowd = self._crowd(cell, [worker], cpus)
+        return replace(session, energy=meter_one(crowd, WINDOW_S, gauge))
+
+    def _measure_together(
+        self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]
+    ) -> Session:
+        assert cell.prepared is not None
+        seconds = QUICK_WINDOW_S if self._spec.budget.name == "quick" else WINDOW_S
+        gauge = self._gauge(cell.prepared.facts.device)
+        return measure_together(self._crowd(cell, workers, cpus), seconds, gauge)
+
+    def _crowd(self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]) -> Crowd:
+        prepared = cell.prepared
+        assert prepared is not None
+        return Crowd(
+            workers=workers,
+            side=Side(prepared.target, prepared.inputs, cell.spec.contract),
+            cpus=cpus,
+            reference=prepared.reference,
+            plan=session_plan(self._spec),
+            seed=self._padding_seed(cell, len(workers)),
+            deadline_s=self._deadline_s(cell),
+            stop=self._context.stop,
+        )
+
+    def _deadline_s(self, cell: Cell) -> float:
+        return time.monotonic() + self._spec.timeout_s - cell.used_s
+
+    def _padding_seed(self, cell: Cell, process: int) -> int:
+        return hash((self._spec.seed, cell.number, process, len(cell.units)))
 
     def _gauge(self, device: str) -> Gauge:
         from modeldyno.measure.energy import Gauge
@@ -154,13 +200,16 @@ class Rounds:
     # ------------------------------------------------------------ racing
 
     def _figures(self, objective: Objective) -> dict[int, dict[int, float]]:
-        """Each rankable cell's floor by round: per call, or per item."""
-        found = {}
-        for cell in self._cells:
-            if cell.error is None and cell.units:
-                items = 1 if objective == "latency" else cell.batch_size
-                found[cell.number] = {n: s / items for n, s in cell.floors().items()}
-        return found
+        """Each rankable cell's figure by round: seconds per call, or per item."""
+        rankable = [c for c in self._cells if c.error is None and c.units and not c.mismatches]
+        if objective == "latency":
+            return {cell.number: cell.floors() for cell in rankable}
+        if any(cell.spec.instances > 1 for cell in self._cells):
+            return {cell.number: cell.seconds_per_item() for cell in rankable}
+        return {
+            cell.number: {n: s / cell.batch_size for n, s in cell.floors().items()}
+            for cell in rankable
+        }
 
     def _drop_outraced(self) -> None:
         """A cell that clearly loses by latency and by throughput needs no more precision."""
@@ -176,9 +225,11 @@ class Rounds:
     def _standings(self) -> dict[Objective, Standing]:
         from modeldyno.measure.sweep import standing
 
+        judge(self._cells)
         objectives: tuple[Objective, ...] = ("latency", "throughput")
         found = {objective: standing(self._figures(objective)) for objective in objectives}
-        return {objective: who for objective, who in found.items() if who is not None}
+        ranked = len(self._figures("latency"))  # one alone is not the best of anything
+        return {o: who for o, who in found.items() if who is not None and ranked > 1}
 
     def _remeasure(self, winner: Cell, crew: Crew) -> None:
         """The best of many was also lucky: publish what fresh sessions say."""
@@ -278,5 +329,14 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     from modeldyno.measure.benchmark import floors_and_typicals
     from modeldyno.measure.stopping import decide
 
+    if len(cell.units) < _fewest(spec, cell):
+        return None
     floors, typicals = floors_and_typicals(cell.sessions)
     return decide(floors, typicals, spec.budget, cell.used_s)
+
+
+def _fewest(spec: BenchmarkSpec, cell: Cell) -> int:
+    """Repetitions before time may end a cell: a rate of many instances is one figure each."""
+    if cell.spec.instances == 1:
+        return 0
+    return FEWEST_QUICK_REPETITIONS if spec.budget.name == "quick" else FEWEST_REPETITIONS

@@ -12,7 +12,7 @@ import numpy as np
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import Estimate, Latency, Measurement, StopReason
 from modeldyno.core.sessions import Memory, Parity, Session
-from modeldyno.measure import energy, statistics, tails
+from modeldyno.measure import energy, instances, statistics, tails
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.stopping import FIXED_LEVEL, published_level
 from modeldyno.measure.trend import trend
@@ -34,7 +34,11 @@ class MeasuredSession:
 
 
 def summarise(
-    units: Sequence[MeasuredSession], batch_size: int, stop_reason: StopReason, weather: HostWeather
+    units: Sequence[MeasuredSession],
+    batch_size: int,
+    stop_reason: StopReason,
+    weather: HostWeather,
+    cores: int = 1,
 ) -> Measurement:
     """The numbers of one cell; latency is per call, that is per batch."""
     sessions = [unit.session for unit in units]
@@ -43,8 +47,9 @@ def summarise(
     contention, source = contention_of(sessions, weather)
     moved = trend(samples)
     steady = sum(session.warmup.steady for session in sessions) >= MOSTLY * len(sessions)
+    beside = instances.side_by_side(sessions, batch_size, cores, stop_reason)
     noise, reasons = noise_verdict(
-        contention,
+        contention and contention / (beside.expected_contention if beside else 1.0),
         latency.typical.value / latency.floor.value,
         latency.floor.relative,
         moved,
@@ -57,7 +62,9 @@ def summarise(
     firsts = _first_of_each_process(units)
     return Measurement(
         latency=latency,
-        throughput_per_s=batch_size * calls / _measured_s(sessions),
+        throughput_per_s=beside.total_per_s.value
+        if beside
+        else batch_size * calls / _measured_s(sessions),
         cpu_s=sum(session.samples.process_cpu_ns for session in sessions) / 1e9 / calls,
         load_s=median(session.load_s for session in firsts),
         first_inference_s=median(session.first_call_s for session in firsts),
@@ -80,7 +87,29 @@ def summarise(
         device_s=_device_s(sessions),
         energy_j_per_item=joules,
         energy_note=energy_note,
+        side_by_side=beside,
+        cores_used=cores_used(sessions),
     )
+
+
+def cores_used(sessions: Sequence[Session]) -> float | None:
+    """CPUs that all threads of one instance kept busy, from their CPU time."""
+    return median(_cores_used(session) for session in sessions) if sessions else None
+
+
+def _cores_used(session: Session) -> float:
+    together, samples = session.together, session.samples
+    if together is not None:
+        return together.cpu_s_per_call / seconds_per_call(session) / len(together.calls)
+    return samples.process_cpu_ns / max(1, samples.block_wall_ns)
+
+
+def seconds_per_call(session: Session) -> float:
+    """From the wall time of everything done; of several instances, of all of them together."""
+    together = session.together
+    if together is not None:
+        return together.window_s / sum(together.calls)
+    return sum(session.samples.wall_ns) / 1e9 / _calls(session)
 
 
 def _device_s(sessions: Sequence[Session]) -> float | None:

@@ -1,8 +1,8 @@
-"""Energy of a session, read from the machine's own meters (docs/doctor.md, energy).
+"""Energy per item, read from the machine's own meters (docs/doctor.md, energy).
 
-The parent reads the meter before and after a session's command, so nothing enters the timed loop.
-A meter counts everything on its package or GPU, other programs included, and a session's command
-includes loading; so what we publish is an upper bound for the model alone.
+The parent reads the meter around a window in which a loaded and warm model is called and nothing
+else is done. A meter counts everything on its package or GPU, other programs and what it takes
+when idle included; so what we publish is an upper bound for the model alone.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Meter:
     unit_j: float
     wraps_at: Counts = ()  # empty: never
 
-    def spent(self, before: Counts, after: Counts) -> Energy:
+    def spent_j(self, before: Counts, after: Counts) -> float:
         """Joules between two readings; at most one turn of each counter."""
         wraps = self.wraps_at or (0,) * len(before)
         counts = [
             end - start if end >= start else end - start + wrap
             for start, end, wrap in zip(before, after, wraps, strict=True)
         ]
-        return Energy(sum(counts) * self.unit_j, self.source)
+        return sum(counts) * self.unit_j
 
 
 class NoMeter(Exception):
@@ -124,15 +124,22 @@ class Gauge:
         except NoMeter as reason:
             self._why = str(reason)
 
+    @property
+    def has_meter(self) -> bool:
+        return self._meter is not None
+
     def start(self) -> Counts:
         return self._read() if self._meter else ()
 
-    def stop(self, before: Counts) -> Energy:
-        """What was spent since ``before``."""
-        if self._meter is None or not before:
-            return Energy(None, self._why)
-        after = self._read()
-        return self._meter.spent(before, after) if after else Energy(None, self._why)
+    def stop(self, before: Counts, calls: int) -> Energy:
+        """What was spent since ``before``, in which time so many calls were made."""
+        after = self._read() if self._meter and before else ()
+        if self._meter is None or not after:
+            return self.nothing()
+        return Energy(self._meter.spent_j(before, after), self._meter.source, calls)
+
+    def nothing(self) -> Energy:
+        return Energy(None, self._why or "energy was not read")
 
     def _read(self) -> Counts:
         assert self._meter is not None
@@ -143,26 +150,13 @@ class Gauge:
             return ()
 
 
-def calls_made(session: Session) -> int:
-    """Every call of a session: the first, calibration, warm-up, samples and the output check."""
-    samples = session.samples
-    checks = 1 if session.parity else 2  # outputs that disagree are computed once more
-    return (
-        1
-        + session.calibration.calls
-        + session.warmup.calls
-        + len(samples.wall_ns) * samples.calls_per_sample
-        + checks
-    )
-
-
 def per_item(sessions: Sequence[Session], batch_size: int) -> tuple[float | None, str]:
     """Joules per item over all metered sessions, and what was metered or why nothing was."""
     metered = [s for s in sessions if s.energy is not None and s.energy.joules is not None]
     if not metered:
         known = [s.energy.source for s in sessions if s.energy is not None]
         return None, known[0] if known else "energy was not read"
-    joules = sum(s.energy.joules or 0.0 for s in metered if s.energy)
-    items = batch_size * sum(calls_made(session) for session in metered)
-    assert metered[0].energy is not None
-    return joules / items, f"{metered[0].energy.source}; loading the model included"
+    readings = [s.energy for s in metered if s.energy]
+    joules = sum(reading.joules or 0.0 for reading in readings)
+    items = batch_size * sum(reading.calls for reading in readings)
+    return (joules / items if items else None), readings[0].source

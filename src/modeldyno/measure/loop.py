@@ -28,6 +28,8 @@ VERY_LONG_CALL_NS = 100_000_000
 FEW_SAMPLES_CALL_NS = 20_000_000  # from here ten calls must do for a session
 FEWEST_SAMPLES = 3  # even when a session's time is up
 CALIBRATION_LIMIT_NS = 200_000_000
+MOST_SAMPLES = 1_000_000  # in one window: more would not fit into one message
+AWAKE_S = 0.002  # before a common start
 ALIKE = 1.5  # times the quicker side's call
 
 
@@ -138,6 +140,23 @@ def _read_with_cpu(call: Call, k: int, clocks: Clocks, count: int) -> tuple[list
     return wall, cpu
 
 
+def _read_until(
+    call: Call, k: int, clock: Clock, stop_ns: int, most: int
+) -> tuple[list[int], list[int]]:
+    """Samples one after the other until a moment, and when each of them ended."""
+    wall: list[int] = []
+    ends: list[int] = []
+    end = clock()
+    while end < stop_ns and len(wall) < most:
+        start = clock()
+        for _ in repeat(None, k):
+            call()
+        end = clock()
+        wall.append(end - start)
+        ends.append(end)
+    return wall, ends
+
+
 class Block:
     """Samples of one configuration, gathered over one or many stretches."""
 
@@ -149,6 +168,7 @@ class Block:
         self._with_cpu = calibration.call_s * 1e9 >= LONG_CALL_NS
         self.wall: list[int] = []
         self.cpu: list[int] = []
+        self.ends: list[int] = []
         self._spent_wall = self._spent_cpu = self._spent_process = self._switches = 0
         self._turn = 0
 
@@ -157,20 +177,32 @@ class Block:
 
     def read(self, count: int) -> None:
         """Take ``count`` more samples; CPU clocks are read around them, not within."""
+        with self._accounting():
+            if self._with_cpu:
+                wall, cpu = _read_with_cpu(self._call, self._k, self._clocks, count)
+                self.cpu += cpu
+            else:
+                wall = _read(self._call, self._k, self._clocks.wall, count)
+        self._turn = count
+        self.wall += wall
+
+    def read_until(self, stop_ns: int, most: int) -> None:
+        """Samples until a moment, with the moments they ended at."""
+        with self._accounting():
+            wall, ends = _read_until(self._call, self._k, self._clocks.wall, stop_ns, most)
+        self.wall += wall
+        self.ends += ends
+
+    @contextmanager
+    def _accounting(self) -> Iterator[None]:
         clocks = self._clocks
         switches, process = clocks.switches(), clocks.process_cpu()
         cpu, wall = clocks.thread_cpu(), clocks.wall()
-        if self._with_cpu:
-            new_wall, new_cpu = _read_with_cpu(self._call, self._k, clocks, count)
-            self.cpu += new_cpu
-        else:
-            new_wall = _read(self._call, self._k, clocks.wall, count)
+        yield
         self._spent_wall += clocks.wall() - wall
         self._spent_cpu += clocks.thread_cpu() - cpu
         self._spent_process += clocks.process_cpu() - process
         self._switches += clocks.switches() - switches
-        self._turn = count
-        self.wall += new_wall
 
     def samples(self) -> Samples:
         return Samples(
@@ -182,6 +214,7 @@ class Block:
             process_cpu_ns=self._spent_process,
             involuntary_switches=self._switches,
             samples_per_turn=self._turn,
+            ends_ns=tuple(self.ends),
         )
 
 
@@ -241,25 +274,27 @@ class Timed:
 def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None) -> Timed:
     """Calibrate, warm up and measure one loaded engine instance."""
     clocks = clocks or Clocks()
-    if plan.iterations is not None:
-        return _measure_fixed(call, plan, clocks)
-    calibration = calibrate(call, clocks.wall, plan.calls_per_sample)
-    warmup = warm_up(call, calibration, plan, clocks.wall)
+    calibration, warmup = _warmed(call, plan, None, clocks)
     block = Block(call, calibration, clocks)
     with quiet_collector():
-        _fill(block, calibration, plan, clocks.wall)
+        if plan.iterations is None:
+            _fill(block, calibration, plan, clocks.wall)
+        else:
+            block.read(plan.iterations)
+            calibration = replace(calibration, call_s=min(block.wall) / 1e9)
     return Timed(calibration, warmup, block.samples())
 
 
-def _measure_fixed(call: Call, plan: SessionPlan, clocks: Clocks) -> Timed:
-    """Exactly so many warm-up calls and so many samples of one call each."""
-    unknown = Calibration(0.0, 1, stopwatch_cost(1, clocks.wall) / 1e9)
-    warmup = warm_up(call, unknown, plan, clocks.wall)
-    guess = replace(unknown, call_s=warmup.seconds / max(1, warmup.calls))
-    block = Block(call, guess, clocks)
-    with quiet_collector():
-        block.read(plan.iterations or 0)
-    return Timed(replace(guess, call_s=min(block.wall) / 1e9), warmup, block.samples())
+def _warmed(
+    call: Call, plan: SessionPlan, known: Calibration | None, clocks: Clocks
+) -> tuple[Calibration, WarmUp]:
+    """Calibrated and warm; where the number of calls is prescribed, warm-up has to tell both."""
+    if known is None and plan.iterations is not None:
+        unknown = Calibration(0.0, 1, stopwatch_cost(1, clocks.wall) / 1e9)
+        warmup = warm_up(call, unknown, plan, clocks.wall)
+        return replace(unknown, call_s=warmup.seconds / max(1, warmup.calls)), warmup
+    calibration = known or calibrate(call, clocks.wall, plan.calls_per_sample)
+    return calibration, warm_up(call, calibration, plan, clocks.wall)
 
 
 def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Clock) -> None:
@@ -316,10 +351,11 @@ def measure_pair(
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
     calibrations = plan.calibrations or _calibrate_alike(a, b, clocks.wall)
-    ready = [
-        _prepare(side, plan, calibration, clocks)
-        for side, calibration in zip((a, b), calibrations, strict=True)
-    ]
+    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+    ready = []
+    for side, calibration in zip((a, b), calibrations, strict=True):
+        side.enter()
+        ready.append(_warmed(side.call, limits, calibration, clocks))
     blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
     # Both sides take turns of as many samples: the first ones after a switch are slower, and the
     # side with the shorter turns would have more of them.
@@ -350,30 +386,51 @@ def measure_pair(
     return first, second
 
 
-class Turns:
-    """One side of a pair whose other side runs in another process."""
+class Beside:
+    """What is measured beside other processes: in turns with them, or all at once."""
 
     def __init__(
         self,
         side: Contender,
         known: Calibration | None,
-        warmup_limit_s: float,
+        plan: SessionPlan,
         clocks: Clocks | None = None,
     ) -> None:
-        clocks = clocks or Clocks()
+        self._clocks = clocks or Clocks()
         self._side = side
-        limits = PairPlan(warmup_limit_s=warmup_limit_s)
-        self.calibration, self._warmup = _prepare(side, limits, known, clocks)
-        self.block = Block(side.call, self.calibration, clocks)
+        side.enter()
+        self.calibration, self._warmup = _warmed(side.call, plan, known, self._clocks)
+        self.block = self._fresh_block()
 
-    def take(self, block_s: float) -> None:
+    def take_turn(self, block_s: float) -> None:
         """Samples for about ``block_s``; the first call after the other's turn is not one."""
         self._side.enter()
         self._side.call()
         self.block.read(max(1, round(block_s * 1e9 / self.block.sample_ns)))
 
+    def window(self, start_ns: int, stop_ns: int, iterations: int | None = None) -> Samples:
+        """Samples from one moment to another, or exactly so many from a moment on."""
+        self._side.enter()
+        if iterations is None:
+            self._side.call()  # what was idle finds a cold cache
+        block = self._fresh_block()
+        self._wait_until(start_ns)
+        block.read_until(stop_ns, iterations or MOST_SAMPLES)
+        return block.samples()
+
     def timed(self) -> Timed:
         return Timed(self.calibration, self._warmup, self.block.samples())
+
+    def _fresh_block(self) -> Block:
+        return Block(self._side.call, self.calibration, self._clocks)
+
+    def _wait_until(self, moment_ns: int) -> None:
+        """Asleep until just before, then awake: a sleep ends when the system likes."""
+        left_s = (moment_ns - self._clocks.wall()) / 1e9
+        if left_s > AWAKE_S:
+            self._clocks.sleep(left_s - AWAKE_S)
+        while self._clocks.wall() < moment_ns:
+            pass
 
 
 def _calibrate_alike(a: Contender, b: Contender, clock: Clock) -> tuple[Calibration, Calibration]:
@@ -389,12 +446,3 @@ def _calibrate_alike(a: Contender, b: Contender, clock: Clock) -> tuple[Calibrat
         return first, second
     k = sample_size(math.sqrt(fast * slow) * 1e9)
     return replace(first, calls_per_sample=k), replace(second, calls_per_sample=k)
-
-
-def _prepare(
-    side: Contender, plan: PairPlan, known: Calibration | None, clocks: Clocks
-) -> tuple[Calibration, WarmUp]:
-    side.enter()
-    calibration = known or calibrate(side.call, clocks.wall)
-    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
-    return calibration, warm_up(side.call, calibration, limits, clocks.wall)

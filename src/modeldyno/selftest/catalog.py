@@ -51,6 +51,8 @@ TESTS = (
           {"runs": 2000}),
     _timing("T14", "long-calls", "calls longer than a time slice compare by CPU time", 60),
     Entry("T15", "fairness", "a drifting machine does not choose a sweep's winner", 1, False),
+    Entry("T16", "instances", "instances count only while all of them work", 12, True,
+          {"repetitions": 2}),
     _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
 )  # fmt: skip
 

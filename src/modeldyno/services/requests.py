@@ -31,6 +31,7 @@ from modeldyno.core.specs import (
 from modeldyno.engines import catalog
 
 MOST_CELLS = 200
+MOST_INSTANCES = 256
 MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
 DTYPES = (
     *("float16", "float32", "float64", "bool"),
@@ -47,8 +48,9 @@ class CellOptions:
     engine: Sequence[str] = ()
     batch: Sequence[int] = (1,)
     cores: Sequence[int] = (1,)
-    device: str = "cpu"
-    precision: str | None = None
+    instances: Sequence[int] = (1,)
+    device: Sequence[str] = ("cpu",)
+    precision: Sequence[str] = ()  # empty: as the model has it
     spin: bool | None = None
     contract: str = "api"
     options: Mapping[str, OptionValue] = field(default_factory=dict)  # of the engine
@@ -184,32 +186,49 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             f"The sandbox cannot be {options.sandbox!r}",
             fix=f"Use one of {', '.join(get_args(Sandboxing))}",
         )
-    for name, values in (("batch", options.batch), ("cores", options.cores)):
+    numbers = {
+        "batch": options.batch, "cores": options.cores, "instances": options.instances
+    }  # fmt: skip
+    for name, values in numbers.items():
         if not values:
             raise BadValue(f"No value for {name}", fix=f"Give one or several, such as --{name} 1,2")
         for value in values:
             _at_least(1, name, value)
+    for value in options.instances:
+        _between(1, MOST_INSTANCES, "instances", value)
+    if not options.device:
+        raise BadValue("No value for device", fix="Give one or several, such as --device cpu,cuda")
     _cores_exist(options.cores)
-    engines = [catalog.usable(name).name for name in options.engine] or [""]
     cells = tuple(
         CellSpec(
             engine=engine,
             batch_size=batch,
             cores=cores,
-            device=options.device,
-            precision=options.precision,
+            instances=instances,
+            device=device,
+            precision=precision,
             spinning=options.spin,
             contract=options.contract,  # type: ignore[arg-type]  # checked above
             options=dict(options.options),
             sandbox=options.sandbox,  # type: ignore[arg-type]  # checked above
         )
-        for engine in dict.fromkeys(engines)
+        for engine in dict.fromkeys(_engines(options.engine))
+        for device in dict.fromkeys(options.device)
+        for precision in dict.fromkeys(options.precision or (None,))
+        for instances in dict.fromkeys(options.instances)
         for cores in dict.fromkeys(options.cores)
         for batch in dict.fromkeys(options.batch)
     )
     if len(cells) > MOST_CELLS:
         raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {MOST_CELLS}")
     return cells
+
+
+def _engines(names: Sequence[str]) -> list[str]:
+    """One engine must be there; of several, one that is not fails its own cells."""
+    if len(names) < 2:
+        return [catalog.usable(name).name for name in names] or [""]
+    return [catalog.find(name).name for name in names]
 
 
 def model_path(model: str | Path) -> Path:
@@ -267,8 +286,8 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
         cores=[parse_int("cores", said["cores"])] if "cores" in said else cells.cores,
         spin=parse_switch("spin", said["spin"]) if "spin" in said else cells.spin,
         contract=said.get("contract", cells.contract),
-        device=said.get("device", cells.device),
-        precision=said.get("precision", cells.precision),
+        device=[said["device"]] if "device" in said else cells.device,
+        precision=[said["precision"]] if "precision" in said else cells.precision,
         options={
             **cells.options,
             **parse_options([f"{name}={said[name]}" for name in said if name not in SIDE_OPTIONS]),
@@ -278,7 +297,8 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
     specs = cell_specs(options)
     if len(specs) != 1:
         raise BadValue(
-            "A comparison has one cell on each side", fix="Give one engine, batch and cores value"
+            "A comparison has one cell on each side",
+            fix="Give one value each for engine, batch, cores, device and precision",
         )
     return SideSpec(str(text), _model_spec(model_path(path), inputs), specs[0])
 
@@ -333,6 +353,11 @@ def parse_int(name: str, text: str) -> int:
 def parse_ints(name: str, text: str) -> list[int]:
     """``1,8,32`` → [1, 8, 32]."""
     return [parse_int(name, part.strip()) for part in text.split(",") if part.strip()]
+
+
+def parse_names(text: str | None) -> list[str]:
+    """``onnxruntime, pytorch`` → ["onnxruntime", "pytorch"]."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
 
 
 def parse_switch(name: str, text: str) -> bool:

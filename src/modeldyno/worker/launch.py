@@ -126,11 +126,19 @@ class Worker:
 
         ``deadline_s`` is a moment of ``time.monotonic()``.
         """
-        try:
+        self.tell(command)
+        return self.hear(expect, deadline_s, stop)
+
+    def tell(self, command: Command) -> None:
+        """Send a command; its reply must be heard before the next one."""
+        with contextlib.suppress(BrokenPipeError):  # it is gone: hearing tells of what
             write_all(self._to, pack(command))
+
+    def hear(self, expect: type[R], deadline_s: float, stop: Stop) -> R:
+        try:
             self.confinement(deadline_s, stop)
             body = self._frame(deadline_s, stop)
-        except (BrokenPipeError, EOFError):
+        except EOFError:
             raise self._obituary() from None
         reply = unpack(Reply, body)
         if isinstance(reply, Failed):

@@ -31,7 +31,7 @@ from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxSpec
 from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, Resumes, Tensors, TimesDevice
+from modeldyno.engines.protocol import Engine, FillsDevice, Resumes, Tensors, TimesDevice
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
@@ -45,12 +45,14 @@ from modeldyno.worker.messages import (
     MeasureBlock,
     MeasurePair,
     MeasureSession,
+    MeasureWindow,
     OpenSide,
     PairMeasured,
     Reply,
     SessionMeasured,
     Side,
     SideReady,
+    WindowMeasured,
     pack,
     read_frame,
     unpack,
@@ -162,7 +164,9 @@ def _do(command: Command, bench: _Bench) -> Reply:
         case OpenSide():
             return bench.open(command)
         case MeasureBlock():
-            return bench.measure(command)
+            return bench.take_turn(command)
+        case MeasureWindow():
+            return bench.measure_window(command)
         case CloseSide():
             return SessionMeasured(bench.close_side(command))
         case _:
@@ -199,8 +203,18 @@ def _examine(command: Examine) -> Examined:
                 raise  # nothing was guessed: the engine's own words are the answer
             continue
         outputs_file.save(Path(command.reference), outputs)
-        return Examined(facts, number, batch, (*plan.notes, *notes), tuple(refused))
+        said = (*plan.notes, *notes)
+        parity = _parity_to(command.against, outputs)
+        return Examined(facts, number, batch, said, tuple(refused), parity)
     raise _no_rung(command, refused)
+
+
+def _parity_to(reference: str | None, outputs: Tensors) -> Parity | None:
+    from modeldyno.engines import outputs as outputs_file
+
+    if reference is None:
+        return None
+    return outputs_file.compare(outputs_file.load(Path(reference)), outputs)
 
 
 def _check_capable(engine: Engine, command: Examine) -> None:
@@ -313,7 +327,15 @@ class _Opened:
         peak = peak_bytes()
         if peak is None:
             return None
-        return Memory(self._engine_bytes, self._loaded_bytes, max(peak, self._loaded_bytes))
+        session = self.session
+        return Memory(
+            engine_bytes=self._engine_bytes,
+            loaded_bytes=self._loaded_bytes,
+            peak_bytes=max(peak, self._loaded_bytes),
+            device_peak_bytes=session.device_peak_bytes()
+            if isinstance(session, FillsDevice)
+            else None,
+        )
 
 
 @contextlib.contextmanager
@@ -329,7 +351,7 @@ class _Ready:
     """One side of a pair, loaded and called once."""
 
     def __init__(self, side: Side, opened: _Opened, tensors: Tensors) -> None:
-        self._opened = opened
+        self.opened = opened
         self.tensors = tensors
         start = time.perf_counter_ns()
         call = opened.session.bind(tensors, side.contract)
@@ -338,17 +360,25 @@ class _Ready:
         self.contender = loop.Contender(call, _entering(side.target, opened.session))
 
     def run(self) -> Tensors:
-        outputs: Tensors = self._opened.session.run(self.tensors)
+        outputs: Tensors = self.opened.session.run(self.tensors)
         return outputs
 
-    def session(self, timed: loop.Timed, parity: Parity | None = None) -> Session:
+    def compares_with(self, reference: Path) -> bool:
+        from modeldyno.engines import outputs
+
+        return outputs.comparable(outputs.load(reference), self.run())
+
+    def session(
+        self, timed: loop.Timed, parity: Parity | None = None, memory: Memory | None = None
+    ) -> Session:
         return Session(
-            load_s=self._opened.load_s,
+            load_s=self.opened.load_s,
             first_call_s=self._first_call_s,
             calibration=timed.calibration,
             warmup=timed.warmup,
             samples=timed.samples,
-            facts=self._opened.session.facts,
+            facts=self.opened.session.facts,
+            memory=memory,
             parity=parity,
         )
 
@@ -364,31 +394,37 @@ def _ready(side: Side) -> Iterator[_Ready]:
 
 
 class _Bench(contextlib.ExitStack):
-    """Holds one side of a pair between commands, while the other worker has its turns."""
+    """Holds what is measured beside other workers, between the commands about it."""
 
     def open(self, command: OpenSide) -> SideReady:
         self.pop_all().close()  # a side that an earlier failure left behind
         self.enter_context(padded_heap(command.padding_seed))
         self._side = self.enter_context(_ready(command.side))
-        self._turns = loop.Turns(self._side.contender, command.calibration, command.warmup_limit_s)
+        self._beside = loop.Beside(self._side.contender, command.calibration, command.plan)
         self.enter_context(loop.quiet_collector())
         return self._state()
 
-    def measure(self, command: MeasureBlock) -> SideReady:
-        self._turns.take(command.block_s)
+    def take_turn(self, command: MeasureBlock) -> SideReady:
+        self._beside.take_turn(command.block_s)
         return self._state()
 
-    def close_side(self, command: CloseSide) -> Session:
-        from modeldyno.engines import outputs
+    def measure_window(self, command: MeasureWindow) -> WindowMeasured:
+        return WindowMeasured(
+            self._beside.window(command.start_ns, command.stop_ns, command.iterations)
+        )
 
-        got, reference = self._side.run(), outputs.load(Path(command.reference))
-        parity = outputs.compare(reference, got) if outputs.comparable(reference, got) else None
-        session = self._side.session(self._turns.timed(), parity)
+    def close_side(self, command: CloseSide) -> Session:
+        side = self._side
+        memory = side.opened.memory()
+        reference = Path(command.reference)
+        compares = command.is_own or side.compares_with(reference)
+        parity = _parity(side.opened.session, side.tensors, reference) if compares else None
+        session = side.session(self._beside.timed(), parity, memory)
         self.pop_all().close()
         return session
 
     def _state(self) -> SideReady:
-        return SideReady(len(self._turns.block), self._turns.calibration.call_s)
+        return SideReady(len(self._beside.block), self._beside.calibration)
 
 
 def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:

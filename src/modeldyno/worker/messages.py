@@ -21,6 +21,8 @@ from modeldyno.core.sessions import (
     CallContract,
     Pair,
     PairPlan,
+    Parity,
+    Samples,
     Session,
     SessionFacts,
     SessionPlan,
@@ -47,6 +49,7 @@ class Examine:
     ladder: tuple[InputPlan, ...]
     contract: CallContract
     reference: str
+    against: str | None = None  # another cell's outputs for the same inputs
     kind: Literal["examine"] = "examine"
 
 
@@ -79,10 +82,10 @@ class MeasurePair:
 
 @dataclass(frozen=True)
 class OpenSide:
-    """Load one side of a pair whose other side lives in another worker, and warm it up."""
+    """Load what is to be measured beside other workers: in turns, or all at once. Warm it up."""
 
     side: Side
-    warmup_limit_s: float
+    plan: SessionPlan
     padding_seed: int
     calibration: Calibration | None = None  # of an earlier session
     kind: Literal["open-side"] = "open-side"
@@ -97,10 +100,22 @@ class MeasureBlock:
 
 
 @dataclass(frozen=True)
+class MeasureWindow:
+    """Call the open side without a pause from one moment to another of the shared clock, or
+    exactly so many times."""
+
+    start_ns: int
+    stop_ns: int
+    iterations: int | None = None
+    kind: Literal["measure-window"] = "measure-window"
+
+
+@dataclass(frozen=True)
 class CloseSide:
     """End the open side; its outputs are compared with the reference."""
 
     reference: str
+    is_own: bool = False  # the reference is the same model's: other outputs would be wrong ones
     kind: Literal["close-side"] = "close-side"
 
 
@@ -117,6 +132,7 @@ class Examined:
     batch_size: int
     notes: tuple[str, ...]
     refused: tuple[str, ...]  # what the engine said to the rungs before
+    parity: Parity | None = None  # to the other cell's outputs
     kind: Literal["examined"] = "examined"
 
 
@@ -137,8 +153,14 @@ class SideReady:
     """Opened or measured: so many samples are there."""
 
     samples: int
-    call_s: float
+    calibration: Calibration
     kind: Literal["side-ready"] = "side-ready"
+
+
+@dataclass(frozen=True)
+class WindowMeasured:
+    samples: Samples
+    kind: Literal["window-measured"] = "window-measured"
 
 
 @dataclass(frozen=True)
@@ -150,8 +172,9 @@ class Failed:
     kind: Literal["failed"] = "failed"
 
 
-Command = Inspect | Examine | MeasureSession | MeasurePair | OpenSide | MeasureBlock | CloseSide
-Reply = Inspected | Examined | SessionMeasured | PairMeasured | SideReady | Failed
+Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
+Command = Inspect | Examine | MeasureSession | MeasurePair | Beside
+Reply = Inspected | Examined | SessionMeasured | PairMeasured | SideReady | WindowMeasured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:

@@ -1,0 +1,103 @@
+"""The fair contract: cells are ranked together only where they did the same work.
+
+Same input bytes, same precision, same kind of call, no more cores than allowed, same outputs. What
+differs from the first cell is said on the cell, in plain words, and keeps it out of the ranking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.sessions import SessionFacts
+from modeldyno.jobs.cells import Cell
+
+TOO_MANY_CORES = 1.1  # times those allowed; clocks of threads are not read at one moment
+
+
+def judge(cells: Sequence[Cell]) -> None:
+    """Say of each cell what keeps it from being compared; again whenever more is known."""
+    for cell in cells:
+        cell.mismatches = tuple(_mismatches(cell, cells))
+
+
+def first_like(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
+    """The first running cell that was asked for the same batch: what this one is held against."""
+    for other in cells:
+        if other is cell:
+            return None
+        if other.prepared is not None and other.spec.batch_size == cell.spec.batch_size:
+            return other
+    return None
+
+
+def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
+    if cell.prepared is None:
+        return
+    yield from _cores(cell)
+    yield from _precision(cell, cells)
+    first = first_like(cell, cells)
+    if first is None or first.prepared is None:
+        return
+    if _bytes(cell.prepared.inputs) != _bytes(first.prepared.inputs):
+        yield f"fed with other inputs than {first.name}"
+        return
+    yield from _input_types(cell, first)
+    mine, theirs = _contract(cell), _contract(first)
+    if mine != theirs:
+        yield f"its call is {mine}, that of {first.name} is {theirs}"
+    parity = cell.prepared.parity
+    if parity is not None and not parity.agrees and cell.spec.precision == first.spec.precision:
+        yield (
+            f"outputs differ from those of {first.name} by {parity.max_rel_error:.2g} "
+            "of their range"
+        )
+
+
+def _cores(cell: Cell) -> Iterator[str]:
+    if not cell.units:
+        return
+    from modeldyno.measure.benchmark import cores_used
+
+    used = cores_used(cell.sessions)
+    if used is not None and used > TOO_MANY_CORES * cell.spec.cores:
+        yield f"used {used:.1f} cores, {cell.spec.cores} were allowed"
+
+
+def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
+    """Against what was asked for, and against the first that was asked for the same."""
+    found, asked = _facts(cell).precision, cell.spec.precision
+    if found is None:
+        return
+    if asked is not None and asked != found.partition("+")[0]:  # the commonest comes first
+        yield f"asked for {asked}, computes in {found}"
+        return
+    for other in cells:
+        if other.prepared is None or other.spec.precision != asked:
+            continue
+        expected = _facts(other).precision
+        if other is not cell and expected is not None and expected != found:
+            yield f"computes in {found}, {other.name} in {expected}"
+        return
+
+
+def _input_types(cell: Cell, first: Cell) -> Iterator[str]:
+    mine, theirs = _facts(cell).input_dtypes, _facts(first).input_dtypes
+    for name in mine.keys() & theirs.keys():
+        if mine[name] != theirs[name]:
+            yield f"takes {name} as {mine[name]}, {first.name} as {theirs[name]}"
+
+
+def _contract(cell: Cell) -> str:
+    measured = cell.sessions[0].facts if cell.units else _facts(cell)
+    return measured.contract or cell.spec.contract
+
+
+def _facts(cell: Cell) -> SessionFacts:
+    assert cell.prepared is not None
+    return cell.prepared.facts
+
+
+def _bytes(plan: InputPlan) -> object:
+    """What decides the bytes that are fed; how they were found out does not."""
+    return plan.tensors, plan.seed, plan.data

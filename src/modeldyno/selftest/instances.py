@@ -1,0 +1,102 @@
+"""T16: are instances counted only while all of them work?
+
+Two real workers share one CPU, and the second starts half a second late: until then the first has
+the CPU for itself. Control: the sum of each one's own rate, which counts that time as well.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.sessions import Samples, SessionPlan, Target
+from modeldyno.core.specs import CellSpec
+from modeldyno.engines import catalog
+from modeldyno.jobs.instances import Crowd
+from modeldyno.jobs.leases import Leases
+from modeldyno.measure.instances import joined
+from modeldyno.selftest.outcome import Outcome
+from modeldyno.selftest.room import temporary_room
+from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.messages import Examine, Examined, Side
+
+SKEW_S, WINDOW_S = 0.5, 1.0
+TOLERANCE, CONTROL = 0.03, 0.05
+SCRIPT = '{"modeldyno": "scripted/1", "work": 2000}'  # arithmetic, so it needs CPU time
+EDGE = 0.05
+
+
+def run(repetitions: int = 6, seed: int = 0) -> Outcome:
+    start = time.perf_counter()
+    off, naive_off = [], []
+    for windows, total in _measured(repetitions, seed):
+        referee = _completions(windows)
+        off.append(abs(total / referee - 1))
+        naive_off.append(sum(_own_rate(one) for one in windows) / referee - 1)
+    passed = max(off) <= TOLERANCE and median(naive_off) > CONTROL
+    return Outcome(
+        id="T16",
+        name="instances",
+        passed=passed,
+        observed={"largest_deviation": max(off), "repetitions": repetitions},
+        threshold={"largest_deviation": TOLERANCE, "sum_of_own_rates_off_by": CONTROL},
+        control={"sum_of_own_rates_off_by": median(naive_off)},
+        seed=seed,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
+    """Each repetition's samples by instance, and the calls per second that we publish."""
+    found = []
+    with temporary_room() as room, ExitStack() as stack:
+        stop = Stop()
+        stack.callback(stop.close)
+        model, reference = room.folder / "work.json", room.folder / "scratch" / "reference.npz"
+        model.write_text(SCRIPT)
+        lease = stack.enter_context(Leases().take(1, stop, lambda _why: None))
+        surroundings = Surroundings(room.folder / "scratch", room.folder / "log", readable=(model,))
+        workers = [stack.enter_context(launched(surroundings)) for _ in range(2)]
+        side = _side(model)
+        deadline_s = time.monotonic() + 120
+        examine = Examine(side.target, (side.inputs,), "api", str(reference))
+        workers[0].ask(examine, Examined, deadline_s, stop)
+        for repetition in range(repetitions):
+            crowd = Crowd(
+                workers, side, lease.cpus, str(reference), SessionPlan(), seed + repetition,
+                deadline_s, stop,
+            )  # fmt: skip
+            crowd.open()
+            windows = crowd.measure(WINDOW_S, SKEW_S)
+            session = joined(crowd.close(), windows, None, len(lease.cpus))
+            assert session.together is not None
+            found.append((windows, sum(session.together.calls) / session.together.window_s))
+    return found
+
+
+def _side(model: Path) -> Side:
+    entry = catalog.find("scripted")
+    cell = CellSpec()
+    target = Target(entry.name, str(model), threads=cell.cores, format="scripted")
+    return Side(target, InputPlan((), batch_size=1), cell.contract)
+
+
+def _completions(windows: list[Samples]) -> float:
+    """Calls per second by counting every completion in the common window, one by one."""
+    first = max(one.ends_ns[0] for one in windows)
+    last = min(one.ends_ns[-1] for one in windows)
+    edge = EDGE * (last - first)
+    count = 0
+    for one in windows:
+        for end in one.ends_ns:
+            if first + edge < end <= last - edge:
+                count += one.calls_per_sample
+    return count / ((last - first - 2 * edge) / 1e9)
+
+
+def _own_rate(samples: Samples) -> float:
+    seconds = (samples.ends_ns[-1] - samples.ends_ns[0]) / 1e9
+    return (len(samples.ends_ns) - 1) * samples.calls_per_sample / seconds

@@ -1,0 +1,153 @@
+"""The fair contract: engines that do other work than the first one are measured and not ranked."""
+
+import os
+import textwrap
+from dataclasses import replace
+
+import pytest
+
+from modeldyno.core.specs import QUICK
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_workbench
+from tests import onnx_models
+from tests.packages import install
+
+BUDGET = replace(QUICK, seconds=1.0)
+# ONNX Runtime under other names, each with a habit of its own.
+ENGINES = textwrap.dedent("""
+    from contextlib import contextmanager
+    from dataclasses import replace
+
+    from modeldyno.engines.catalog import Entry
+    from modeldyno.engines.onnxruntime import OnnxRuntime
+
+
+    class Copy(OnnxRuntime):
+        changes = {}
+        factor = 1
+
+        @contextmanager
+        def open(self, target):
+            with super().open(replace(target, engine="onnxruntime")) as session:
+                yield Session(session, self)
+
+        def examine(self, target, inputs):
+            facts, outputs = OnnxRuntime().examine(target, inputs)
+            return self.changed(facts), self.scaled(outputs)
+
+        def changed(self, facts):
+            return replace(facts, engine=self.name, **self.changes)
+
+        def scaled(self, outputs):
+            return {name: self.factor * value for name, value in outputs.items()}
+
+
+    class Session:
+        def __init__(self, session, engine):
+            self._session, self._engine = session, engine
+            self.bind = session.bind
+
+        @property
+        def facts(self):
+            return self._engine.changed(self._session.facts)
+
+        def run(self, inputs):
+            return self._engine.scaled(self._session.run(inputs))
+
+
+    class Twin(Copy):
+        name = "twin"
+
+
+    class Rounding(Copy):
+        name = "rounding"
+        changes = {"precision": "bf16"}
+
+
+    class Converting(Copy):
+        name = "converting"
+        changes = {"input_dtypes": {"x": "float16"}}
+
+
+    class Wrong(Copy):
+        name = "wrong"
+        factor = 2
+
+
+    class Lazy(Copy):
+        name = "lazy"
+        changes = {"contract": "hot"}
+
+
+    def entry(kind):
+        return Entry(
+            kind.name, f"engines_of_others:{kind.__name__}", "numpy", "", ("cpu",), ("onnx",)
+        )
+
+
+    twin, rounding, converting, wrong, lazy = map(entry, (Twin, Rounding, Converting, Wrong, Lazy))
+""")
+NAMES = ("twin", "rounding", "converting", "wrong", "lazy")
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    points = "\n".join(f"{name} = engines_of_others:{name}" for name in NAMES)
+    site = install(tmp_path / "site", "engines_of_others", ENGINES, points)
+    monkeypatch.syspath_prepend(str(site))
+    path = os.pathsep.join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))
+    monkeypatch.setenv("PYTHONPATH", path)
+    room = open_workbench(Settings(tmp_path / "workspace"))
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+
+    def run(*engines, model=model, **said):
+        cells = CellOptions(engine=engines, **said)
+        return room.service.run(benchmark_spec(model, cells, InputOptions(), budget=BUDGET))
+
+    return run
+
+
+def test_engines_that_do_the_same_are_ranked_together(bench):
+    result = bench("onnxruntime", "twin")
+    assert [cell.mismatches for cell in result.cells] == [(), ()]
+    assert result.cells[0].parity is None
+    assert result.cells[1].parity.agrees
+    assert result.cells[1].parity.max_abs_error == 0.0
+    for standing in result.standings.values():
+        assert standing.leader in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("engine", "words"),
+    [
+        ("rounding", "computes in bf16, onnxruntime · 1 core · batch 1 in fp32"),
+        ("converting", "takes x as float16, onnxruntime · 1 core · batch 1 as float32"),
+        ("wrong", "outputs differ from those of onnxruntime · 1 core · batch 1"),
+        ("lazy", "its call is hot, that of onnxruntime · 1 core · batch 1 is api"),
+    ],
+)
+def test_one_that_differs_is_measured_and_not_ranked(bench, engine, words):
+    result = bench("onnxruntime", engine, "twin")
+    assert [(cell.status, cell.error) for cell in result.cells] == [("done", None)] * 3
+    assert [bool(cell.mismatches) for cell in result.cells] == [False, True, False]
+    assert words in result.cells[1].mismatches[0]
+    assert result.cells[1].measurement.latency.typical.value > 0
+    assert all(1 not in standing.tied for standing in result.standings.values())
+    assert all(standing.leader != 1 for standing in result.standings.values())
+
+
+def test_an_engine_that_cannot_load_the_model_says_why_and_the_others_go_on(bench):
+    result = bench("onnxruntime", "scripted", "twin")
+    assert [cell.status for cell in result.cells] == ["done", "failed", "done"]
+    assert "does not read onnx" in result.cells[1].error.title
+
+
+def test_one_that_is_alone_is_the_best_of_nothing(bench):
+    assert bench("onnxruntime", "rounding").standings == {}
+
+
+def test_each_batch_has_its_own_first(bench):
+    result = bench("onnxruntime", "twin", batch=(1, 2))
+    assert [cell.parity is None for cell in result.cells] == [True, True, False, False]
+    assert [cell.mismatches for cell in result.cells] == [()] * 4

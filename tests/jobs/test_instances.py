@@ -1,0 +1,99 @@
+"""Instances in real workers: pinned, started together, counted together, failed together."""
+
+from dataclasses import replace
+
+import pytest
+
+from modeldyno.core.specs import DEFAULT, QUICK
+from modeldyno.jobs.instances import Crowd
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_workbench
+from modeldyno.worker.messages import Side
+from tests.scripts import INPUTS, fault, script, target
+
+ALL = len(allowed_cpus())
+
+
+@pytest.fixture
+def room(tmp_path):
+    return open_workbench(Settings(tmp_path / "workspace"))
+
+
+def bench(room, model, instances, **said):
+    cells = CellOptions(instances=instances)
+    return room.service.run(
+        benchmark_spec(model, cells, InputOptions(), **({"budget": QUICK} | said))
+    )
+
+
+@pytest.mark.skipif(ALL < 2, reason="needs two CPUs")
+def test_instances_are_counted_together(room, tmp_path):
+    result = bench(room, script(tmp_path / "m.json", latency_us=200), (2,))
+    (cell,) = result.cells
+    found, units = cell.measurement, list(room.runs.units(result.run_id))
+    assert (cell.status, cell.spec.instances) == ("done", 2)
+    assert len(units) >= 4
+    for unit in units:
+        assert len(unit.measured.together.calls) == 2
+        assert unit.measured.samples.ends_ns == ()  # stamps are used up, not kept
+    beside = found.side_by_side
+    assert found.throughput_per_s == beside.total_per_s.value
+    assert 0 < beside.total_per_s.value <= 2 / 200e-6 * 1.001
+    assert 0 < beside.fairness <= 1
+    assert not beside.oversubscribed
+    assert beside.scaling.low <= beside.scaling.value <= beside.scaling.high
+    assert found.parity.agrees
+
+
+def test_more_instances_than_cpus_are_oversubscribed(room, tmp_path):
+    (cell,) = bench(room, script(tmp_path / "m.json", work=2000), (ALL + 1,)).cells
+    assert cell.measurement.side_by_side.oversubscribed
+    assert cell.measurement.side_by_side.expected_contention == pytest.approx((ALL + 1) / ALL)
+
+
+def test_exact_iterations_are_exact_for_each_instance(room, tmp_path):
+    model = script(tmp_path / "m.json", latency_us=300)
+    result = bench(room, model, (2,), iterations=400, warmup=3)
+    (unit,) = room.runs.units(result.run_id)
+    assert unit.measured.warmup.calls == 6
+    assert unit.measured.samples.calls_per_sample == 1
+    assert sum(unit.measured.together.calls) <= 800
+    assert result.cells[0].measurement.side_by_side.scaling is None
+
+
+def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
+    model = script(tmp_path / "m.json", faults=[fault("segfault", call=3, batch=2)])
+    cells = CellOptions(instances=(1, 2), batch=(1, 2))
+    budget = replace(QUICK, seconds=1.0)
+    result = room.service.run(benchmark_spec(model, cells, InputOptions(), budget=budget))
+    by_batch = {(c.spec.instances, c.spec.batch_size): c for c in result.cells}
+    assert {key: cell.status for key, cell in by_batch.items()} == {
+        (1, 1): "done", (2, 1): "done", (1, 2): "failed", (2, 2): "failed"
+    }  # fmt: skip
+    assert by_batch[2, 2].error.code == "ENGINE_CRASHED"
+
+
+def test_repetitions_come_before_the_budget(room, tmp_path):
+    """A rate is one figure of each repetition: an interval needs several, whatever they take."""
+    budget = replace(DEFAULT, name="custom", seconds=0.1)
+    (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=budget).cells
+    assert cell.measurement.sessions == 6
+
+
+@pytest.mark.parametrize(
+    ("cpus", "instances", "cores", "shares"),
+    [
+        ((0, 1, 2, 3), 2, 2, [(0, 1), (2, 3)]),
+        ((0, 1), 3, 1, [(0,), (1,), (0,)]),
+        ((0, 1), 2, 2, [(0, 1), (0, 1)]),
+        ((4, 7, 9), 2, 2, [(4, 7), (4, 9)]),
+    ],
+)
+def test_each_instance_has_cpus_of_its_own_while_there_are_enough(
+    tmp_path, cpus, instances, cores, shares
+):
+    side = Side(target(tmp_path, threads=cores), INPUTS, "api")
+    crowd = Crowd([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
+    assert crowd.shares == shares

@@ -1,0 +1,138 @@
+"""What several instances get done: the window they share, and nothing outside it."""
+
+from typing import Any
+
+import pytest
+
+from modeldyno.core.errors import RunFailed
+from modeldyno.core.sessions import (
+    Calibration,
+    Memory,
+    Parity,
+    Samples,
+    Session,
+    SessionFacts,
+    Together,
+    WarmUp,
+)
+from modeldyno.measure.benchmark import cores_used, seconds_per_call
+from modeldyno.measure.instances import calls_within, common_window
+from modeldyno.measure.instances import joined as _joined
+from modeldyno.measure.instances import side_by_side as _side_by_side
+
+MS = 1_000_000
+
+
+def joined(*args: Any, **said: Any) -> Any:
+    return _joined(*args, **said)
+
+
+def side_by_side(*args: Any, **said: Any) -> Any:
+    return _side_by_side(*args, **said)
+
+
+def steady(start_ms, end_ms, every_ms=10, k=1, cpu_share=1.0):
+    """Samples that follow each other without a pause."""
+    ends = tuple(range((start_ms + every_ms) * MS, end_ms * MS + 1, every_ms * MS))
+    wall = (every_ms * MS,) * len(ends)
+    busy = round(cpu_share * sum(wall))
+    return Samples(wall, (), k, sum(wall), busy, busy, 0, ends_ns=ends)
+
+
+def session(**said):
+    return Session(
+        load_s=0.1,
+        first_call_s=0.1,
+        calibration=Calibration(0.01, 1, 0.0),
+        warmup=WarmUp(25, 0.1, steady=said.pop("steady", True)),
+        samples=steady(0, 10),
+        facts=SessionFacts("scripted", "1", "cpu", (), 1, None, {}),
+        memory=Memory(10, 20, 30),
+        **said,
+    )
+
+
+def test_the_window_is_the_time_in_which_all_of_them_work():
+    early, late = steady(0, 1000), steady(500, 1200)
+    start, end = common_window([early, late])
+    assert (start, end) == pytest.approx((534.5 * MS, 975.5 * MS))  # 510 to 1000 less 5 % each
+
+
+def test_a_sample_at_the_edge_counts_in_part():
+    assert calls_within(steady(0, 100, every_ms=20, k=5), (10 * MS, 90 * MS)) == pytest.approx(20)
+
+
+def test_the_total_is_not_the_sum_of_own_rates():
+    """The first is twice as quick until the second starts, as on a CPU that they share."""
+    alone, shared = steady(0, 500, every_ms=5), steady(500, 1000, every_ms=10)
+    first = Samples(
+        alone.wall_ns + shared.wall_ns, (), 1, 1, 1, 1, 0, ends_ns=alone.ends_ns + shared.ends_ns
+    )
+    both = joined([session(), session()], [first, steady(500, 1000, every_ms=10)], None, cpus=1)
+    assert sum(both.together.calls) / both.together.window_s == pytest.approx(200)
+    assert seconds_per_call(both) == pytest.approx(1 / 200)
+
+
+def test_samples_outside_the_window_do_not_count_for_the_latency_either():
+    slow, quick = steady(0, 500, every_ms=50), steady(500, 1500, every_ms=10)
+    first = Samples(
+        slow.wall_ns + quick.wall_ns, (), 1, 1, 1, 1, 0, ends_ns=slow.ends_ns + quick.ends_ns
+    )
+    both = joined([session(), session()], [first, steady(500, 1500)], None, cpus=2)
+    assert set(both.samples.wall_ns) == {10 * MS}
+
+
+def test_instances_are_added_up():
+    found = joined(
+        [
+            session(parity=Parity(0.0, 0.0, agrees=True)),
+            session(steady=False, parity=Parity(1.0, 0.5, agrees=False)),
+        ],
+        [steady(0, 1000, cpu_share=0.5)] * 2,
+        steady(0, 500, every_ms=5),
+        cpus=2,
+    )
+    assert found.memory == Memory(20, 40, 60)
+    assert (found.warmup.calls, found.warmup.steady) == (50, False)
+    assert not found.parity.agrees
+    assert found.together.cpu_s_per_call == pytest.approx(0.005)
+    assert found.together.solo_calls_per_s == pytest.approx(200)
+    assert cores_used([found]) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("windows", "words"),
+    [([steady(0, 100), steady(0, 10)], "two calls"), ([steady(0, 90), steady(100, 200)], "same")],
+)
+def test_instances_that_never_met_have_no_total(windows, words):
+    with pytest.raises(RunFailed, match=words):
+        joined([session(), session()], windows, None, cpus=2)
+
+
+def together(calls, solo=100.0, window_s=1.0, cpus=2):
+    return session(together=Together(window_s, calls, solo, 0.01, cpus))
+
+
+def test_the_figures_are_over_repetitions():
+    sessions = [together((90.0, 100.0)), together((95.0, 100.0)), together((100.0, 100.0))]
+    found = side_by_side(sessions, batch_size=2, cores=1, reason="budget")
+    assert found.total_per_s.low < found.total_per_s.value < found.total_per_s.high
+    assert found.total_per_s.value == pytest.approx(390, abs=1)
+    assert found.scaling.value == pytest.approx(1.95, abs=0.01)
+    assert found.total_per_s.n == 3
+    assert found.fairness == pytest.approx(0.95)
+    assert found.items_per_cpu_s == pytest.approx(200)
+    assert (found.oversubscribed, found.expected_contention) == (False, 1.0)
+
+
+def test_more_threads_than_cpus_are_told():
+    found = side_by_side([together((50.0,) * 4)], batch_size=1, cores=1, reason="fixed")
+    assert (found.oversubscribed, found.expected_contention) == (True, 2.0)
+
+
+def test_without_a_solo_run_there_is_no_scaling():
+    assert side_by_side([together((1.0, 1.0), solo=0.0)], 1, 1, "fixed").scaling is None
+
+
+def test_a_single_instance_has_no_such_figures():
+    assert side_by_side([session()], 1, 1, "fixed") is None
