@@ -44,6 +44,7 @@ class PyTorch:
         asked = Asked.of(target)
         asked.settle()
         if asked.device.type == "cuda":
+            torch.cuda.init()
             torch.cuda.reset_peak_memory_stats(asked.device)
         with torch.inference_mode():
             yield TorchSession(target, asked, _prepared(target, asked))
