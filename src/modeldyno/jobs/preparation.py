@@ -7,6 +7,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.inputs import InputPlan, plan_inputs
+from modeldyno.core.likeness import Party, plan_alike
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sessions import SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
@@ -41,18 +42,25 @@ def prepare(
     seed: int,
     context: Context,
     deadline_s: float,
+    beside: tuple[Party, InputPlan] | None = None,
 ) -> Prepared:
-    """Let the engine run the cell once; raises when it cannot."""
+    """Let the engine run the cell once; raises when it cannot.
+
+    ``beside``: what the other side of a comparison was given, and how the inputs correspond.
+    """
     target = target_of(cell, facts, copy)
     check_complete(facts)
-    ladder = plan_inputs(
-        facts.inputs,
-        cell.batch_size,
-        dims=model.dims,
-        values=model.values,
-        data=model.data,
-        seed=seed,
-    )
+    if beside is not None:
+        ladder = plan_alike(beside[0], cell.batch_size, beside[1], seed)
+    else:
+        ladder = plan_inputs(
+            facts.inputs,
+            cell.batch_size,
+            dims=model.dims,
+            values=model.values,
+            data=model.data,
+            seed=seed,
+        )
     reference = str(context.folder.scratch / f"reference-{name}.npz")
     examined = worker.ask(
         Examine(target, ladder, cell.contract, reference), Examined, deadline_s, context.stop
