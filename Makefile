@@ -41,11 +41,10 @@ format: setup
 
 test-models: setup
 	@$(PY) scripts/fetch_test_models.py
+	@$(PY) scripts/export_minilm.py
 
-# In an environment of its own: .venv stays without PyTorch, as most users have it.
-demo-model:
-	@bash scripts/make_venv.sh .cache/train '.[torch,data]' $(PYTHON)
-	.cache/train/bin/python scripts/train_demo.py
+demo-model: setup
+	$(PY) scripts/train_demo.py
 
 clean:
 	rm -rf .venv .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -36,6 +36,7 @@ def parties(
 ) -> tuple[Party, Party]:
     """Raises BadValue for dims and values that neither model has."""
     lent_a, lent_b = lent(facts_a, facts_b), lent(facts_b, facts_a)
+    lent_a, lent_b = _with_indices(lent_a, lent_b), _with_indices(lent_b, lent_a)
     inputs = (*lent_a.inputs, *lent_b.inputs)
     check_dims(a.dims, (*open_axes(lent_a.inputs), *open_axes(lent_b.inputs)), inputs)
     check_values(a.values, inputs)
@@ -139,6 +140,16 @@ def _may_be_same(a: InputSpec, b: InputSpec) -> bool:
         x == y or not (isinstance(x, int) and isinstance(y, int))
         for x, y in zip(a.shape, b.shape, strict=True)
     )
+
+
+def _with_indices(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
+    """Which numbers a table takes: one file may show it where the other does not."""
+    twins = _twins(facts.inputs, other.inputs)
+    known = {spec.name: spec.indices for spec in other.inputs}
+    inputs = (
+        replace(s, indices=s.indices or known.get(twins.get(s.name, ""))) for s in facts.inputs
+    )
+    return replace(facts, inputs=tuple(inputs))
 
 
 def _names(inputs: tuple[InputSpec, ...]) -> set[str]:
