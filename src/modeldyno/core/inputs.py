@@ -44,7 +44,8 @@ class TensorPlan:
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
     yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
-    twin: tuple[str, str] | None = None  # name and dtype of what has the same values elsewhere
+    alias: str = ""  # what the model beside it in a comparison calls it: will do in ``data``
+    twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
 
 
 @dataclass(frozen=True)

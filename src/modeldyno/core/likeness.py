@@ -66,9 +66,12 @@ def lent(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
 
 
 def plan_alike(
-    party: Party, batch_size: int, beside: InputPlan, seed: int
+    party: Party, batch_size: int, beside: InputPlan | None, seed: int
 ) -> tuple[InputPlan, ...]:
-    """As ``plan_inputs``, with the values that the other side got, and its shapes tried first."""
+    """As ``plan_inputs``, with the values that the other side got, and its shapes tried first.
+
+    Without ``beside`` this side is the first, and the other one will follow it.
+    """
     said = party.model
     own = plan_inputs(
         party.facts.inputs,
@@ -78,6 +81,9 @@ def plan_alike(
         data=said.data,
         seed=seed,
     )
+    own = tuple(_aliased(plan, party.twins) for plan in own)
+    if beside is None:
+        return own
     theirs = {tensor.name: tensor for tensor in beside.tensors}
     twins = {name: theirs[twin] for name, twin in party.twins.items() if twin in theirs}
     ladder = [_valued(plan, twins) for plan in own]
@@ -171,6 +177,11 @@ def _open_places(party: Party) -> int:
 
 
 # ---------------------------------------------------------------- the same bytes
+
+
+def _aliased(plan: InputPlan, twins: Names) -> InputPlan:
+    tensors = (replace(tensor, alias=twins.get(tensor.name, "")) for tensor in plan.tensors)
+    return replace(plan, tensors=tuple(tensors))
 
 
 def _valued(plan: InputPlan, twins: Mapping[str, TensorPlan]) -> InputPlan:

@@ -83,7 +83,7 @@ class _Data:
 
     def __init__(self, path: Path, tensors: tuple[TensorPlan, ...]) -> None:
         self._name = path.name
-        names = {t.name: t.twin[0] if t.twin else t.name for t in tensors if not t.is_said}
+        names = {t.name: t.alias or t.name for t in tensors if not t.is_said}
         self._arrays = _read(path, names)
 
     def fitted(self, tensor: TensorPlan) -> tuple[Any, str]:

@@ -160,7 +160,8 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 spec.seed,
                 context,
                 deadline,
-                beside=None if first is None else (party, first),
+                party,
+                first,
             )
             first = prepared.inputs
             ready[name] = _ReadySide(side, party, prepared)

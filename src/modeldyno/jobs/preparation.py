@@ -42,16 +42,18 @@ def prepare(
     seed: int,
     context: Context,
     deadline_s: float,
-    beside: tuple[Party, InputPlan] | None = None,
+    party: Party | None = None,
+    beside: InputPlan | None = None,
 ) -> Prepared:
     """Let the engine run the cell once; raises when it cannot.
 
-    ``beside``: what the other side of a comparison was given, and how the inputs correspond.
+    In a comparison, ``party`` says how its inputs correspond to those of the other side, and
+    ``beside`` what that one was given, if it came first.
     """
     target = target_of(cell, facts, copy)
     check_complete(facts)
-    if beside is not None:
-        ladder = plan_alike(beside[0], cell.batch_size, beside[1], seed)
+    if party is not None:
+        ladder = plan_alike(party, cell.batch_size, beside, seed)
     else:
         ladder = plan_inputs(
             facts.inputs,
