@@ -318,6 +318,47 @@ def test_a_comparison_of_two_formats_finds_equal_outputs(tmp_path):
     assert result.b.model.format == "torch-checkpoint"
 
 
+class Shares(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Conv2d(3, 4, 3)
+
+    def forward(self, image, scale):
+        return torch.softmax(self.inner(image).flatten(1) * scale, 1)
+
+
+@pytest.mark.filterwarnings(
+    # Of torch.onnx itself, about its own insides.
+    "ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning",
+)
+@pytest.mark.parametrize("other", ["net.onnx", "net.pt"])
+def test_one_net_in_two_formats_computes_the_same_in_two_engines(other, tmp_path):
+    """Neither is told anything: scripted TorchScript has no shapes, ONNX has other names."""
+    net = Shares().eval()
+    example = torch.ones(2, 3, 8, 8), torch.ones(2, 1)
+    sizes = ({0: torch.export.Dim("batch")}, {0: torch.export.Dim("batch")})
+    program = torch.export.export(net, example, dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "net.pt2")
+    if other == "net.onnx":
+        torch.onnx.export(
+            program,
+            f=str(tmp_path / other),
+            input_names=["pixels", "factor"],
+            output_names=["shares"],
+            external_data=False,
+            verbose=False,
+        )
+    else:
+        torch.jit.script(net).save(tmp_path / other)
+    result = modeldyno.compare(
+        *(tmp_path / "net.pt2", tmp_path / other), batch=3, quick=True, workspace=tmp_path / "room"
+    )
+    assert (result.a.batch_size, result.b.batch_size) == (3, 3)
+    assert result.parity is not None
+    assert result.parity.agrees
+    assert result.parity.max_rel_error < 1e-5
+
+
 def test_the_whole_path_needs_torch_and_numpy_alone(tmp_path):
     """A bare machine with a GPU has no onnx, typer or rich, and runs Modeldyno from its source."""
     import subprocess
