@@ -122,7 +122,7 @@ def main() -> None:
     shapes = (sizes,) * len(example)
     with TemporaryDirectory(dir=MODELS) as folder, warnings.catch_warnings():
         # Of torch.onnx itself: about its insides, and that three inputs share their dimensions.
-        warnings.filterwarnings("ignore", category=FutureWarning)
+        warnings.filterwarnings("ignore", "`isinstance.treespec, LeafSpec", FutureWarning)
         warnings.filterwarnings("ignore", "# The axis name", UserWarning)
         made = Path(folder, "minilm")
         made.mkdir()
