@@ -160,8 +160,8 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 spec.seed,
                 context,
                 deadline,
-                party,
-                first,
+                party=party,
+                beside=first,
             )
             first = prepared.inputs
             ready[name] = _ReadySide(side, party, prepared)
