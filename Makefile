@@ -10,8 +10,9 @@ PY := .venv/bin/python
 # editable install remembers where the sources were.
 KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum))
 STAMP := .venv/.setup-$(KEY)
+ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup run test check format demo-model test-models clean
+.PHONY: setup engines run test check format demo-model test-models clean
 
 setup: $(STAMP)
 
@@ -21,13 +22,21 @@ $(STAMP):
 	@touch $@
 	@echo "Ready: .venv/bin/modeldyno --help"
 
+# PyTorch is several hundred megabytes: only the tests need it.
+engines: $(ENGINES)
+
+$(ENGINES): $(STAMP)
+	@bash scripts/make_venv.sh .venv '.[dev,tested]' $(PYTHON)
+	@rm -f .venv/.engines-*
+	@touch $@
+
 run: setup
 	@.venv/bin/modeldyno demo
 
-test: setup test-models
+test: engines test-models
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-check: setup test-models
+check: engines test-models
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
@@ -39,13 +48,12 @@ format: setup
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-test-models: setup
+test-models: engines
 	@$(PY) scripts/fetch_test_models.py
+	@$(PY) scripts/export_minilm.py
 
-# In an environment of its own: .venv stays without PyTorch, as most users have it.
-demo-model:
-	@bash scripts/make_venv.sh .cache/train '.[torch,data]' $(PYTHON)
-	.cache/train/bin/python scripts/train_demo.py
+demo-model: engines
+	$(PY) scripts/train_demo.py
 
 clean:
 	rm -rf .venv .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

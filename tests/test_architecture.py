@@ -26,7 +26,7 @@ from modeldyno.worker.messages import Examine, MeasureSession
 
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-HEAVY = {"numpy", "onnx", "onnxruntime", "psutil"}
+HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"}
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
@@ -150,7 +150,7 @@ for command in json.loads({json.dumps([encode(command) for command in commands])
     brought = loaded_by("import numpy.random, onnxruntime", "-P", "-s", cwd=tmp_path)
     assert {"numpy", "onnxruntime"} <= loaded
     assert loaded - brought <= STANDARD
-    assert not loaded & {"onnx", "psutil", "rich", "typer"}
+    assert not loaded & {"onnx", "psutil", "rich", "torch", "typer"}
 
 
 def test_the_parent_of_a_run_loads_no_engine(tmp_path):
@@ -159,7 +159,7 @@ import modeldyno
 modeldyno.bench({str(model_path())!r}, iterations=3, workspace={str(tmp_path)!r})
 modeldyno.inspect({str(model_path())!r})
 """
-    assert not loaded_by(code) & {"onnx", "onnxruntime"}
+    assert not loaded_by(code) & {"onnx", "onnxruntime", "torch"}
 
 
 # ---------------------------------------------------------------- habits

@@ -19,7 +19,7 @@ Ints = int | Sequence[int]
 Names = str | Sequence[str]
 Listener = Callable[[JobMessage], None]
 
-_workbenches: dict[Path, Workbench] = {}
+_workbenches: dict[Settings, Workbench] = {}
 
 
 def bench(
@@ -158,11 +158,11 @@ def inspect(model: str | Path, *, timeout: float = 60.0) -> ModelFacts:
 
 
 def _workbench(workspace: str | Path | None) -> Workbench:
-    """One per workspace: its supervisor thread must outlive the workers it starts."""
+    """One for each settings: its supervisor thread must outlive the workers it starts."""
     settings = Settings.read(workspace)
-    if settings.workspace not in _workbenches:
-        _workbenches[settings.workspace] = open_workbench(settings)
-    return _workbenches[settings.workspace]
+    if settings not in _workbenches:
+        _workbenches[settings] = open_workbench(settings)
+    return _workbenches[settings]
 
 
 def _ints(value: Ints) -> tuple[int, ...]:

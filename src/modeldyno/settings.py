@@ -11,10 +11,14 @@ from pathlib import Path
 @dataclass(frozen=True)
 class Settings:
     workspace: Path  # MODELDYNO_WORKSPACE or --workspace
+    require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
 
     @classmethod
     def read(
         cls, workspace: str | Path | None = None, environment: Mapping[str, str] = os.environ
     ) -> Settings:
         chosen = workspace or environment.get("MODELDYNO_WORKSPACE") or Path.home() / ".modeldyno"
-        return cls(Path(chosen).expanduser().absolute())
+        return cls(
+            Path(chosen).expanduser().absolute(),
+            require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
+        )

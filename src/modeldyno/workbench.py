@@ -9,6 +9,7 @@ from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
+from modeldyno.services.vouched import VouchedRuns
 from modeldyno.settings import Settings
 from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
@@ -26,8 +27,10 @@ class Workbench:
 
 def open_workbench(settings: Settings) -> Workbench:
     runs = Runs(settings.workspace / "runs")
-    service = RunService(runs, LocalJobs())
-    return Workbench(runs, service, TrustService(Trust(settings.workspace / "trust.json"), service))
+    trust = Trust(settings.workspace / "trust.json")
+    jobs = LocalJobs()
+    service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
+    return Workbench(runs, service, TrustService(trust, service))
 
 
 def open_doctor(settings: Settings) -> DoctorService:

@@ -60,6 +60,13 @@ def test_people_get_a_table_and_a_sentence(compare, fast, slow):
     assert "\x1b" not in ended.out + ended.err
 
 
+def test_people_are_told_how_far_the_outputs_differ(compare, fast, tmp_path):
+    ended = compare(fast, script(tmp_path / "same.json", latency_us=100), "--quick")
+    assert "outputs agree: they differ by at most 0, or 0 of the largest value" in ended.err
+    ended = compare(fast, script(tmp_path / "other.json", output=2.0, latency_us=100), "--quick")
+    assert "! outputs differ by up to " in ended.err
+
+
 def test_sides_may_have_options_of_their_own(compare, tmp_path):
     model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
     words = (f"{model}@batch=1", f"{model}@batch=4", "--dim", "sequence=9", "--quick", "--json")

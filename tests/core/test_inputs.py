@@ -139,6 +139,12 @@ def test_a_batch_said_twice_is_noted():
     assert first.notes == ("--dim batch=8 sets the batch; asked 2",)
 
 
+def test_a_dimension_with_a_made_up_name_is_told_with_its_place():
+    with pytest.raises(BadValue) as caught:
+        plan(spec("ids", "s18", "s41"), dims={"seq": 8})
+    assert caught.value.why == "it has: s18 (ids.0), s41 (ids.1), batch"
+
+
 def test_an_unknown_dimension_lists_the_known_ones_and_guesses_what_was_meant():
     with pytest.raises(BadValue) as caught:
         plan(spec("x", "batch", "sequence"), dims={"sequense": 8})

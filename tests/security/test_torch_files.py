@@ -1,9 +1,13 @@
-"""Hostile PyTorch files (M1, M3, M12, M35-M39): looking at one never runs what is in it.
+"""Hostile PyTorch files (M1, M12, M35-M39): looking at one never runs what is in it.
 
-Every case has its positive control: the same bytes, unpickled, do leave the marker.
+Every case has its positive control: the same bytes, unpickled, do leave the marker. What happens
+when such a file is run stands in test_torch_runs.py.
 """
 
+import io
+import json
 import pickle
+import tarfile
 import zipfile
 
 import pytest
@@ -13,12 +17,13 @@ from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from tests import torch_archives as made
 from tests.terminal import modeldyno as command
 
-EXPORT_MEMBERS = {
+EXPORT_MEMBERS = {  # as torch names them: a pickled weight is called like any other
     "M35 sample inputs": "data__sample_inputs__model_dot_pt",
-    "M36 weights": "data__weights__weight_0_dot_pt",
-    "M37 constants": "data__constants__tensor_0_dot_pt",
-    "M38 custom object": "data__constants__custom_obj_0_dot_pkl",
-    "M39 opaque object": "data__constants__opaque_0_dot_pkl",
+    "M36 weights": "data__weights__weight_9",
+    "M36 weights of 2.8": "data__weights__model_dot_pt",
+    "M37 constants": "data__constants__tensor_9",
+    "M38 custom object": "data__constants__custom_obj_0",
+    "M39 opaque object": "data__constants__opaque_obj_0",
 }
 
 
@@ -42,12 +47,51 @@ def test_m1_inspecting_a_checkpoint_runs_nothing(make, protocol, tmp_path, marke
     assert would_run(data, marker)
 
 
+@pytest.mark.parametrize("protocol", [0, 2, 4])
 @pytest.mark.parametrize("member", EXPORT_MEMBERS.values(), ids=EXPORT_MEMBERS)
-def test_inspecting_an_export_runs_nothing(member, tmp_path, marker):
-    data = made.payload(marker)
+def test_inspecting_an_export_runs_nothing(member, protocol, tmp_path, marker):
+    data = made.payload(marker, protocol)
     facts = modeldyno.inspect(made.export(tmp_path / "net.pt2", **{member: data}))
     assert facts.format == "torch-export"
     assert any("mkdir" in name for name in facts.imports)
+    assert not marker.exists()
+    assert would_run(data, marker)
+
+
+@pytest.mark.parametrize("said", [{"use_pickle": True}, {}, {"use_pickle": False}], ids=str)
+def test_a_weight_is_raw_numbers_only_where_every_word_says_so(said, tmp_path, marker):
+    """The table of weights is the attacker's too: one entry that says otherwise is enough."""
+    entry = {"path_name": "weight_0", "is_param": False}
+    entries = {"w": entry | said, "v": entry | {"use_pickle": False}}
+    path = made.export(
+        tmp_path / "net.pt2",
+        data__weights__weight_0=made.payload(marker),
+        data__weights__other_weights_config_dot_json=json.dumps({"config": entries}).encode(),
+    )
+    listed = any("mkdir" in name for name in modeldyno.inspect(path).imports)
+    assert listed == (said != {"use_pickle": False})
+    assert not marker.exists()
+
+
+def test_two_members_of_one_name_are_refused(tmp_path, marker):
+    """Torch would read the first folder's pickle, and a listing might show the second's."""
+    path = made.checkpoint(tmp_path / "w.pt", made.payload(marker))
+    with zipfile.ZipFile(path, "a") as file:
+        file.writestr("other/data.pkl", made.tensor_pickle(("w", "FloatStorage", (2, 4))))
+    with pytest.raises(ModelUnreadable, match="damaged"):
+        modeldyno.inspect(path)
+    assert not marker.exists()
+
+
+def test_m1_the_tar_format_of_old_is_not_opened(tmp_path, marker):
+    data = made.payload(marker)
+    with tarfile.open(tmp_path / "w.pt", "w") as file:
+        for name in ("storages", "tensors", "pickle"):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            file.addfile(member, io.BytesIO(data))
+    with pytest.raises(ModelUnreadable, match="tar archive"):
+        modeldyno.inspect(tmp_path / "w.pt")
     assert not marker.exists()
     assert would_run(data, marker)
 
@@ -112,46 +156,3 @@ def test_a_bare_pickle_is_refused_whether_trusted_or_not(tmp_path, marker):
     assert refused.code == 8
     assert "no engine here runs a bare pickle, trusted or not" in refused.err
     assert not marker.exists()
-
-
-# ---------------------------------------------------------------- with PyTorch
-
-
-@pytest.mark.engine("pytorch")
-def test_m3_a_checkpoint_that_is_refused_is_never_loaded_a_second_way(tmp_path, marker):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    path = tmp_path / "weights.pt"
-    torch.save({"weight": made.Payload(marker)}, path)
-    with pytest.raises(UnsafeFormat, match="more than weights"):
-        modeldyno.bench(
-            path,
-            architecture="torch.nn:Identity",
-            inputs=["x=float32[1,3]"],
-            iterations=1,
-            workspace=tmp_path / "room",
-        )
-    assert not marker.exists()
-    torch.load(path, weights_only=False)  # the control
-    assert marker.exists()
-
-
-@pytest.mark.engine("pytorch")
-def test_f17_loading_an_export_does_run_what_is_in_it(tmp_path, marker):
-    """Why .pt2 files are code: if this ever fails, the tier may be lowered."""
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    path = tmp_path / "net.pt2"
-    torch.export.save(torch.export.export(torch.nn.Linear(3, 2), (torch.ones(1, 3),)), path)
-    hostile = _with_member(path, "data/sample_inputs/model.pt", made.payload(marker))
-    assert modeldyno.inspect(hostile).format == "torch-export"
-    assert not marker.exists()
-    with pytest.raises(Exception):  # noqa: B017, PT011 - whatever it raises, it is too late
-        torch.export.load(hostile)
-    assert marker.exists()
-
-
-def _with_member(path, member, data):
-    changed = path.with_stem("hostile")
-    with zipfile.ZipFile(path) as source, zipfile.ZipFile(changed, "w") as target:
-        for name in source.namelist():
-            target.writestr(name, data if name.endswith(member) else source.read(name))
-    return changed

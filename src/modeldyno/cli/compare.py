@@ -12,6 +12,7 @@ from modeldyno.cli.bench import split_models
 
 if TYPE_CHECKING:
     from modeldyno.core.results import ComparisonResult
+    from modeldyno.core.sessions import Parity
     from modeldyno.core.specs import ComparisonSpec
     from modeldyno.workbench import Workbench
 
@@ -170,15 +171,31 @@ def _show(result: ComparisonResult, quiet: bool) -> None:
             "appeared or gone",
             "look at both with `modeldyno bench --per-call`",
         )
-    if result.parity is not None and not result.parity.agrees:
-        output.warn(
-            f"outputs differ by up to {result.parity.max_rel_error:.2g} of their range",
-            "check that both compute the same thing",
-        )
+    _show_parity(result.parity)
     if result.pairs_needed:
         seconds = result.spec.seconds * result.pairs_needed / result.pairs
         output.warn(
             f"about {result.pairs_needed} pairs would decide it", f"use --budget {seconds:.0f}"
+        )
+
+
+def _show_parity(parity: Parity | None) -> None:
+    """Whether both compute the same matters more than which of them is faster."""
+    if parity is None:
+        output.tell(
+            "outputs: not compared, for the two models have none of the same size in common"
+        )
+        return
+    alone = (
+        f"; {', '.join(parity.left_out)} left out, which one side has" if parity.left_out else ""
+    )
+    far = f"{parity.max_abs_error:.2g}, or {parity.max_rel_error:.2g} of the largest value"
+    if parity.agrees:
+        output.tell(f"outputs agree: they differ by at most {far}{alone}")
+    else:
+        output.warn(
+            f"outputs differ by up to {far}{alone}",
+            "check that both compute the same thing, from the same inputs",
         )
 
 

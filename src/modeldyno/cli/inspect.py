@@ -62,8 +62,9 @@ def _show(facts: ModelFacts) -> None:
             output.say(f"{name:<11} {text}")
     output.say("")
     head, rows = model_rows(facts)
-    output.table(head, rows, left=head)
-    output.say("")
+    if rows:
+        output.table(head, rows, left=head)
+        output.say("")
     if not facts.nodes_by_op:
         _show_notes(facts)
         return

@@ -169,10 +169,16 @@ def _no_such_dim(
         )
     if not known:
         return BadValue(title, why="every input has a fixed shape", fix=f"Leave out --dim {name}")
-    names = ", ".join(dict.fromkeys((*(axis.name for axis in axes), "batch")))
+    names = ", ".join(dict.fromkeys((*map(_told, axes), "batch")))
     close = difflib.get_close_matches(name, [*known, "batch"], n=1)
     meant = f"Did you mean --dim {close[0]}=…" if close else "Use one of those"
     return BadValue(title, why=f"it has: {names}", fix=meant)
+
+
+def _told(axis: Axis) -> str:
+    """``s41 (input_ids.1)``: torch.export makes up names that tell nobody anything."""
+    is_made_up = axis.name[:1] == "s" and axis.name[1:].isdigit()
+    return f"{axis.name} ({axis.labels[0]})" if is_made_up else axis.name
 
 
 def _fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:

@@ -23,6 +23,7 @@ from modeldyno.core.models import InputSpec
 # Each rung costs a session; models that refuse ten guesses need a word from the user.
 _MOST_SIZES = 10
 _MOST_SIZES_BESIDE_VALUES = 8
+GUESSED = "guessed"  # how notes begin that tell of a guess
 _DTYPES = (
     *("float16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -43,6 +44,8 @@ class TensorPlan:
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
     yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
+    alias: str = ""  # what the model beside it in a comparison calls it: will do in ``data``
+    twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def plan_inputs(
         _refuse_unsupported(spec, data)
     axes = open_axes(inputs)
     check_dims(dims, axes, inputs)
-    _check_values(values, inputs)
+    check_values(values, inputs)
     asked = _Asked(inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed)
     ladder = [asked.plan(rung, variant) for rung, variant in asked.rungs()]
     if asked.batch.may_be_refused:
@@ -114,7 +117,8 @@ def _refuse_unsupported(spec: InputSpec, data: str | None) -> None:
         )
 
 
-def _check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> None:
+def check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> None:
+    """Raises BadValue for a name that no input has, and for a value that its type cannot hold."""
     specs = {spec.name: spec for spec in inputs}
     for name, value in values.items():
         if name not in specs:
@@ -241,8 +245,9 @@ def _shape(spec: InputSpec, sizes: Mapping[Place, int]) -> tuple[int, ...]:
 def _size_note(size: int, names: list[str]) -> str:
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     say = " ".join(f"{name}=…" for name in names[:3])
-    return f"guessed {size} for {shown}, which the model leaves open; to choose: --dim {say}"
+    return f"{GUESSED} {size} for {shown}, which the model leaves open; to choose: --dim {say}"
 
 
 def _value_note(spec: InputSpec, values: Values) -> str:
-    return f"guessed {values.guess} for {spec.name}; to choose: --value {spec.name}=… or --data"
+    choose = f"--value {spec.name}=… or --data"
+    return f"{GUESSED} {values.guess} for {spec.name}; to choose: {choose}"

@@ -105,8 +105,9 @@ class Parity:
     """How far outputs are from a reference's."""
 
     max_abs_error: float
-    max_rel_error: float
+    max_rel_error: float  # of the largest magnitude in the same output
     agrees: bool
+    left_out: tuple[str, ...] = ()  # outputs that only one of the two has
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ class ModelSpec:
     data: str | None = None
     inputs: tuple[InputSpec, ...] = ()  # of files that do not say what they take
     architecture: Architecture | None = None
+    sha256: str | None = None  # the content that was vouched for; None: whatever is there
 
 
 @dataclass(frozen=True)

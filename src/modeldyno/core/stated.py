@@ -11,6 +11,7 @@ from modeldyno.core.specs import ModelSpec
 
 UNSTATED = "unstated"  # the dtype of an input that a file names without saying its type
 _LEAVE_INPUTS_OUT = ("torchscript", "torch-checkpoint")
+_EXAMPLE = "--input NAME=float32[1,3,224,224], once for each input"
 
 
 def says_inputs(facts: ModelFacts) -> bool:
@@ -20,19 +21,19 @@ def says_inputs(facts: ModelFacts) -> bool:
 
 def completed(facts: ModelFacts, said: ModelSpec) -> ModelFacts:
     """The facts with what was said about inputs and architecture; the user's word wins."""
-    architecture = said.architecture or facts.architecture
-    if said.architecture is not None and facts.format != "torch-checkpoint":
+    architecture = said.architecture if _needs_architecture(facts) else None
+    inputs = facts.inputs if says_inputs(facts) else _merged(facts.inputs, said.inputs)
+    return replace(facts, inputs=inputs, architecture=architecture or facts.architecture)
+
+
+def refuse_needless(said: ModelSpec, *models: ModelFacts) -> None:
+    """Raises BadValue when something was described that every one of these files says itself."""
+    if said.architecture is not None and not any(map(_needs_architecture, models)):
         raise BadValue(
-            f"{Path(facts.path).name} needs no architecture",
-            why=f"it is a {facts.format} file, which holds its own graph",
+            f"{Path(models[0].path).name} needs no architecture",
+            why=f"{models[0].format} files hold their own graph",
             fix="Leave out --architecture",
         )
-    inputs = facts.inputs if says_inputs(facts) else _merged(facts.inputs, said.inputs)
-    return replace(facts, inputs=inputs, architecture=architecture)
-
-
-def refuse_needless_inputs(said: ModelSpec, *models: ModelFacts) -> None:
-    """Raises BadValue when inputs were described that every file describes itself."""
     if said.inputs and all(says_inputs(facts) for facts in models):
         raise BadValue(
             f"{Path(models[0].path).name} says itself what it takes",
@@ -46,12 +47,20 @@ def check_complete(facts: ModelFacts) -> None:
     if says_inputs(facts):
         return
     name = Path(facts.path).name
+    if _needs_architecture(facts) and facts.architecture is None:
+        say = "--architecture PACKAGE.MODULE:FACTORY (and its arguments: --arg NAME=VALUE)"
+        raise InputUnresolved(
+            f"{name} holds weights, not the model that uses them",
+            why="a checkpoint does not say what builds the model"
+            + ("" if facts.inputs else ", nor what that takes"),
+            fix=f"Say {say}{'' if facts.inputs else f' and {_EXAMPLE}'}, or write it once into "
+            f"{name}.modeldyno.toml",
+        )
     if not facts.inputs:
         raise InputUnresolved(
             f"{name} does not say which inputs the model takes",
             why=f"a {facts.format} file has no place for that",
-            fix="Say it with --input NAME=float32[1,3,224,224], once for each input, or in "
-            f"{name}.modeldyno.toml",
+            fix=f"Say it with {_EXAMPLE}, or in {name}.modeldyno.toml",
         )
     missing = [spec for spec in facts.inputs if spec.dtype == UNSTATED]
     if missing:
@@ -61,6 +70,10 @@ def check_complete(facts: ModelFacts) -> None:
             why="TorchScript only says that they are tensors",
             fix="Say it: " + " ".join(f"--input {s.name}=float32[1,3,224,224]" for s in missing),
         )
+
+
+def _needs_architecture(facts: ModelFacts) -> bool:
+    return facts.format == "torch-checkpoint"
 
 
 def _merged(declared: tuple[InputSpec, ...], said: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:

@@ -47,23 +47,24 @@ def _synthetic(tensor: TensorPlan, seed: int) -> Any:
 
     if tensor.fill == "constant":
         return np.full(tensor.shape, tensor.value, dtype=tensor.dtype)
-    randomness = _randomness(seed, tensor.name)
+    name, dtype = tensor.twin or (tensor.name, tensor.dtype)
+    randomness = _randomness(seed, name)
     match tensor.fill:
         case "normal":
             # Normal values stay below 10 in practice: far inside what float16 holds.
-            wide = np.float64 if tensor.dtype == "float64" else np.float32
+            wide = np.float64 if dtype == "float64" else np.float32
             made = randomness.standard_normal(tensor.shape, dtype=wide)
         case "booleans":
             made = randomness.integers(0, 2, tensor.shape, dtype=np.uint8)
         case _:
-            made = _integers(randomness, tensor)
+            made = _integers(randomness, tensor, dtype)
     return np.asarray(made, dtype=tensor.dtype, order="C")
 
 
-def _integers(randomness: Any, tensor: TensorPlan) -> Any:
+def _integers(randomness: Any, tensor: TensorPlan, dtype: str) -> Any:
     """Of a float input too: an image's bytes may come as floats."""
-    dtype = tensor.dtype if "int" in tensor.dtype else "int64"
-    return randomness.integers(tensor.low, tensor.high, tensor.shape, dtype=dtype)
+    whole = dtype if "int" in dtype else "int64"
+    return randomness.integers(tensor.low, tensor.high, tensor.shape, dtype=whole)
 
 
 def _randomness(seed: int, name: str) -> Any:
@@ -82,7 +83,8 @@ class _Data:
 
     def __init__(self, path: Path, tensors: tuple[TensorPlan, ...]) -> None:
         self._name = path.name
-        self._arrays = _read(path, [tensor.name for tensor in tensors if not tensor.is_said])
+        names = {t.name: t.alias or t.name for t in tensors if not t.is_said}
+        self._arrays = _read(path, names)
 
     def fitted(self, tensor: TensorPlan) -> tuple[Any, str]:
         """The array as this input wants it, and what was done to it."""
@@ -145,8 +147,11 @@ def _wanted(tensor: TensorPlan) -> str:
     return f"[{', '.join(sizes)}]"
 
 
-def _read(path: Path, names: list[str]) -> dict[str, Any]:
-    """The named arrays only: others in the file cost neither time nor memory."""
+def _read(path: Path, names: dict[str, str]) -> dict[str, Any]:
+    """The named arrays only: others in the file cost neither time nor memory.
+
+    ``names`` are the inputs', each with a second one that will do.
+    """
     import numpy as np
 
     try:
@@ -166,15 +171,16 @@ def _read(path: Path, names: list[str]) -> dict[str, Any]:
         ) from error
 
 
-def _matched(path: Path, held: list[str], names: list[str]) -> dict[str, str]:
+def _matched(path: Path, held: list[str], names: dict[str, str]) -> dict[str, str]:
     """Which array is for which input. One array for one input needs no name."""
     if len(names) == 1 and len(held) == 1:
-        return {names[0]: held[0]}
-    missing = [name for name in names if name not in held]
+        return dict.fromkeys(names, held[0])
+    found = {name: name if name in held else second for name, second in names.items()}
+    missing = [name for name, key in found.items() if key not in held]
     if missing:
         raise InputUnresolved(
             f"{path.name} has no array for {', '.join(map(repr, missing))}",
             why=f"it has {', '.join(map(repr, held)) or 'no arrays at all'}",
             fix="Save one array for each input, by its name: np.savez(FILE, input_name=array, …)",
         )
-    return {name: name for name in names}
+    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from modeldyno.core.sessions import Parity
 from modeldyno.engines.protocol import Tensors
@@ -27,16 +26,23 @@ def load(path: Path) -> Tensors:
 
 
 def comparable(a: Tensors, b: Tensors) -> bool:
-    """Whether two models have the same outputs by shape: by name, or in their order where the
-    names differ, since a conversion between formats renames outputs."""
+    """Whether two models have outputs of the same size in common: by name, or in their order
+    where the names differ, since a conversion between formats renames outputs."""
     return _paired(_numbers(a), _numbers(b)) is not None
 
 
-def _paired(a: Tensors, b: Tensors) -> list[tuple[Any, Any]] | None:
-    names = list(a) if a.keys() == b.keys() else list(b)
-    pairs = list(zip(a.values(), (b[name] for name in names), strict=False))
-    same = len(a) == len(b) and all(x.shape == y.shape for x, y in pairs)
-    return pairs if same else None
+def _paired(a: Tensors, b: Tensors) -> list[tuple[str, str]] | None:
+    """Names of outputs to be compared; None where there are none, or where two do not fit.
+
+    One side may have more outputs, such as a state that the other keeps to itself: then only
+    those of the same name are compared.
+    """
+    pairs = [(name, name) for name in a if name in b]
+    rest_a, rest_b = ([name for name in x if name not in y] for x, y in ((a, b), (b, a)))
+    if len(rest_a) == len(rest_b):
+        pairs += zip(rest_a, rest_b, strict=True)
+    fit = all(a[name].shape == b[other].shape for name, other in pairs)
+    return pairs if fit and (pairs or not (a or b)) else None
 
 
 def compare(reference: Tensors, outputs: Tensors) -> Parity:
@@ -48,12 +54,14 @@ def compare(reference: Tensors, outputs: Tensors) -> Parity:
     if pairs is None:
         return Parity(float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), False)
     absolute = relative = 0.0
-    for value, other in pairs:
-        error = _largest_error(value, other)
+    for name, other in pairs:
+        value = expected[name]
+        error = _largest_error(value, got[other])
         scale = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
         absolute = max(absolute, error)
         relative = max(relative, error / scale if scale else error)
-    return Parity(absolute, relative, relative <= TOLERANCE)
+    left_out = {*expected, *got} - {name for pair in pairs for name in pair}
+    return Parity(absolute, relative, relative <= TOLERANCE, tuple(sorted(left_out)))
 
 
 def _largest_error(expected: object, got: object) -> float:

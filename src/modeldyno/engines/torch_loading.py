@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pickle
 import sys
+import zipfile
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -86,6 +87,7 @@ def _export(target: Target, device: Any) -> Loaded:
     import torch
     from torch.utils import _pytree as pytree
 
+    _refuse_machine_code(target.model)
     exported = torch.export.load(target.model)
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
@@ -101,6 +103,18 @@ def _export(target: Target, device: Any) -> Loaded:
         return tuple(arguments), dict(keywords)
 
     return Loaded(exported.module(), arrange)
+
+
+def _refuse_machine_code(path: str) -> None:
+    """torch.export.load also loads the libraries of a package, and with that runs them."""
+    with zipfile.ZipFile(path) as archive:
+        compiled = [name for name in archive.namelist() if "data/aotinductor/" in name]
+    if compiled:
+        raise UnsafeFormat(
+            "The .pt2 holds machine code, so it was not loaded",
+            why=f"it brings {len(compiled)} compiled files, and nobody can see what those do",
+            fix="Save the program alone where it was made: torch.export.save(program, FILE)",
+        )
 
 
 def _flat(argument: Any, tensors: Tensors) -> Any:

@@ -34,7 +34,11 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self.members = {inside(name): name for name in member_names(path) or ()}
+        self.members: dict[str, str] = {}
+        for name in member_names(path) or ():
+            if inside(name) in self.members:  # which of the two counts, readers do not agree on
+                raise self._damaged(inside(name), "there are two of that name")
+            self.members[inside(name)] = name
 
     def __contains__(self, name: str) -> bool:
         return name in self.members

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ _DTYPES = {
 }
 _SYMBOL = re.compile(r"(?:Symbol\(')?([A-Za-z_]\w*)(?:'.*\))?")
 _NUMBERS = {"as_int": "int64", "as_sym_int": "int64", "as_sym_float": "float64"}
+_RAW = ("weight_", "tensor_")  # all else is an object
+COMPILED = "data/aotinductor/"
 _TROUBLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
@@ -71,6 +74,31 @@ def _program(document: Any, archive: Archive) -> Program:
         producer=f"torch {document.get('torch_version', '')}".strip(),
         notes=(f"{pickled} of its tensors are pickled",) if pickled else (),
     )
+
+
+def pickled(archive: Archive) -> list[str]:
+    """Members that loading would unpickle, or might: all data that is not declared as raw numbers.
+
+    Their names do not say it: a pickled weight is called ``weight_0`` like any other.
+    """
+    raw: set[str] = set()
+    loose: set[str] = set()
+    for folder in ("data/weights/", "data/constants/"):
+        for name in archive.under(folder, "_config.json"):
+            for kind, members in _payloads(archive.json(name), folder):
+                (raw if kind == "raw" else loose).update(members)
+    data = [n for n in archive.under("data/") if not n.endswith(".json") and n not in raw - loose]
+    others = [n for n in archive.members if n.endswith((".pt", ".pkl")) and n not in data]
+    return [*(n for n in data if not n.startswith(COMPILED)), *others]
+
+
+def _payloads(document: Any, folder: str) -> Iterator[tuple[str, list[str]]]:
+    entries = document.get("config") if isinstance(document, dict) else None
+    for entry in entries.values() if isinstance(entries, dict) else ():
+        name = entry.get("path_name") if isinstance(entry, dict) else None
+        if isinstance(name, str):
+            is_raw = entry.get("use_pickle") is False and name.startswith(_RAW)
+            yield ("raw" if is_raw else "pickled"), [folder + name]
 
 
 def _op(target: str) -> str:

@@ -41,11 +41,10 @@ def read_script(path: Path) -> ModelFacts:
 
 def read_export(path: Path) -> ModelFacts:
     archive = Archive(path)
-    pickled = [n for n in archive.members if n.endswith((".pt", ".pkl"))]
-    listing = _listing(archive, pickled)
+    listing = _listing(archive, torch_export.pickled(archive))
     said = torch_export.program(path, archive)
-    compiled = archive.under("data/aotinductor/")
-    notes = [f"holds {len(compiled)} compiled files, which are not run"] if compiled else []
+    compiled = archive.under(torch_export.COMPILED)
+    notes = [f"holds {len(compiled)} compiled files, so it is never loaded"] if compiled else []
     return ModelFacts(
         path=str(path),
         format="torch-export",

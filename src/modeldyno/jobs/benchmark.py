@@ -15,7 +15,7 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
 from modeldyno.core.sessions import Session
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.core.stated import refuse_needless_inputs
+from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import first_like, judge
@@ -101,7 +101,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     with ExitStack() as workers:
         worker = workers.enter_context(launched(surroundings))
         facts = inspect(worker, spec.model, context, spec.timeout_s)
-        refuse_needless_inputs(spec.model, facts)
+        refuse_needless(spec.model, facts)
         from modeldyno.store.models import copy_privately
 
         copy = copy_privately(facts, context.folder.model)

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled
+from modeldyno.core.inputs import InputPlan
 from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
 from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
 from modeldyno.core.specs import ComparisonSpec, SideSpec
-from modeldyno.core.stated import refuse_needless_inputs
+from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
@@ -36,8 +38,12 @@ SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's tur
 @dataclass(frozen=True)
 class _ReadySide:
     spec: SideSpec
-    model: ModelFacts
+    party: Party
     prepared: Prepared
+
+    @property
+    def model(self) -> ModelFacts:
+        return self.party.facts
 
     def command(self, cpus: tuple[int, ...]) -> Side:
         prepared = self.prepared
@@ -136,15 +142,30 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 facts = inspect(worker, side.model, context, spec.timeout_s)
                 copy = copy_privately(facts, context.folder.model / name)
                 models[side.model.path] = facts, copy
-        ready = []
-        for name, side in sides.items():
-            facts, copy = models[side.model.path]
+        refuse_needless(spec.a.model, *(models[s.model.path][0] for s in sides.values()))
+        a, b = parties(
+            spec.a.model, models[spec.a.model.path][0], spec.b.model, models[spec.b.model.path][0]
+        )
+        ready: dict[str, _ReadySide] = {}
+        first: InputPlan | None = None
+        for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
+            side = sides[name]
             prepared = prepare(
-                worker, side.model, facts, copy, side.cell, name, spec.seed, context, deadline
+                worker,
+                party.model,
+                party.facts,
+                models[side.model.path][1],
+                side.cell,
+                name,
+                spec.seed,
+                context,
+                deadline,
+                party=party,
+                beside=first,
             )
-            ready.append(_ReadySide(side, facts, prepared))
-    refuse_needless_inputs(spec.a.model, ready[0].model, ready[1].model)
-    return ready[0], ready[1]
+            first = prepared.inputs
+            ready[name] = _ReadySide(side, party, prepared)
+    return ready["a"], ready["b"]
 
 
 # ---------------------------------------------------------------- measuring
@@ -332,7 +353,9 @@ def _side_result(
 
 
 def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
-    notes = list(dict.fromkeys((*a.prepared.notes, *b.prepared.notes)))
+    notes = list(
+        dict.fromkeys((*a.prepared.notes, *b.prepared.notes, *a.party.notes, *b.party.notes))
+    )
     if a.prepared.batch_size != b.prepared.batch_size:
         notes.append("batch sizes differ: the ratio is of the time per item")
     precisions = a.prepared.facts.precision, b.prepared.facts.precision

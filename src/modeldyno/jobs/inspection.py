@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
+from modeldyno.core.errors import ModelChanged
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.stated import completed
@@ -24,4 +26,10 @@ def inspect(worker: Worker, model: ModelSpec, context: Context, timeout_s: float
     """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
     facts = worker.ask(Inspect(model.path), Inspected, deadline, context.stop).facts
+    if model.sha256 not in (None, facts.sha256):
+        raise ModelChanged(
+            f"{Path(model.path).name} is no longer what it was",
+            why="its content changed after it had been looked at",
+            fix="Make sure that nothing rewrites it, and try again",
+        )
     return completed(facts, model)

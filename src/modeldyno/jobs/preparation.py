@@ -7,6 +7,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.inputs import InputPlan, plan_inputs
+from modeldyno.core.likeness import Party, plan_alike
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
@@ -43,21 +44,28 @@ def prepare(
     context: Context,
     deadline_s: float,
     against: Prepared | None = None,
+    party: Party | None = None,
+    beside: InputPlan | None = None,
 ) -> Prepared:
     """Let the engine run the cell once; raises when it cannot.
 
-    Its outputs are compared with those of ``against``.
+    Its outputs are compared with those of ``against``, a cell of the same benchmark. In a
+    comparison, ``party`` says how its inputs correspond to those of the other side, and
+    ``beside`` what that one was given, if it came first.
     """
     target = target_of(cell, facts, copy)
     check_complete(facts)
-    ladder = plan_inputs(
-        facts.inputs,
-        cell.batch_size,
-        dims=model.dims,
-        values=model.values,
-        data=model.data,
-        seed=seed,
-    )
+    if party is not None:
+        ladder = plan_alike(party, cell.batch_size, beside, seed)
+    else:
+        ladder = plan_inputs(
+            facts.inputs,
+            cell.batch_size,
+            dims=model.dims,
+            values=model.values,
+            data=model.data,
+            seed=seed,
+        )
     reference = str(context.folder.scratch / f"reference-{name}.npz")
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None

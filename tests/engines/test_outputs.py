@@ -1,0 +1,49 @@
+"""Outputs of two models: which are compared, and how far apart they are."""
+
+import numpy as np
+import pytest
+
+from modeldyno.core.sessions import Parity
+from modeldyno.engines.outputs import comparable, compare
+
+ONE, TWO, LONG = np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])
+
+
+def test_the_same_outputs_have_no_distance():
+    assert compare({"y": LONG}, {"y": LONG}) == Parity(0.0, 0.0, agrees=True)
+
+
+def test_errors_are_told_absolutely_and_of_the_largest_value():
+    assert compare({"y": LONG}, {"y": np.array([1.5, 2.0])}) == Parity(0.5, 0.25, agrees=False)
+
+
+def test_names_go_before_order():
+    a, b = {"y": ONE, "state": TWO}, {"state": TWO, "y": ONE}
+    assert compare(a, b) == Parity(0.0, 0.0, agrees=True)
+
+
+def test_outputs_that_a_conversion_renamed_are_compared_in_their_order():
+    a, b = {"y": ONE, "z": LONG}, {"output_0": ONE, "output_1": LONG}
+    assert compare(a, b) == Parity(0.0, 0.0, agrees=True)
+    assert compare(a, {"y": ONE, "output_1": LONG + 1}).max_abs_error == 1.0
+
+
+def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
+    with_state = {"output": ONE, "stateN": LONG}
+    assert comparable({"output": ONE}, with_state)
+    assert compare({"output": ONE}, with_state) == Parity(0.0, 0.0, True, left_out=("stateN",))
+    assert not compare({"output": TWO}, with_state).agrees
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ({"y": ONE}, {"y": LONG}),
+        ({"y": ONE}, {"z": LONG}),
+        ({"y": ONE}, {"z": ONE, "state": LONG}),
+        ({"y": ONE, "z": LONG}, {"y": LONG, "z": LONG}),
+    ],
+)
+def test_what_does_not_fit_is_not_compared(a, b):
+    assert not comparable(a, b)
+    assert not compare(a, b).agrees
