@@ -23,7 +23,7 @@ import typer
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
-from modeldyno.cli import bench, compare, main
+from modeldyno.cli import bench, compare, main, output
 from modeldyno.core import errors, public
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
@@ -318,7 +318,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-NAMES = ("benchmark", "comparison", "doctor", "engines", "model", "trust")
+NAMES = ("benchmark", "comparison", "doctor", "engines", "error", "model", "trust")
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
 
@@ -331,6 +331,7 @@ def test_there_is_a_schema_for_every_document():
         public.COMPARISON_SCHEMA,
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
+        output.ERROR_SCHEMA,
         public.MODEL_SCHEMA,
         "modeldyno.trust/1",
     ]

@@ -260,7 +260,7 @@ def test_a_truncated_model_is_called_so(room):
     whole = onnx_models.linear().SerializeToString()
     (room.models / "m.onnx").write_bytes(whole[: len(whole) // 2])
     ended = room.bench(room.models / "m.onnx")
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.error_code) == (2, "MODEL_UNREADABLE")
     assert ended.err.startswith("error[MODEL_UNREADABLE]: m.onnx is ")
     assert (room.folder.state(), room.is_tidy()) == ("failed", True)
 
@@ -273,7 +273,7 @@ class Boom:
 def test_a_pickle_is_refused_and_never_loaded(room):
     (room.models / "net.pt").write_bytes(pickle.dumps(Boom()))
     ended = room.bench(room.models / "net.pt")
-    assert (ended.code, ended.out) == (8, "")
+    assert (ended.code, ended.error_code) == (8, "UNSAFE_FORMAT")
     assert ended.err.startswith("error[UNSAFE_FORMAT]: net.pt is a Python pickle.")
     assert not list(room.models.rglob("the-pickle-was-loaded"))
     assert room.is_tidy()
@@ -282,7 +282,7 @@ def test_a_pickle_is_refused_and_never_loaded(room):
 def test_a_missing_model_is_answered_with_one_that_is_there(room):
     there = onnx_models.saved(onnx_models.linear(), room.models / "glyphs.onnx")
     ended = room.bench(room.models / "glyph.onnx")
-    assert (ended.code, ended.out) == (4, "")
+    assert (ended.code, ended.error_code) == (4, "MODEL_NOT_FOUND")
     assert ended.err.splitlines() == [
         f'error[MODEL_NOT_FOUND]: No model file named "{room.models}/glyph.onnx"',
         f"  help: Did you mean {there}?",
@@ -400,7 +400,7 @@ def test_a_model_larger_than_the_disk_is_told_before_anything_is_measured(room):
         pytest.skip("needs the right to mount a small disk")
     try:
         ended = room.bench(script(room.models / "m.json", padding="x" * 200_000))
-        assert (ended.code, ended.out) == (1, "")
+        assert (ended.code, ended.error_code) == (1, "STORAGE_FAILED")
         assert ended.err.splitlines()[:2] == [
             "error[STORAGE_FAILED]: There is no room for a private copy of the model",
             "  why: No space left on device",
@@ -433,7 +433,7 @@ def test_an_output_that_cannot_be_written_is_no_bug_and_the_run_is_kept(room):
 def test_a_workspace_that_is_a_file_is_told_so(room):
     room.workspace.write_text("")
     ended = room.bench(script(room.models / "m.json"))
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.error_code) == (2, "WORKSPACE_UNUSABLE")
     assert ended.err.startswith("error[WORKSPACE_UNUSABLE]: Cannot write to the workspace")
 
 
@@ -490,7 +490,7 @@ def test_ctrl_c_while_a_model_loads_stops_it(room):
         until(lambda: list(room.workspace.glob("runs/*/model/m.json")), "loading to begin")
         process.send(signal.SIGINT)
         ended = process.end()
-    assert (ended.code, ended.out) == (130, "")
+    assert (ended.code, ended.error_code) == (130, "CANCELLED")
     assert ended.err.startswith("error[CANCELLED]: Stopped on request")
     assert (room.units, room.folder.state()) == ([], "cancelled")
     assert room.is_tidy()

@@ -185,9 +185,10 @@ def measure(
     A model that cannot be measured does not spoil the others: its error is handed back.
     """
     from modeldyno.cli.progress import live
-    from modeldyno.core.results import BenchmarkResult
+    from modeldyno.core.results import BenchmarkResult, Failure
 
     results: list[BenchmarkResult] = []
+    errors: list[tuple[str, Failure]] = []
     failed: ModeldynoError | None = None
     for spec in specs:
         if len(spec.cells) > 1 and not (quiet or as_json):
@@ -199,6 +200,7 @@ def measure(
             if failed is not None:
                 output.complain(failed)
             failed = error
+            errors.append((spec.model.path, Failure.of(error)))
             if isinstance(error, Cancelled):
                 break
             continue
@@ -211,7 +213,7 @@ def measure(
     if as_json and results:
         from modeldyno.core.public import benchmarks_json
 
-        output.document(benchmarks_json(results))
+        output.document(benchmarks_json(results, errors))
     return results, failed
 
 

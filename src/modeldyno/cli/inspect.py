@@ -23,7 +23,9 @@ def inspect(
 
     facts = read(model, timeout=timeout)
     if json:
-        output.say(facts.to_json())
+        from modeldyno.core.public import MODEL_SCHEMA, model_json
+
+        output.document({"schema": MODEL_SCHEMA} | model_json(facts))
     else:
         _show(facts)
 

@@ -19,6 +19,7 @@ from modeldyno.core.results import (
     CellResult,
     ComparisonResult,
     Estimate,
+    Failure,
     Latency,
     Measurement,
     Objective,
@@ -136,13 +137,19 @@ def _standing_json(standing: Standing | None) -> dict[str, Any] | None:
     }
 
 
-def benchmarks_json(results: Sequence[BenchmarkResult]) -> dict[str, Any]:
-    """Several models in one document: ``model`` is the first, ``models`` are all."""
+def benchmarks_json(
+    results: Sequence[BenchmarkResult], errors: Sequence[tuple[str, Failure]] = ()
+) -> dict[str, Any]:
+    """Several models in one document: ``model`` is the first, ``models`` are all.
+
+    ``errors`` are of models that could not be measured at all, with their paths.
+    """
     document = benchmark_json(results[0])
     document["interrupted"] = any(result.interrupted for result in results)
     document["models"] = [model_json(result.model) for result in results]
     document["runs"] = [result.run_id for result in results]
     document["cells"] = [cell_json(cell) for result in results for cell in result.cells]
+    document["errors"] = [{"model": path, "error": encode(failure)} for path, failure in errors]
     return document
 
 
