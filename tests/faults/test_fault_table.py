@@ -72,6 +72,10 @@ class Room:
         files = list(self.workspace.glob("runs/*/units.jsonl"))
         return bool(files) and files[0].read_bytes().count(b"\n") >= count
 
+    def has_no_run(self) -> bool:
+        """Nothing was measured and nothing said: no folder and no process is left."""
+        return not list(self.workspace.glob("runs/*")) and not living(self.workspace)
+
     def is_tidy(self) -> bool:
         """No process, no private copy and no scratch file is left."""
         left = [path for path in (self.folder.scratch, self.folder.model) if path.exists()]
@@ -262,7 +266,7 @@ def test_a_truncated_model_is_called_so(room):
     ended = room.bench(room.models / "m.onnx")
     assert (ended.code, ended.error_code) == (2, "MODEL_UNREADABLE")
     assert ended.err.startswith("error[MODEL_UNREADABLE]: m.onnx is ")
-    assert (room.folder.state(), room.is_tidy()) == ("failed", True)
+    assert room.has_no_run()
 
 
 class Boom:
@@ -276,7 +280,7 @@ def test_a_pickle_is_refused_and_never_loaded(room):
     assert (ended.code, ended.error_code) == (8, "UNSAFE_FORMAT")
     assert ended.err.startswith("error[UNSAFE_FORMAT]: net.pt is a Python pickle.")
     assert not list(room.models.rglob("the-pickle-was-loaded"))
-    assert room.is_tidy()
+    assert room.has_no_run()
 
 
 def test_a_missing_model_is_answered_with_one_that_is_there(room):
@@ -405,8 +409,7 @@ def test_a_model_larger_than_the_disk_is_told_before_anything_is_measured(room):
             "error[STORAGE_FAILED]: There is no room for a private copy of the model",
             "  why: No space left on device",
         ]
-        assert room.folder.state() == "failed"
-        assert room.is_tidy()
+        assert room.has_no_run()
     finally:
         subprocess.run(["umount", room.workspace], check=True)
 
@@ -492,8 +495,7 @@ def test_ctrl_c_while_a_model_loads_stops_it(room):
         ended = process.end()
     assert (ended.code, ended.error_code) == (130, "CANCELLED")
     assert ended.err.startswith("error[CANCELLED]: Stopped on request")
-    assert (room.units, room.folder.state()) == ([], "cancelled")
-    assert room.is_tidy()
+    assert room.has_no_run()
 
 
 def test_a_second_ctrl_c_does_not_wait_and_leaves_nothing_either(room):
@@ -518,7 +520,21 @@ def test_a_killed_run_leaves_no_worker_and_its_units_whole(room):
     until(lambda: not living(room.workspace), "the worker's end")
     assert [unit.process for unit in room.units] == [0] * GOOD_SESSIONS
     assert all(room.samples)
-    assert room.folder.state() == "running"
+    assert room.folder.state() == "interrupted"
+
+
+def test_a_killed_run_can_be_resumed(room):
+    model = script(room.models / "m.json")
+    with room.benching(model, budget=3) as process:
+        until(lambda: room.has_kept(1), "a session")
+        assert room.folder.state() == "running"
+        process.send(signal.SIGKILL)
+        process.end()
+    kept = len(room.units)
+    ended = room.bench(resume=room.folder.id)
+    assert (ended.code, one_cell(ended)["status"]) == (0, "done")
+    assert one_cell(ended)["sessions"] >= kept
+    assert (room.folder.state(), room.is_tidy()) == ("done", True)
 
 
 def test_a_stopped_row_of_models_shows_those_that_were_measured(room):
