@@ -318,7 +318,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-NAMES = ("benchmark", "comparison", "doctor", "engines", "error", "model", "trust")
+NAMES = ("benchmark", "comparison", "doctor", "engines", "error", "model", "runs", "trust")
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
 
@@ -333,6 +333,7 @@ def test_there_is_a_schema_for_every_document():
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
         public.MODEL_SCHEMA,
+        public.RUNS_SCHEMA,
         "modeldyno.trust/1",
     ]
 

@@ -10,6 +10,7 @@ from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
 from modeldyno.settings import Settings
+from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
 
@@ -28,6 +29,10 @@ def open_workbench(settings: Settings) -> Workbench:
     runs = Runs(settings.workspace / "runs")
     service = RunService(runs, LocalJobs())
     return Workbench(runs, service, TrustService(Trust(settings.workspace / "trust.json"), service))
+
+
+def open_history(settings: Settings) -> History:
+    return History(settings.workspace / "runs")
 
 
 def open_doctor(settings: Settings) -> DoctorService:

@@ -112,7 +112,7 @@ def compare(
 
         output.document(comparison_json(result))
     else:
-        _show(result, quiet)
+        show(result, quiet)
     raise typer.Exit(_ending(result, allowed, quiet or json))
 
 
@@ -141,7 +141,7 @@ def _once(room: Workbench, spec: ComparisonSpec, quiet: bool) -> ComparisonResul
     return result
 
 
-def _show(result: ComparisonResult, quiet: bool) -> None:
+def show(result: ComparisonResult, quiet: bool) -> None:
     from modeldyno.core.sentences import comparison_sentence
     from modeldyno.core.tables import comparison_rows
 

@@ -16,8 +16,10 @@ from modeldyno.cli import (
     doctor,
     engines,
     inspect,
+    ls,
     output,
     selftest,
+    show,
     trust,
 )
 from modeldyno.cli.usage import Commands
@@ -49,6 +51,8 @@ app = typer.Typer(
 )
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
+app.command("ls")(ls.ls)
+app.command("show")(show.show)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
 app.command("engines")(engines.engines)

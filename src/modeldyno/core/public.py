@@ -12,6 +12,7 @@ from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Checkup, Peaks
+from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.results import (
@@ -39,6 +40,7 @@ COMPARISON_SCHEMA = "modeldyno.comparison/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
+RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
@@ -349,6 +351,37 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "call_contract": side.spec.contract,
         "sandbox": _sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
+    }
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def runs_json(runs: Sequence[KeptRun], unreadable: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "schema": RUNS_SCHEMA,
+        "runs": [_run_json(run) for run in runs],
+        "unreadable": list(unreadable),
+    }
+
+
+def _run_json(run: KeptRun) -> dict[str, Any]:
+    result = run.result
+    best = quickest(result) if isinstance(result, BenchmarkResult) else None
+    typical = best.measurement.latency.typical if best and best.measurement else None
+    compared = result if isinstance(result, ComparisonResult) else None
+    return {
+        "run_id": run.run_id,
+        "created_at": run.created_at,
+        "kind": run.kind,
+        "models": list(run.models),
+        "state": run.state,
+        "units": sum(run.sessions),
+        "latency_ms": typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)},
+        "verdict": compared and compared.verdict,
+        "ratio": compared and {"value": compared.ratio.value, "ci95": _interval(compared.ratio)},
+        "headline": run.headline,
+        "error": encode(run.failure),
     }
 
 
