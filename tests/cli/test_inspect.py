@@ -57,7 +57,7 @@ def test_what_is_no_model_is_told_what_it_is(content, code, words, tmp_path):
 
 
 def test_a_missing_file_is_answered_with_one_that_is_there(typed, model):
-    ended = typed("inspect", model.with_name("n.onnx"))
+    ended = typed("inspect", model.with_name("m.onx"))
     assert (ended.code, ended.out) == (4, "")
     assert f"Did you mean {model}?" in ended.err
 

@@ -256,7 +256,7 @@ def test_a_relative_path_becomes_a_whole_one(model, monkeypatch):
 
 def test_a_missing_file_is_answered_with_one_that_is_close(model):
     with pytest.raises(ModelNotFound) as caught:
-        model_path(model.with_name("n.onnx"))
+        model_path(model.with_name("m.onx"))
     assert caught.value.fix == f"Did you mean {model}?"
 
 

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture, Dim, InputSpec
+from modeldyno.core.near_misses import near_misses
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 from modeldyno.core.specs import (
@@ -241,7 +242,7 @@ def model_path(model: str | Path) -> Path:
     except (OSError, RuntimeError) as error:  # a folder we may not enter, ~nobody, 5000 letters
         why = getattr(error, "strerror", None) or str(error)
         raise ModelNotFound(f'Cannot look for "{str(model)[:200]}"', why=why) from error
-    close = difflib.get_close_matches(path.name, names, n=1)
+    close = near_misses(path.name, names)
     raise ModelNotFound(
         f'No model file named "{model}"',
         fix=f"Did you mean {folder / close[0]}?" if close else "Give the path of a model file",
