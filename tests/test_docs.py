@@ -222,7 +222,7 @@ def quickened(line: str) -> str:
     if not shutil.which("jq"):
         line = re.sub(r"\| jq .*", "", line)
     if found := re.match(r"modeldyno (bench|compare|demo) (?!.*--(quick|help))", line):
-        short = " --quick --budget 0.5" if found[1] == "bench" else " --quick"
+        short = " --budget 0.5" if found[1] == "bench" else " --quick"
         line = line.partition("   #")[0] + short
     # A wide gate decides at once: an inconclusive one would measure again for longer.
     line = line.replace("--fail-if-slower 5%", "--fail-if-slower 50%")

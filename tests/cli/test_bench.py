@@ -205,7 +205,7 @@ def test_quiet_leaves_only_the_table(bench, model):
 
 
 def test_a_terminal_sees_progress_with_an_estimate(model, tmp_path):
-    words = ("bench", model, "--quick", "--budget", "1.5", "--workspace", tmp_path / "workspace")
+    words = ("bench", model, "--budget", "1.5", "--workspace", tmp_path / "workspace")
     code, shown = on_a_terminal(*words)
     assert code == 0
     assert "1 core · batch 1" in shown
@@ -270,6 +270,7 @@ def test_a_reader_that_leaves_early_sees_no_traceback(model, tmp_path):
         ("--contract", "warm"),
         ("--engine", "tensorrt"),
         ("--quick", "--thorough"),
+        ("--quick", "--budget", "3"),
         ("--raw", "/no/such/folder/raw.csv"),
         ("--csv", "/no/such/folder/table.csv"),
         ("--no-such-option",),

@@ -167,8 +167,14 @@ def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpe
 def choose_budget(
     quick: bool = False, thorough: bool = False, seconds: float | None = None
 ) -> Budget:
-    if quick and thorough:
-        raise BadValue("--quick and --thorough contradict each other", fix="Give one of them")
+    said = {"--quick": quick, "--thorough": thorough, "--budget": seconds is not None}
+    first, *others = [name for name, given in said.items() if given] or [""]
+    if others:
+        raise BadValue(
+            f"{first} and {others[0]} contradict each other",
+            why=f"--quick is {QUICK.seconds:g} s, --thorough {THOROUGH.seconds:g} s",
+            fix="Give one of them",
+        )
     chosen = QUICK if quick else THOROUGH if thorough else DEFAULT
     if seconds is None:
         return chosen
