@@ -152,7 +152,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     if quiet:
         return
     output.tell(
-        f"{result.pairs} pairs of sessions in {result.processes} processes, {result.statistic}, "
+        f"{result.pairs} pairs of sessions in {_processes(result)}, {result.statistic}, "
         f"{result.ratio.level:.0%} interval; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
@@ -180,6 +180,10 @@ def show(result: ComparisonResult, quiet: bool) -> None:
         output.warn(
             f"about {result.pairs_needed} pairs would decide it", f"use --budget {seconds:.0f}"
         )
+
+
+def _processes(result: ComparisonResult) -> str:
+    return "1 process" if result.processes == 1 else f"{result.processes} processes"
 
 
 def _ending(result: ComparisonResult, allowed: float | None, quiet: bool) -> int:

@@ -69,7 +69,7 @@ def percent(share: float) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """``1 session``, ``2 sessions``."""
+    """``1 session``, ``2 sessions``; of words whose plural takes an s."""
     return f"{count} {what}" if count == 1 else f"{spaced(count, 0)} {what}s"
 
 
