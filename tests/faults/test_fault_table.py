@@ -29,8 +29,8 @@ from tests.terminal import PATIENCE_S, Ended, Running, command, modeldyno, runni
 
 pytestmark = pytest.mark.slow
 
-GOOD_SESSIONS = 5  # before the disaster, one more than numbers need
-MANY_S = 60  # a budget that the disaster ends
+# Before the disaster, one more than numbers need; --thorough takes so many in one process.
+GOOD_SESSIONS = 5
 
 
 class Room:
@@ -127,7 +127,7 @@ def test_an_engine_that_fails_late_has_its_earlier_sessions_kept_and_shown(
     room, do, options, exit_code, code, title
 ):
     model = script(room.models / "m.json", faults=[after_good_sessions(do)])
-    ended = room.bench(model, budget=MANY_S, **options)
+    ended = room.bench(model, thorough=True, **options)
     cell = one_cell(ended)
     assert (ended.code, cell["status"], cell["error"]["code"], cell["error"]["title"]) == (
         exit_code,
@@ -343,7 +343,7 @@ def test_data_deleted_while_it_is_used_costs_only_the_rest(room):
     model = onnx_models.saved(onnx_models.linear(), room.models / "m.onnx")
     data = room.models / "x.npz"
     np.savez(data, x=np.ones((1, 4), dtype=np.float32))
-    with room.benching(model, data=data, budget=MANY_S) as process:
+    with room.benching(model, data=data, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         data.unlink()
         ended = process.end()
@@ -374,7 +374,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("needs the right to mount a small disk")
     try:
-        ended = room.bench(script(room.models / "m.json"), budget=MANY_S)
+        ended = room.bench(script(room.models / "m.json"), thorough=True)
         assert one_cell(ended)["error"]["why"] == "No space left on device"
         stored_less_than_measured(room, ended)
     finally:
@@ -383,7 +383,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
 
 def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room):
     model = script(room.models / "m.json")
-    arguments = room.arguments(model, budget=MANY_S)
+    arguments = room.arguments(model, thorough=True)
     done = subprocess.run(
         command(*arguments),
         capture_output=True,
@@ -446,7 +446,7 @@ def test_a_workspace_that_is_a_file_is_told_so(room):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_shows_what_it_has(room, number):
     model = script(room.models / "m.json")
-    with room.benching(model, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(number)
         ended = process.end()
@@ -461,7 +461,7 @@ def test_a_stopped_run_shows_what_it_has(room, number):
 
 def test_a_cell_with_too_few_sessions_has_no_numbers_when_stopped(room):
     model = script(room.models / "m.json", faults=[fault("hang", session=2)])
-    with room.benching(model, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(2), "two sessions")
         process.send(signal.SIGINT)
         ended = process.end()
@@ -500,7 +500,7 @@ def test_ctrl_c_while_a_model_loads_stops_it(room):
 
 def test_a_second_ctrl_c_does_not_wait_and_leaves_nothing_either(room):
     model = script(room.models / "m.json", faults=[after_good_sessions("hang")])
-    with room.benching(model, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(signal.SIGINT)
         process.send(signal.SIGINT)
@@ -512,7 +512,7 @@ def test_a_second_ctrl_c_does_not_wait_and_leaves_nothing_either(room):
 
 def test_a_killed_run_leaves_no_worker_and_its_units_whole(room):
     model = script(room.models / "m.json", faults=[after_good_sessions("hang")])
-    with room.benching(model, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(signal.SIGKILL)
         ended = process.end()

@@ -59,9 +59,13 @@ class KeptRun:
 
 
 def quickest(result: BenchmarkResult) -> CellResult | None:
-    """The measured cell with the lowest typical latency."""
+    """The cell with the lowest typical latency; an unusable one only if all are."""
     measured = [cell for cell in result.cells if cell.measurement is not None]
-    return min(measured, key=_typical_s, default=None)
+    return min(measured, key=lambda cell: (_is_unusable(cell), _typical_s(cell)), default=None)
+
+
+def _is_unusable(cell: CellResult) -> bool:
+    return cell.measurement is not None and cell.measurement.noise == "unusable"
 
 
 def _typical_s(cell: CellResult) -> float:
@@ -75,5 +79,5 @@ def _headline(result: BenchmarkResult) -> str:
         return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
     typical = best.measurement.latency.typical
     scale, unit = figures.unit_for([typical.value])
-    of = f", best of {len(result.cells)} cells" if len(result.cells) > 1 else ""
+    of = f", lowest of {len(result.cells)} cells" if len(result.cells) > 1 else ""
     return f"{figures.estimate(typical, scale)} {unit}, {best.measurement.noise}{of}"
