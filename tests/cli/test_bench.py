@@ -4,11 +4,14 @@ import csv
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from modeldyno import python_api
+from modeldyno.cli.bench import show
 from modeldyno.engines.catalog import BUILT_IN
 from modeldyno.store.runs import Runs
 from tests import onnx_models, schemas
@@ -196,6 +199,26 @@ def test_a_pipe_gets_no_colours_and_no_progress(bench, model):
     assert ESCAPE not in ended.out + ended.err
     assert "\r" not in ended.out + ended.err
     assert "left" not in ended.err
+
+
+def test_the_engine_is_named_once_and_notes_stand_below_it(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    ended = bench(model, "--batch", "1,4", "--iterations", 5)
+    lines = ended.err.splitlines()
+    (engine,) = (n for n, line in enumerate(lines) if line.startswith("onnxruntime "))
+    notes = lines[engine + 1 : lines.index("", engine)]
+    assert notes
+    assert all(line.startswith("  note: ") for line in notes)
+    assert len(set(notes)) == len(notes)
+
+
+def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_path, capsys):
+    result = python_api.bench(model, batch=[1, 2], iterations=5, workspace=tmp_path / "workspace")
+    first, second = result.cells
+    noted = replace(first, notes=("of one", "of both")), replace(second, notes=("of both",))
+    show(replace(result, cells=noted), quiet=False)
+    notes = [line for line in capsys.readouterr().err.splitlines() if "note:" in line]
+    assert notes == ["  note: of one (cores 1, batch 1)", "  note: of both"]
 
 
 def test_quiet_leaves_only_the_table(bench, model):

@@ -249,6 +249,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         )
         for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):
             output.tell(line)
+        for note in _notes(result):
+            output.tell(f"  note: {note}")
         output.tell()
     head, rows = benchmark_rows(result)
     output.table(head, rows, left=WORDS)
@@ -270,10 +272,23 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
 def _described(cell: CellResult) -> str:
     facts = cell.facts
     assert facts is not None
-    notes = f"  ({'; '.join(cell.notes)})" if cell.notes else ""
     precision = facts.precision or "unknown precision"
     walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}{notes}"
+    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}"
+
+
+def _notes(result: BenchmarkResult) -> list[str]:
+    """Each once; a note that is not about all cells names those it is about."""
+    about: dict[str, list[CellResult]] = {}
+    for cell in result.cells:
+        for note in cell.notes:
+            about.setdefault(note, []).append(cell)
+    return [
+        note
+        if len(cells) == len(result.cells)
+        else f"{note} ({'; '.join(_cell_name(cell) for cell in cells)})"
+        for note, cells in about.items()
+    ]
 
 
 def _cell_name(cell: CellResult) -> str:
