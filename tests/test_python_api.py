@@ -67,7 +67,7 @@ def test_printing_a_result_shows_what_the_terminal_shows(model, workspace):
 
 def test_printing_a_result_says_what_failed(tmp_path):
     result = modeldyno.bench(script(tmp_path / "m.json", faults=[fault("raise")]), iterations=5)
-    assert str(result).splitlines()[-1] == "cores 1, batch 1: The script says this call fails"
+    assert str(result).splitlines()[-1] == "1 core · batch 1: The script says this call fails"
 
 
 def test_names_in_html_are_only_text(tmp_path):

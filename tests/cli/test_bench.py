@@ -218,7 +218,7 @@ def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_
     noted = replace(first, notes=("of one", "of both")), replace(second, notes=("of both",))
     show(replace(result, cells=noted), quiet=False)
     notes = [line for line in capsys.readouterr().err.splitlines() if "note:" in line]
-    assert notes == ["  note: of one (cores 1, batch 1)", "  note: of both"]
+    assert notes == ["  note: of one (1 core · batch 1)", "  note: of both"]
 
 
 def test_quiet_leaves_only_the_table(bench, model):

@@ -149,8 +149,8 @@ def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
     assert ended.code == 0
     assert ended.out.splitlines() == [
         "benchmark of m.json: interrupted, 2 sessions kept",
-        "  cores 1, batch 1: 0 sessions",
-        "  cores 1, batch 8: 2 sessions",
+        "  1 core · batch 1: 0 sessions",
+        "  1 core · batch 8: 2 sessions",
     ]
     assert ended.err == f"next: modeldyno bench --resume {run_id}\n"
     shown = modeldyno("show", "--json", "--workspace", workspace).document

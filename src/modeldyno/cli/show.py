@@ -78,8 +78,7 @@ def _unfinished(kept: KeptRun, folder: RunFolder) -> None:
     output.say(f"{kept.kind} of {kept.subject}: {kept.state}, {kept.kept} kept")
     if isinstance(kept.spec, BenchmarkSpec) and len(kept.spec.cells) > 1:
         for cell, sessions in zip(kept.spec.cells, kept.sessions, strict=True):
-            name = f"cores {cell.cores}, batch {cell.batch_size}"
-            output.say(f"  {name}: {figures.counted(sessions, 'session')}")
+            output.say(f"  {cell.name}: {figures.counted(sessions, 'session')}")
     if kept.failure is not None:
         output.fault(kept.state, kept.failure)
     if folder.log.exists() and folder.log.stat().st_size:

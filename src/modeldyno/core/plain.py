@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.figures import counted
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
-from modeldyno.core.sentences import comparison_sentence
-from modeldyno.core.tables import benchmark_rows, comparison_rows
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
+from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
 
 
 def benchmark_text(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
-    faults = [
-        f"cores {cell.spec.cores}, batch {cell.batch_size}: {cell.error.title}"
-        for cell in result.cells
-        if cell.error is not None
-    ]
-    return "\n".join((table_text(head, rows, left=("quality", "best")), *faults))
+    lines = [table_text(head, rows, left=WORDS)]
+    for cell in result.cells:
+        if cell.measurement is not None and cell.measurement.side_by_side is not None:
+            lines.append(f"{_name(cell)}: {side_by_side_sentence(cell.measurement)}")
+    lines += [f"{_name(cell)}: {cell.error.title}" for cell in result.cells if cell.error]
+    return "\n".join(lines)
+
+
+def _name(cell: CellResult) -> str:
+    return replace(cell.spec, batch_size=cell.batch_size).name
 
 
 def comparison_text(result: ComparisonResult) -> str:
