@@ -374,7 +374,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("needs the right to mount a small disk")
     try:
-        ended = room.bench(script(room.models / "m.json"), thorough=True)
+        ended = room.bench(script(room.models / "m.json", latency_us=110), thorough=True)
         assert one_cell(ended)["error"]["why"] == "No space left on device"
         stored_less_than_measured(room, ended)
     finally:
@@ -382,7 +382,9 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
 
 
 def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room):
-    model = script(room.models / "m.json")
+    model = script(
+        room.models / "m.json", latency_us=110
+    )  # six sessions of 35 kB each, or some more
     arguments = room.arguments(model, thorough=True)
     done = subprocess.run(
         command(*arguments),
