@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import schemas
+
 PATIENCE_S = 110.0
 
 
@@ -24,6 +26,17 @@ class Ended:
     def document(self) -> Any:
         """The one JSON document on stdout."""
         return json.loads(self.out)
+
+    @property
+    def error_code(self) -> str:
+        """Of the error document on stdout, which says the same as stderr and the exit code."""
+        document = self.document
+        schemas.check("error", document)
+        error = document["error"]
+        assert document["exit_code"] == self.code
+        told = f"error[{error['code']}]: " if error["code"] == "BUG" else error["title"]
+        assert "".join(told.split()) in "".join(self.err.replace("│", "").split())
+        return str(error["code"])
 
 
 def command(*arguments: object) -> list[str]:

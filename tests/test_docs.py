@@ -23,7 +23,7 @@ import typer
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
-from modeldyno.cli import bench, compare, main
+from modeldyno.cli import bench, compare, main, output
 from modeldyno.core import errors, public
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
@@ -222,7 +222,7 @@ def quickened(line: str) -> str:
     if not shutil.which("jq"):
         line = re.sub(r"\| jq .*", "", line)
     if found := re.match(r"modeldyno (bench|compare|demo) (?!.*--(quick|help))", line):
-        short = " --quick --budget 0.5" if found[1] == "bench" else " --quick"
+        short = " --budget 0.5" if found[1] == "bench" else " --quick"
         line = line.partition("   #")[0] + short
     # A wide gate decides at once: an inconclusive one would measure again for longer.
     line = line.replace("--fail-if-slower 5%", "--fail-if-slower 50%")
@@ -318,7 +318,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-NAMES = ("benchmark", "comparison", "doctor", "engines", "model", "trust")
+NAMES = ("benchmark", "comparison", "doctor", "engines", "error", "model", "runs", "trust")
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
 
@@ -331,7 +331,9 @@ def test_there_is_a_schema_for_every_document():
         public.COMPARISON_SCHEMA,
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
+        output.ERROR_SCHEMA,
         public.MODEL_SCHEMA,
+        public.RUNS_SCHEMA,
         "modeldyno.trust/1",
     ]
 

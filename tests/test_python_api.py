@@ -11,6 +11,7 @@ import modeldyno
 from modeldyno.core.errors import BadValue, ModelNotFound
 from tests import onnx_models, schemas
 from tests.scripts import fault, script
+from tests.terminal import modeldyno as terminal
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +51,23 @@ def test_a_result_can_be_written_as_json_csv_and_html(model, tmp_path):
     assert (tmp_path / "result.csv").read_text() == result.to_csv()
     html = result._repr_html_()
     assert html.startswith("<table><caption>m.onnx</caption>")
+
+
+def shown(run_id, workspace):
+    """What the terminal shows of it, without the spaces that fill its lines."""
+    ended = terminal("show", run_id, "--workspace", workspace)
+    return "\n".join(line.rstrip() for line in ended.out.splitlines())
+
+
+def test_printing_a_result_shows_what_the_terminal_shows(model, workspace):
+    result = modeldyno.bench(model, batch=[1, 2], iterations=5)
+    assert str(result) == shown(result.run_id, workspace)
+    assert repr(result) == f"<BenchmarkResult {result.run_id}: m.onnx, 2 cells>"
+
+
+def test_printing_a_result_says_what_failed(tmp_path):
+    result = modeldyno.bench(script(tmp_path / "m.json", faults=[fault("raise")]), iterations=5)
+    assert str(result).splitlines()[-1] == "1 core · batch 1: The script says this call fails"
 
 
 def test_names_in_html_are_only_text(tmp_path):
@@ -120,6 +138,12 @@ def test_not_knowing_is_not_passing(slower):
     limit = slower.ratio.value - 1
     with pytest.raises(AssertionError, match=r"inconclusive: .* measure longer"):
         slower.assert_not_slower(limit)
+
+
+def test_printing_a_comparison_shows_what_the_terminal_shows(models, workspace):
+    result = modeldyno.compare(*models, pairs=2, quick=True)
+    assert str(result) == shown(result.run_id, workspace)
+    assert repr(result).startswith(f"<ComparisonResult {result.run_id}: {result.verdict}, ratio ")
 
 
 def test_a_comparison_can_be_written_as_json_csv_and_html(slower, models):

@@ -11,6 +11,7 @@ from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
 from modeldyno.services.vouched import VouchedRuns
 from modeldyno.settings import Settings
+from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
 
@@ -31,6 +32,10 @@ def open_workbench(settings: Settings) -> Workbench:
     jobs = LocalJobs()
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
     return Workbench(runs, service, TrustService(trust, service))
+
+
+def open_history(settings: Settings) -> History:
+    return History(settings.workspace / "runs")
 
 
 def open_doctor(settings: Settings) -> DoctorService:

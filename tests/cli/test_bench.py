@@ -4,11 +4,14 @@ import csv
 import json
 import re
 import subprocess
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from modeldyno import python_api
+from modeldyno.cli.bench import show
 from modeldyno.engines.catalog import BUILT_IN
 from modeldyno.store.runs import Runs
 from tests import onnx_models, schemas
@@ -198,6 +201,26 @@ def test_a_pipe_gets_no_colours_and_no_progress(bench, model):
     assert "left" not in ended.err
 
 
+def test_the_engine_is_named_once_and_notes_stand_below_it(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    ended = bench(model, "--batch", "1,4", "--iterations", 5)
+    lines = ended.err.splitlines()
+    (engine,) = (n for n, line in enumerate(lines) if line.startswith("onnxruntime "))
+    notes = lines[engine + 1 : lines.index("", engine)]
+    assert notes
+    assert all(line.startswith("  note: ") for line in notes)
+    assert len(set(notes)) == len(notes)
+
+
+def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_path, capsys):
+    result = python_api.bench(model, batch=[1, 2], iterations=5, workspace=tmp_path / "workspace")
+    first, second = result.cells
+    noted = replace(first, notes=("of one", "of both")), replace(second, notes=("of both",))
+    show(replace(result, cells=noted), quiet=False)
+    notes = [line for line in capsys.readouterr().err.splitlines() if "note:" in line]
+    assert notes == ["  note: of one (1 core · batch 1)", "  note: of both"]
+
+
 def test_quiet_leaves_only_the_table(bench, model):
     ended = bench(model, "--budget", "0.5", "--quiet")
     assert ended.err == ""
@@ -205,7 +228,7 @@ def test_quiet_leaves_only_the_table(bench, model):
 
 
 def test_a_terminal_sees_progress_with_an_estimate(model, tmp_path):
-    words = ("bench", model, "--quick", "--budget", "1.5", "--workspace", tmp_path / "workspace")
+    words = ("bench", model, "--budget", "1.5", "--workspace", tmp_path / "workspace")
     code, shown = on_a_terminal(*words)
     assert code == 0
     assert "1 core · batch 1" in shown
@@ -270,6 +293,7 @@ def test_a_reader_that_leaves_early_sees_no_traceback(model, tmp_path):
         ("--contract", "warm"),
         ("--engine", "tensorrt"),
         ("--quick", "--thorough"),
+        ("--quick", "--budget", "3"),
         ("--raw", "/no/such/folder/raw.csv"),
         ("--csv", "/no/such/folder/table.csv"),
         ("--no-such-option",),

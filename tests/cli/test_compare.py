@@ -78,7 +78,7 @@ def test_sides_may_have_options_of_their_own(compare, tmp_path):
 def test_a_side_that_crashes_fails_the_comparison(compare, fast, tmp_path):
     bad = script(tmp_path / "bad.json", faults=[fault("segfault")])
     ended = compare(fast, bad, "--quick", "--json")
-    assert (ended.code, ended.out) == (1, "")
+    assert (ended.code, ended.error_code) == (1, "ENGINE_CRASHED")
     assert ended.err.startswith("error[ENGINE_CRASHED]: The engine crashed (SIGSEGV)")
 
 

@@ -29,8 +29,8 @@ from tests.terminal import PATIENCE_S, Ended, Running, command, modeldyno, runni
 
 pytestmark = pytest.mark.slow
 
-GOOD_SESSIONS = 5  # before the disaster, one more than numbers need
-MANY_S = 60  # a budget that the disaster ends
+# Before the disaster, one more than numbers need; --thorough takes so many in one process.
+GOOD_SESSIONS = 5
 
 
 class Room:
@@ -71,6 +71,10 @@ class Room:
     def has_kept(self, count: int) -> bool:
         files = list(self.workspace.glob("runs/*/units.jsonl"))
         return bool(files) and files[0].read_bytes().count(b"\n") >= count
+
+    def has_no_run(self) -> bool:
+        """Nothing was measured and nothing said: no folder and no process is left."""
+        return not list(self.workspace.glob("runs/*")) and not living(self.workspace)
 
     def is_tidy(self) -> bool:
         """No process, no private copy and no scratch file is left."""
@@ -123,7 +127,7 @@ def test_an_engine_that_fails_late_has_its_earlier_sessions_kept_and_shown(
     room, do, options, exit_code, code, title
 ):
     model = script(room.models / "m.json", faults=[after_good_sessions(do)])
-    ended = room.bench(model, quick=True, budget=MANY_S, **options)
+    ended = room.bench(model, thorough=True, **options)
     cell = one_cell(ended)
     assert (ended.code, cell["status"], cell["error"]["code"], cell["error"]["title"]) == (
         exit_code,
@@ -260,9 +264,9 @@ def test_a_truncated_model_is_called_so(room):
     whole = onnx_models.linear().SerializeToString()
     (room.models / "m.onnx").write_bytes(whole[: len(whole) // 2])
     ended = room.bench(room.models / "m.onnx")
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.error_code) == (2, "MODEL_UNREADABLE")
     assert ended.err.startswith("error[MODEL_UNREADABLE]: m.onnx is ")
-    assert (room.folder.state(), room.is_tidy()) == ("failed", True)
+    assert room.has_no_run()
 
 
 class Boom:
@@ -273,16 +277,16 @@ class Boom:
 def test_a_pickle_is_refused_and_never_loaded(room):
     (room.models / "net.pt").write_bytes(pickle.dumps(Boom()))
     ended = room.bench(room.models / "net.pt")
-    assert (ended.code, ended.out) == (8, "")
+    assert (ended.code, ended.error_code) == (8, "UNSAFE_FORMAT")
     assert ended.err.startswith("error[UNSAFE_FORMAT]: net.pt is a Python pickle.")
     assert not list(room.models.rglob("the-pickle-was-loaded"))
-    assert room.is_tidy()
+    assert room.has_no_run()
 
 
 def test_a_missing_model_is_answered_with_one_that_is_there(room):
     there = onnx_models.saved(onnx_models.linear(), room.models / "glyphs.onnx")
     ended = room.bench(room.models / "glyph.onnx")
-    assert (ended.code, ended.out) == (4, "")
+    assert (ended.code, ended.error_code) == (4, "MODEL_NOT_FOUND")
     assert ended.err.splitlines() == [
         f'error[MODEL_NOT_FOUND]: No model file named "{room.models}/glyph.onnx"',
         f"  help: Did you mean {there}?",
@@ -295,7 +299,7 @@ def test_a_missing_model_is_answered_with_one_that_is_there(room):
 
 def test_a_model_deleted_while_it_is_measured_is_measured_to_the_end(room):
     model = onnx_models.saved(onnx_models.linear(), room.models / "m.onnx")
-    with room.benching(model, quick=True, budget=4) as process:
+    with room.benching(model, budget=4) as process:
         until(lambda: room.has_kept(1), "a first session")
         model.unlink()
         ended = process.end()
@@ -307,7 +311,7 @@ def test_a_model_deleted_while_it_is_measured_is_measured_to_the_end(room):
 
 def test_a_model_replaced_while_it_is_measured_is_measured_as_it_was(room):
     model = script(room.models / "m.json")
-    with room.benching(model, quick=True, budget=3) as process:
+    with room.benching(model, budget=3) as process:
         until(lambda: room.has_kept(1), "a first session")
         script(model, faults=[fault("segfault")])
         ended = process.end()
@@ -339,7 +343,7 @@ def test_data_deleted_while_it_is_used_costs_only_the_rest(room):
     model = onnx_models.saved(onnx_models.linear(), room.models / "m.onnx")
     data = room.models / "x.npz"
     np.savez(data, x=np.ones((1, 4), dtype=np.float32))
-    with room.benching(model, data=data, quick=True, budget=MANY_S) as process:
+    with room.benching(model, data=data, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         data.unlink()
         ended = process.end()
@@ -370,7 +374,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("needs the right to mount a small disk")
     try:
-        ended = room.bench(script(room.models / "m.json"), quick=True, budget=MANY_S)
+        ended = room.bench(script(room.models / "m.json", latency_us=110), thorough=True)
         assert one_cell(ended)["error"]["why"] == "No space left on device"
         stored_less_than_measured(room, ended)
     finally:
@@ -378,8 +382,10 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
 
 
 def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room):
-    model = script(room.models / "m.json")
-    arguments = room.arguments(model, quick=True, budget=MANY_S)
+    model = script(
+        room.models / "m.json", latency_us=110
+    )  # six sessions of 35 kB each, or some more
+    arguments = room.arguments(model, thorough=True)
     done = subprocess.run(
         command(*arguments),
         capture_output=True,
@@ -400,13 +406,12 @@ def test_a_model_larger_than_the_disk_is_told_before_anything_is_measured(room):
         pytest.skip("needs the right to mount a small disk")
     try:
         ended = room.bench(script(room.models / "m.json", padding="x" * 200_000))
-        assert (ended.code, ended.out) == (1, "")
+        assert (ended.code, ended.error_code) == (1, "STORAGE_FAILED")
         assert ended.err.splitlines()[:2] == [
             "error[STORAGE_FAILED]: There is no room for a private copy of the model",
             "  why: No space left on device",
         ]
-        assert room.folder.state() == "failed"
-        assert room.is_tidy()
+        assert room.has_no_run()
     finally:
         subprocess.run(["umount", room.workspace], check=True)
 
@@ -433,7 +438,7 @@ def test_an_output_that_cannot_be_written_is_no_bug_and_the_run_is_kept(room):
 def test_a_workspace_that_is_a_file_is_told_so(room):
     room.workspace.write_text("")
     ended = room.bench(script(room.models / "m.json"))
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.error_code) == (2, "WORKSPACE_UNUSABLE")
     assert ended.err.startswith("error[WORKSPACE_UNUSABLE]: Cannot write to the workspace")
 
 
@@ -443,7 +448,7 @@ def test_a_workspace_that_is_a_file_is_told_so(room):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_stopped_run_shows_what_it_has(room, number):
     model = script(room.models / "m.json")
-    with room.benching(model, quick=True, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(number)
         ended = process.end()
@@ -458,7 +463,7 @@ def test_a_stopped_run_shows_what_it_has(room, number):
 
 def test_a_cell_with_too_few_sessions_has_no_numbers_when_stopped(room):
     model = script(room.models / "m.json", faults=[fault("hang", session=2)])
-    with room.benching(model, quick=True, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(2), "two sessions")
         process.send(signal.SIGINT)
         ended = process.end()
@@ -490,15 +495,14 @@ def test_ctrl_c_while_a_model_loads_stops_it(room):
         until(lambda: list(room.workspace.glob("runs/*/model/m.json")), "loading to begin")
         process.send(signal.SIGINT)
         ended = process.end()
-    assert (ended.code, ended.out) == (130, "")
+    assert (ended.code, ended.error_code) == (130, "CANCELLED")
     assert ended.err.startswith("error[CANCELLED]: Stopped on request")
-    assert (room.units, room.folder.state()) == ([], "cancelled")
-    assert room.is_tidy()
+    assert room.has_no_run()
 
 
 def test_a_second_ctrl_c_does_not_wait_and_leaves_nothing_either(room):
     model = script(room.models / "m.json", faults=[after_good_sessions("hang")])
-    with room.benching(model, quick=True, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(signal.SIGINT)
         process.send(signal.SIGINT)
@@ -510,7 +514,7 @@ def test_a_second_ctrl_c_does_not_wait_and_leaves_nothing_either(room):
 
 def test_a_killed_run_leaves_no_worker_and_its_units_whole(room):
     model = script(room.models / "m.json", faults=[after_good_sessions("hang")])
-    with room.benching(model, quick=True, budget=MANY_S) as process:
+    with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")
         process.send(signal.SIGKILL)
         ended = process.end()
@@ -518,7 +522,21 @@ def test_a_killed_run_leaves_no_worker_and_its_units_whole(room):
     until(lambda: not living(room.workspace), "the worker's end")
     assert [unit.process for unit in room.units] == [0] * GOOD_SESSIONS
     assert all(room.samples)
-    assert room.folder.state() == "running"
+    assert room.folder.state() == "interrupted"
+
+
+def test_a_killed_run_can_be_resumed(room):
+    model = script(room.models / "m.json")
+    with room.benching(model, budget=3) as process:
+        until(lambda: room.has_kept(1), "a session")
+        assert room.folder.state() == "running"
+        process.send(signal.SIGKILL)
+        process.end()
+    kept = len(room.units)
+    ended = room.bench(resume=room.folder.id)
+    assert (ended.code, one_cell(ended)["status"]) == (0, "done")
+    assert one_cell(ended)["sessions"] >= kept
+    assert (room.folder.state(), room.is_tidy()) == ("done", True)
 
 
 def test_a_stopped_row_of_models_shows_those_that_were_measured(room):

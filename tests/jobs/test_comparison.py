@@ -7,6 +7,7 @@ import pytest
 
 from modeldyno.core.errors import Cancelled, EngineFailed, ModelChanged, TimedOut, WorkerCrashed
 from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.sessions import Parity
 from modeldyno.core.specs import DEFAULT, QUICK
 from modeldyno.jobs.local import LocalJobs
@@ -69,6 +70,15 @@ def test_a_slow_model_gets_an_answer_even_when_its_time_is_over(room, tmp_path):
     budget = replace(QUICK, seconds=0.2)
     result = room.service.run(spec(model, model, budget=budget, pairs=None))
     assert (result.pairs, result.interrupted) == (2, False)
+
+
+def test_progress_shows_the_ratio_that_the_result_will_have(room, tmp_path):
+    model = script(tmp_path / "m.json", latency_us=200)
+    heard: list[JobMessage] = []
+    room.service.run(spec(model, f"{model}@batch=2", pairs=3), heard.append)
+    ratios = [message.ratio for message in heard if isinstance(message, Progress)]
+    assert ratios[0] is None
+    assert ratios[1:] == pytest.approx([0.5, 0.5], rel=0.1)
 
 
 def test_per_item_times_are_compared_when_batches_differ(room, tmp_path):

@@ -16,7 +16,6 @@ from modeldyno.measure.statistics import (
     log_ratio_by_rounds,
     log_t,
     mean_t,
-    process_share,
 )
 from modeldyno.measure.tails import fewest_samples, integrated_time, quantile_interval
 from modeldyno.measure.trend import moved_across, moved_within, trend
@@ -92,33 +91,6 @@ def test_log_ratios_become_a_ratio_with_the_same_pairs():
 
 def test_equal_sessions_have_an_interval_of_no_width():
     assert mean_t([3.0] * 5, 0.95, "sessions").half_width == 0
-
-
-# ---------------------------------------------------------------- processes
-
-
-def test_identical_processes_have_no_share_of_the_variance():
-    assert process_share([1, 2, 3, 1, 2, 3], "aaabbb") == 0.0
-
-
-def test_processes_that_explain_everything_have_all_of_it():
-    assert process_share([1, 1, 1, 2, 2], "aaabb") == pytest.approx(1.0)
-
-
-def test_the_share_is_recovered_from_unequal_groups():
-    rng = np.random.default_rng(3)
-    shares = []
-    for _ in range(200):
-        sizes = rng.integers(4, 12, 30)
-        names = np.repeat(np.arange(30), sizes)
-        values = np.repeat(rng.normal(0, 1, 30), sizes) + rng.normal(0, 1, names.size)
-        shares.append(process_share(values.tolist(), names.tolist()))
-    assert np.mean(shares) == pytest.approx(0.5, abs=0.03)
-
-
-@pytest.mark.parametrize("names", ["aaa", "abc"])
-def test_nothing_is_claimed_where_processes_cannot_be_told_from_sessions(names):
-    assert process_share([1.0, 2.0, 3.0], names) == 0.0
 
 
 # ---------------------------------------------------------------- tails

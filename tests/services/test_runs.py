@@ -6,18 +6,20 @@ import threading
 import pytest
 
 from modeldyno.core.codec import decode
-from modeldyno.core.errors import EngineFailed, ModelUnreadable
+from modeldyno.core.errors import BadValue, EngineFailed, ModelUnreadable
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import BenchmarkResult
+from modeldyno.core.results import BenchmarkResult, Failure
 from modeldyno.core.specs import QUICK
 from modeldyno.services.requests import (
     CellOptions,
     InputOptions,
     benchmark_spec,
+    comparison_spec,
     inspection_spec,
 )
 from modeldyno.settings import Settings
+from modeldyno.store.runs import RunFolder
 from modeldyno.workbench import open_workbench
 from tests.scripts import fault, script
 
@@ -71,15 +73,43 @@ def test_progress_counts_up_to_what_was_planned(room, tmp_path):
     assert (progress[-1].estimate_s or 0) >= 50e-6
 
 
-def test_a_failure_is_raised_kept_and_told(room, tmp_path):
+def test_a_failure_before_anything_was_measured_is_raised_and_told_and_leaves_no_run(
+    room, tmp_path
+):
     (tmp_path / "m.onnx").write_text("hello")
     said: list[JobMessage] = []
     with pytest.raises(ModelUnreadable) as caught:
         room.service.run(spec(tmp_path / "m.onnx"), said.append)
+    (told,) = said
+    assert isinstance(told, Failed)
+    assert told.failure == Failure.of(caught.value)
+    assert list((tmp_path / "workspace/runs").iterdir()) == []
+
+
+def test_what_the_workers_of_a_failed_run_said_is_kept(room, tmp_path):
+    good = script(tmp_path / "good.json")
+    bad = script(tmp_path / "bad.json", faults=[fault("chatter", call=-1), fault("raise", call=0)])
+    with pytest.raises(EngineFailed) as caught:
+        room.service.run(comparison_spec(good, bad, CellOptions(), InputOptions(), budget=QUICK))
     (path,) = (tmp_path / "workspace/runs").iterdir()
-    state = json.loads((path / "state.json").read_text())
-    assert (state["state"], state["failure"]["title"]) == ("failed", caught.value.title)
-    assert [type(message) for message in said] == [Failed]
+    folder = RunFolder(path)
+    assert (folder.state(), folder.failure()) == ("failed", Failure.of(caught.value))
+    assert "engine says hello" in folder.log.read_text()
+
+
+def test_a_run_that_is_being_measured_cannot_be_resumed(room, tmp_path):
+    model = script(tmp_path / "m.json")
+    refused: list[str] = []
+
+    def listen(message):
+        if isinstance(message, Unit):
+            (path,) = (tmp_path / "workspace/runs").iterdir()
+            with pytest.raises(BadValue) as caught:
+                room.service.resume(path.name)
+            refused.append(caught.value.title)
+
+    result = room.service.run(spec(model), listen)
+    assert refused == [f"Run {result.run_id} is being measured right now"]
 
 
 def test_a_run_whose_every_cell_failed_has_failed(room, tmp_path):

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from modeldyno.core import figures
 from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
 from modeldyno.core.specs import BenchmarkSpec
 
 Advice = tuple[str, str]
 
 SLOW_FIRST_CALL = 50  # times a typical one
+FEWEST_SESSIONS = 4  # for an interval over sessions
 QUIET_WIDTH = 0.01  # of the floor's interval, as in the noise verdict
 
 
@@ -19,20 +21,27 @@ def advise(result: BenchmarkResult) -> Iterator[Advice]:
         if cell.measurement is None:
             continue
         where = replace(cell.spec, batch_size=cell.batch_size).name
-        for text, help_text in _about(cell, cell.measurement, result.spec):
+        for text, help_text in _about(cell, cell.measurement, result.spec, _longer(result)):
             yield f"{where}: {text}", help_text
 
 
-def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterator[Advice]:
+def _longer(result: BenchmarkResult) -> str:
+    """One budget for the whole run: what helps the cell that needs most helps all."""
+    found = [cell.measurement for cell in result.cells if cell.measurement]
+    few = any(measurement.sessions < FEWEST_SESSIONS for measurement in found)
+    return f"--budget {(10 if few else 4) * result.spec.budget.seconds:g}"
+
+
+def _about(
+    cell: CellResult, found: Measurement, spec: BenchmarkSpec, longer: str
+) -> Iterator[Advice]:
     if found.noise != "quiet":
-        yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec)
-    if found.sessions < 4:
+        yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec, longer)
+    if found.sessions < FEWEST_SESSIONS:
         yield (
             "the interval is from within sessions: it excludes what differs between sessions, "
             "about 1 %",
-            "measure without --iterations"
-            if spec.iterations
-            else f"use --budget {10 * spec.budget.seconds:g}",
+            "measure without --iterations" if spec.iterations else f"use {longer}",
         )
     if found.overhead_share > 0.01:
         yield (
@@ -47,12 +56,13 @@ def _about(cell: CellResult, found: Measurement, spec: BenchmarkSpec) -> Iterato
     facts = cell.facts
     if facts and facts.threads is not None and facts.threads != cell.spec.cores:
         yield (
-            f"the engine computes with {facts.threads} threads, {cell.spec.cores} were asked for",
+            f"the engine computes with {figures.counted(facts.threads, 'thread')}, "
+            f"{cell.spec.cores} were asked for",
             "compare it with care",
         )
 
 
-def _calmer(found: Measurement, spec: BenchmarkSpec) -> str:
+def _calmer(found: Measurement, spec: BenchmarkSpec, longer: str) -> str:
     if found.trend or not found.steady:
         return (
             f"{found.warmup_calls} warm-up calls were made; give it more with --thorough"
@@ -61,6 +71,7 @@ def _calmer(found: Measurement, spec: BenchmarkSpec) -> str:
         )
     wide = found.latency.floor.relative > QUIET_WIDTH
     if wide and found.stop_reason == "budget" and spec.budget.name != "thorough":
-        longer = f"--budget {4 * spec.budget.seconds:g}"
-        return f"{found.sessions} sessions were taken; measure longer with {longer}"
+        taken = figures.counted(found.sessions, "session")
+        were = "was" if found.sessions == 1 else "were"
+        return f"{taken} {were} taken; measure longer with {longer}"
     return "close other programs, or rely on the floor and on `modeldyno compare`"

@@ -185,9 +185,10 @@ def measure(
     A model that cannot be measured does not spoil the others: its error is handed back.
     """
     from modeldyno.cli.progress import live
-    from modeldyno.core.results import BenchmarkResult
+    from modeldyno.core.results import BenchmarkResult, Failure
 
     results: list[BenchmarkResult] = []
+    errors: list[tuple[str, Failure]] = []
     failed: ModeldynoError | None = None
     for spec in specs:
         if len(spec.cells) > 1 and not (quiet or as_json):
@@ -199,6 +200,7 @@ def measure(
             if failed is not None:
                 output.complain(failed)
             failed = error
+            errors.append((spec.model.path, Failure.of(error)))
             if isinstance(error, Cancelled):
                 break
             continue
@@ -211,7 +213,7 @@ def measure(
     if as_json and results:
         from modeldyno.core.public import benchmarks_json
 
-        output.document(benchmarks_json(results))
+        output.document(benchmarks_json(results, errors))
     return results, failed
 
 
@@ -247,6 +249,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         )
         for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):
             output.tell(line)
+        for note in _notes(result):
+            output.tell(f"  note: {note}")
         output.tell()
     head, rows = benchmark_rows(result)
     output.table(head, rows, left=WORDS)
@@ -268,10 +272,23 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
 def _described(cell: CellResult) -> str:
     facts = cell.facts
     assert facts is not None
-    notes = f"  ({'; '.join(cell.notes)})" if cell.notes else ""
     precision = facts.precision or "unknown precision"
     walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}{notes}"
+    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}"
+
+
+def _notes(result: BenchmarkResult) -> list[str]:
+    """Each once; a note that is not about all cells names those it is about."""
+    about: dict[str, list[CellResult]] = {}
+    for cell in result.cells:
+        for note in cell.notes:
+            about.setdefault(note, []).append(cell)
+    return [
+        note
+        if len(cells) == len(result.cells)
+        else f"{note} ({'; '.join(_cell_name(cell) for cell in cells)})"
+        for note, cells in about.items()
+    ]
 
 
 def _cell_name(cell: CellResult) -> str:

@@ -113,7 +113,7 @@ def compare(
 
         output.document(comparison_json(result))
     else:
-        _show(result, quiet)
+        show(result, quiet)
     raise typer.Exit(_ending(result, allowed, quiet or json))
 
 
@@ -142,7 +142,7 @@ def _once(room: Workbench, spec: ComparisonSpec, quiet: bool) -> ComparisonResul
     return result
 
 
-def _show(result: ComparisonResult, quiet: bool) -> None:
+def show(result: ComparisonResult, quiet: bool) -> None:
     from modeldyno.core.sentences import comparison_sentence
     from modeldyno.core.tables import comparison_rows
 
@@ -153,7 +153,7 @@ def _show(result: ComparisonResult, quiet: bool) -> None:
     if quiet:
         return
     output.tell(
-        f"{result.pairs} pairs of sessions in {result.processes} processes, {result.statistic}, "
+        f"{result.pairs} pairs of sessions in {_processes(result)}, {result.statistic}, "
         f"{result.ratio.level:.0%} interval; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
@@ -197,6 +197,10 @@ def _show_parity(parity: Parity | None) -> None:
             f"outputs differ by up to {far}{alone}",
             "check that both compute the same thing, from the same inputs",
         )
+
+
+def _processes(result: ComparisonResult) -> str:
+    return "1 process" if result.processes == 1 else f"{result.processes} processes"
 
 
 def _ending(result: ComparisonResult, allowed: float | None, quiet: bool) -> int:

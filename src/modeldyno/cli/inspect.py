@@ -23,7 +23,9 @@ def inspect(
 
     facts = read(model, timeout=timeout)
     if json:
-        output.say(facts.to_json())
+        from modeldyno.core.public import MODEL_SCHEMA, model_json
+
+        output.document({"schema": MODEL_SCHEMA} | model_json(facts))
     else:
         _show(facts)
 
@@ -69,7 +71,10 @@ def _show(facts: ModelFacts) -> None:
         _show_notes(facts)
         return
     common = sorted(facts.nodes_by_op.items(), key=lambda item: (-item[1], item[0]))
-    output.say(f"{facts.nodes} nodes: " + ", ".join(f"{op} {count}" for op, count in common))
+    output.say(
+        f"{figures.counted(facts.nodes, 'node')}: "
+        + ", ".join(f"{op} {count}" for op, count in common)
+    )
     _show_notes(facts)
 
 

@@ -16,10 +16,13 @@ from modeldyno.cli import (
     doctor,
     engines,
     inspect,
+    ls,
     output,
     selftest,
+    show,
     trust,
 )
+from modeldyno.cli.usage import Commands
 from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
@@ -39,6 +42,7 @@ EPILOG = "Results are kept in the workspace: ~/.modeldyno, MODELDYNO_WORKSPACE o
 
 app = typer.Typer(
     name="modeldyno",
+    cls=Commands,
     help="Put your model on the dyno: numbers you can trust, even on a noisy machine.",
     epilog=EPILOG,
     no_args_is_help=True,
@@ -47,6 +51,8 @@ app = typer.Typer(
 )
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
+app.command("ls")(ls.ls)
+app.command("show")(show.show)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
 app.command("engines")(engines.engines)
@@ -70,10 +76,12 @@ def run() -> None:
     """The command's entry point: every way to end has its exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    output.owe_document("--json" in sys.argv)
     try:
         app()
     except errors.ModeldynoError as error:
         output.complain(error)
+        output.error_document(error, exit_code(error))
         sys.exit(exit_code(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -84,6 +92,8 @@ def run() -> None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             _give_up_output(error)
         output.confess(error)
+        bug = errors.ModeldynoError(f"{type(error).__name__}: {error}", fix="Please report it")
+        output.error_document(bug, BUG, "BUG")
         sys.exit(BUG)
 
 

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from modeldyno.core.results import Failure
 
+ERROR_SCHEMA = "modeldyno.error/1"
 PIPED_WIDTH = 240  # nobody wraps a pipe
 
 
@@ -33,7 +35,38 @@ def tell(text: str = "") -> None:
 
 def document(value: dict[str, Any]) -> None:
     """One JSON document on stdout."""
+    _stdout.has_document = True
     print(json.dumps(value, indent=2, allow_nan=False), flush=True)
+
+
+@dataclass
+class _Stdout:
+    """What stdout owes to a script, which reads one document and no more."""
+
+    owes_document: bool = False
+    has_document: bool = False
+
+
+_stdout = _Stdout()
+
+
+def owe_document(owed: bool) -> None:
+    """From here on: with ``--json``, an error is a document too."""
+    _stdout.owes_document, _stdout.has_document = owed, False
+
+
+def error_document(error: ModeldynoError, exit_code: int, code: str | None = None) -> None:
+    """The error as JSON, when a script waits for a document and has none."""
+    if not _stdout.owes_document or _stdout.has_document:
+        return
+    told = {"title": error.title, "why": error.why, "fix": error.fix}
+    document(
+        {
+            "schema": ERROR_SCHEMA,
+            "error": {"code": code or error.code} | told,
+            "exit_code": exit_code,
+        }
+    )
 
 
 def line(value: dict[str, Any]) -> None:

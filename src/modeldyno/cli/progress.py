@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from modeldyno.core.figures import duration, percent
+from modeldyno.core.figures import counted, duration, percent
 from modeldyno.core.jobs import CellProgress, JobMessage, Progress
 from modeldyno.core.sentences import change
 
@@ -72,7 +72,7 @@ def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
         grid.add_row(
             _STATES[cell.state],
             Text(cell.name),
-            f"{cell.sessions} sessions",
+            counted(cell.sessions, "session"),
             Text(_estimate(cell.estimate_s, cell.relative_half_width)),
         )
     return grid

@@ -66,3 +66,16 @@ def size(count: int | None) -> str:
 def percent(share: float) -> str:
     digits = ".2g" if share < 0.995 else ".0f"
     return f"{share * 100:{digits}} %"
+
+
+def counted(count: int, what: str) -> str:
+    """``1 session``, ``2 sessions``; of words whose plural takes an s."""
+    return f"{count} {what}" if count == 1 else f"{spaced(count, 0)} {what}s"
+
+
+def ago(seconds: float) -> str:
+    """``2 minutes ago``; only the largest unit counts."""
+    for size_s, name in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size_s:
+            return f"{counted(int(seconds // size_s), name)} ago"
+    return "just now"

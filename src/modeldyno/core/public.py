@@ -12,6 +12,7 @@ from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Checkup, Peaks
+from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.results import (
@@ -19,6 +20,7 @@ from modeldyno.core.results import (
     CellResult,
     ComparisonResult,
     Estimate,
+    Failure,
     Latency,
     Measurement,
     Objective,
@@ -38,6 +40,7 @@ COMPARISON_SCHEMA = "modeldyno.comparison/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
+RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
@@ -136,13 +139,19 @@ def _standing_json(standing: Standing | None) -> dict[str, Any] | None:
     }
 
 
-def benchmarks_json(results: Sequence[BenchmarkResult]) -> dict[str, Any]:
-    """Several models in one document: ``model`` is the first, ``models`` are all."""
+def benchmarks_json(
+    results: Sequence[BenchmarkResult], errors: Sequence[tuple[str, Failure]] = ()
+) -> dict[str, Any]:
+    """Several models in one document: ``model`` is the first, ``models`` are all.
+
+    ``errors`` are of models that could not be measured at all, with their paths.
+    """
     document = benchmark_json(results[0])
     document["interrupted"] = any(result.interrupted for result in results)
     document["models"] = [model_json(result.model) for result in results]
     document["runs"] = [result.run_id for result in results]
     document["cells"] = [cell_json(cell) for result in results for cell in result.cells]
+    document["errors"] = [{"model": path, "error": encode(failure)} for path, failure in errors]
     return document
 
 
@@ -342,6 +351,37 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "call_contract": side.spec.contract,
         "sandbox": _sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
+    }
+
+
+# ---------------------------------------------------------------- what is kept
+
+
+def runs_json(runs: Sequence[KeptRun], unreadable: Sequence[str] = ()) -> dict[str, Any]:
+    return {
+        "schema": RUNS_SCHEMA,
+        "runs": [_run_json(run) for run in runs],
+        "unreadable": list(unreadable),
+    }
+
+
+def _run_json(run: KeptRun) -> dict[str, Any]:
+    result = run.result
+    best = quickest(result) if isinstance(result, BenchmarkResult) else None
+    typical = best.measurement.latency.typical if best and best.measurement else None
+    compared = result if isinstance(result, ComparisonResult) else None
+    return {
+        "run_id": run.run_id,
+        "created_at": run.created_at,
+        "kind": run.kind,
+        "models": list(run.models),
+        "state": run.state,
+        "units": sum(run.sessions),
+        "latency_ms": typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)},
+        "verdict": compared and compared.verdict,
+        "ratio": compared and {"value": compared.ratio.value, "ci95": _interval(compared.ratio)},
+        "headline": run.headline,
+        "error": encode(run.failure),
     }
 
 

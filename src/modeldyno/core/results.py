@@ -169,6 +169,17 @@ class BenchmarkResult:
     standings: dict[Objective, Standing] = field(default_factory=dict)
     interrupted: bool = False
 
+    def __repr__(self) -> str:
+        from modeldyno.core.plain import benchmark_name
+
+        return benchmark_name(self)
+
+    def __str__(self) -> str:
+        """The table of the terminal."""
+        from modeldyno.core.plain import benchmark_text
+
+        return benchmark_text(self)
+
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno bench --json`` prints."""
         from modeldyno.core import exports, public
@@ -239,6 +250,17 @@ class ComparisonResult:
         complaint = not_slower_complaint(self, allowed)
         if complaint:
             raise AssertionError(complaint)
+
+    def __repr__(self) -> str:
+        from modeldyno.core.plain import comparison_name
+
+        return comparison_name(self)
+
+    def __str__(self) -> str:
+        """The table and the sentence of the terminal."""
+        from modeldyno.core.plain import comparison_text
+
+        return comparison_text(self)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno compare --json`` prints."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import stat
@@ -11,6 +10,7 @@ from typing import Any
 
 from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
+from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
 from modeldyno.formats.archives import is_zip, member_names
 from modeldyno.formats.onnx_outline import Outline, broken, outline_of
@@ -68,7 +68,7 @@ def _size(path: Path) -> int:
 def _not_found(path: Path) -> ModelNotFound:
     if path.is_symlink():
         why, fix = f"it is a link to {path.readlink()}, which does not exist", "Mend the link"
-    elif close := difflib.get_close_matches(path.name, _files_in(path.parent), n=3):
+    elif close := near_misses(path.name, _files_in(path.parent), most=3):
         why, fix = "", "Did you mean " + " or ".join(str(path.with_name(name)) for name in close)
     else:
         why, fix = "", "Check the path"

@@ -13,7 +13,7 @@ from modeldyno.core.inputs import InputPlan
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import ComparisonResult, SideResult
+from modeldyno.core.results import ComparisonResult, Estimate, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
 from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
 from modeldyno.core.specs import ComparisonSpec, SideSpec
@@ -29,6 +29,7 @@ from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
     from modeldyno.measure.compare import Judgement, PairUnit
+    from modeldyno.measure.ratio_so_far import RatioSoFar
 
 FEWEST_PAIRS = 2  # below it there is no interval at all
 SPINNING_BLOCK_S = 0.2  # a spinning pool needs long blocks …
@@ -68,6 +69,7 @@ class _Found:
     """What has been measured so far."""
 
     units: list[PairUnit] = field(default_factory=list)
+    ratio: RatioSoFar | None = None
     sandboxes: Reports = (None, None)
 
 
@@ -210,8 +212,11 @@ def _run_process(
 ) -> None:
     """Both sides on the same CPUs, as far as they ask for the same number."""
     from modeldyno.measure.compare import PairUnit
+    from modeldyno.measure.ratio_so_far import RatioSoFar
 
     units = found.units
+    if found.ratio is None:
+        found.ratio = RatioSoFar(units, (a.prepared.batch_size, b.prepared.batch_size))
     known: tuple[Calibration, Calibration] | None = None
     with seated(*_seats(spec, a, b, cpus, context), context.stop) as pairing:
         while True:
@@ -223,7 +228,7 @@ def _run_process(
             context.say(Unit(0, process, pair))
             units.append(PairUnit(process, pair))
             known = pair.a.calibration, pair.b.calibration
-            context.say(_progress(spec, units, start))
+            context.say(_progress(spec, len(units), found.ratio.estimate(), start))
             took = time.monotonic() - began
             if _share_is_done(spec, units, share, start, took) or _is_settled(spec, a, b, units):
                 return
@@ -304,19 +309,11 @@ def _level(spec: ComparisonSpec, pairs: int) -> float:
     return LOOK_LEVEL if spec.adaptive and pairs else LEVEL
 
 
-def _progress(spec: ComparisonSpec, units: list[PairUnit], start: float) -> Progress:
-    from modeldyno.measure.compare import choose_statistic, log_ratio
-    from modeldyno.measure.statistics import exp_estimate, mean_t
-
+def _progress(spec: ComparisonSpec, pairs: int, ratio: Estimate | None, start: float) -> Progress:
     elapsed = time.monotonic() - start
-    planned = spec.pairs or max(len(units), round(len(units) * spec.seconds / elapsed))
-    ratio = None
-    if len(units) >= FEWEST_PAIRS:
-        statistic = choose_statistic(units)
-        ratios = [log_ratio(unit.pair, statistic) for unit in units]
-        ratio = exp_estimate(mean_t(ratios, 0.95, "pairs"))
+    planned = spec.pairs or max(pairs, round(pairs * spec.seconds / elapsed))
     return Progress(
-        units_done=len(units),
+        units_done=pairs,
         units_planned=planned,
         doing="pairs",
         ratio=ratio.value if ratio else None,

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, LeasesUnusable
 from modeldyno.measure.cpus import allowed_cpus, by_preference, core_of, idleness, ranges
+from modeldyno.store.owners import started
 from modeldyno.worker.launch import Stop
 
 # One for the machine: not in a user's own folder, and at the same place whatever TMPDIR says.
@@ -136,7 +137,7 @@ def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
         if not _is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
             return False
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} {_started(os.getpid())}\n".encode(), 0)
+        os.pwrite(descriptor, f"{os.getpid()} {started(os.getpid())}\n".encode(), 0)
         held.enter_context(attempt.pop_all())
     return True
 
@@ -251,21 +252,12 @@ def _holder(folder: int, name: str) -> str:
     with contextlib.suppress(OSError, ValueError):
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         try:
-            pid, started = (int(word) for word in os.pread(descriptor, 64, 0).split())
+            pid, began = (int(word) for word in os.pread(descriptor, 64, 0).split())
         finally:
             os.close(descriptor)
-        if started == _started(pid):
+        if began == started(pid):
             return f"modeldyno pid {pid}"
     return "another modeldyno"
-
-
-def _started(pid: int) -> int:
-    """Clock ticks from boot to the process's start: with the pid, a name used only once."""
-    try:
-        stat_line = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # gone, or not for our eyes
-        return 0
-    return int(stat_line.rpartition(")")[2].split()[19])
 
 
 # ---------------------------------------------------------------- waiting

@@ -12,14 +12,13 @@ import numpy as np
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import Estimate, Noise, Statistic, Verdict
 from modeldyno.core.sessions import Pair, Session
-from modeldyno.measure import statistics
+from modeldyno.measure import processes, statistics
 from modeldyno.measure.benchmark import contention_of
 from modeldyno.measure.statistics import FLOOR, TYPICAL, WORK
 from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
 
 LEVEL = 0.95
 LONG_CALL_S = 0.001  # from here a scheduler slice can fall inside a call: compare CPU time
-TOO_MUCH_BETWEEN = 1 / 3  # share of variance between processes that makes them the unit
 
 
 @dataclass(frozen=True)
@@ -56,9 +55,9 @@ def judge(
     scale = log(items[0] / items[1])
     ratios = [scale + log_ratio(unit.pair, statistic) for unit in units]
     typicals = [scale + _typical_log_ratio(unit.pair) for unit in units]
-    processes = [unit.process for unit in units]
-    share = statistics.process_share(ratios, processes)
-    ratio, notes = _estimate(ratios, processes, share, level)
+    spread = processes.spread(ratios, [unit.process for unit in units])
+    ratio = statistics.exp_estimate(processes.estimate(ratios, spread, level))
+    notes = _unit_note(ratio, spread.share)
     typical_ratio = statistics.exp_estimate(statistics.mean_t(typicals, level, "pairs"))
     verdict = compare_verdict(ratio, margin)
     if statistic == "cpu p25":
@@ -76,7 +75,7 @@ def judge(
         ratio=ratio,
         typical_ratio=typical_ratio,
         statistic=statistic,
-        process_share=share,
+        process_share=spread.share,
         contention=contention,
         noise=noise,
         distribution_changed=_shape_changed(units, level),
@@ -124,18 +123,10 @@ def _level(sessions: Sequence[Session], quantile: float) -> float:
     return float(np.exp(fmean(log(float(np.quantile(_wall(s), quantile))) for s in sessions)))
 
 
-def _estimate(
-    ratios: list[float], processes: list[int], share: float, level: float
-) -> tuple[Estimate, tuple[str, ...]]:
-    """Pairs are the unit, unless processes differ so much that they must be."""
-    groups: dict[int, list[float]] = {}
-    for ratio, process in zip(ratios, processes, strict=True):
-        groups.setdefault(process, []).append(ratio)
-    if share <= TOO_MUCH_BETWEEN or len(groups) < 3:
-        return statistics.exp_estimate(statistics.mean_t(ratios, level, "pairs")), ()
-    means = [fmean(group) for group in groups.values()]
-    note = f"{share:.0%} of the variance sits between processes, so processes are the unit"
-    return statistics.exp_estimate(statistics.mean_t(means, level, "processes")), (note,)
+def _unit_note(ratio: Estimate, share: float) -> tuple[str, ...]:
+    if ratio.units != "processes":
+        return ()
+    return (f"{share:.0%} of the variance sits between processes, so processes are the unit",)
 
 
 def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ averages that away. Intervals are therefore Student's t over one figure per sess
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, fsum, log, sqrt
 from typing import Literal
@@ -104,24 +104,3 @@ def log_t(values: Sequence[float], level: float, units: Units) -> Estimate:
     if min(values, default=1.0) <= 0:
         raise ValueError("a geometric mean needs values above zero")
     return exp_estimate(mean_t([log(value) for value in values], level, units))
-
-
-def process_share(values: Sequence[float], processes: Sequence[Hashable]) -> float:
-    """The share of the variance that sits between processes, 0 to 1.
-
-    One-way random-effects ANOVA for groups of any size; ``processes`` names each value's group.
-    0 when there is nothing to separate: a single process, or one value in each.
-    """
-    groups: dict[Hashable, list[float]] = {}
-    for value, process in zip(values, processes, strict=True):
-        groups.setdefault(process, []).append(value)
-    n, count = len(values), len(groups)
-    if count < 2 or n == count:
-        return 0.0
-    grand = fsum(values) / n
-    means = {name: fsum(group) / len(group) for name, group in groups.items()}
-    between = fsum(len(g) * (means[name] - grand) ** 2 for name, g in groups.items()) / (count - 1)
-    within = fsum((v - means[name]) ** 2 for name, g in groups.items() for v in g) / (n - count)
-    per_process = (n - sum(len(g) ** 2 for g in groups.values()) / n) / (count - 1)
-    component = max(0.0, (between - within) / per_process)
-    return component / (component + within) if component else 0.0

@@ -13,6 +13,7 @@ from typing import Any, get_args
 
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture, Dim, InputSpec
+from modeldyno.core.near_misses import near_misses
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 from modeldyno.core.specs import (
@@ -166,8 +167,14 @@ def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpe
 def choose_budget(
     quick: bool = False, thorough: bool = False, seconds: float | None = None
 ) -> Budget:
-    if quick and thorough:
-        raise BadValue("--quick and --thorough contradict each other", fix="Give one of them")
+    said = {"--quick": quick, "--thorough": thorough, "--budget": seconds is not None}
+    first, *others = [name for name, given in said.items() if given] or [""]
+    if others:
+        raise BadValue(
+            f"{first} and {others[0]} contradict each other",
+            why=f"--quick is {QUICK.seconds:g} s, --thorough {THOROUGH.seconds:g} s",
+            fix="Give one of them",
+        )
     chosen = QUICK if quick else THOROUGH if thorough else DEFAULT
     if seconds is None:
         return chosen
@@ -241,7 +248,7 @@ def model_path(model: str | Path) -> Path:
     except (OSError, RuntimeError) as error:  # a folder we may not enter, ~nobody, 5000 letters
         why = getattr(error, "strerror", None) or str(error)
         raise ModelNotFound(f'Cannot look for "{str(model)[:200]}"', why=why) from error
-    close = difflib.get_close_matches(path.name, names, n=1)
+    close = near_misses(path.name, names)
     raise ModelNotFound(
         f'No model file named "{model}"',
         fix=f"Did you mean {folder / close[0]}?" if close else "Give the path of a model file",

@@ -37,21 +37,28 @@ class RunService:
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
         if isinstance(spec, InspectionSpec):  # looking leaves no trace in the workspace
-            with TemporaryDirectory(prefix="modeldyno-") as folder:
-                store = Runs(Path(folder))
+            with TemporaryDirectory(prefix="modeldyno-") as place:
+                store = Runs(Path(place))
                 return self._run_in(store, store.create(spec), spec, listen)
-        return self._run_in(self._store, self._store.create(spec), spec, listen)
+        folder = self._store.create(spec)
+        try:
+            return self._run_in(self._store, folder, spec, listen)
+        except ModeldynoError:
+            self._store.discard_if_empty(folder.id)
+            raise
 
     def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
         """Go on with a benchmark that was stopped: what it measured counts."""
         spec = self._store.spec(run_id)
         if not isinstance(spec, BenchmarkSpec):
             raise BadValue(f"Run {run_id} is no benchmark", fix="Measure it again from the start")
-        if self._store.folder(run_id).state() == "done":
-            raise BadValue(
-                f"Run {run_id} is finished",
-                fix="Measure again in a run of its own, without --resume",
-            )
+        match self._store.folder(run_id).state():
+            case "done":
+                fix = "Measure again in a run of its own, without --resume"
+                raise BadValue(f"Run {run_id} is finished", fix=fix)
+            case "running":
+                fix = "Wait until it ends, or stop it"
+                raise BadValue(f"Run {run_id} is being measured right now", fix=fix)
         units = tuple(self._store.units(run_id))
         folder = self._store.reopen(run_id)
         return self._run_in(self._store, folder, spec, listen, units)

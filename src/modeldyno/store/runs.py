@@ -32,6 +32,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState, may_move
 from modeldyno.core.sessions import Pair, Session
 from modeldyno.core.specs import RunSpec
+from modeldyno.store.owners import Owner, this_process
 
 
 class RunFolder:
@@ -49,7 +50,16 @@ class RunFolder:
         return RunId(self.path.name)
 
     def state(self) -> RunState:
-        found: RunState = decode(RunState, self._json("state.json")["state"])
+        """As it is now: a run whose process is gone was interrupted, though nobody wrote so."""
+        told = self._json("state.json")
+        found: RunState = decode(RunState, told["state"])
+        if found == "running" and _is_orphan(told):
+            return "interrupted"
+        return found
+
+    def failure(self) -> Failure | None:
+        """Why it failed, if it did."""
+        found: Failure | None = decode(Failure | None, self._json("state.json").get("failure"))
         return found
 
     def spec(self) -> RunSpec:
@@ -80,7 +90,7 @@ class Runs:
             ) from error
         with _storing():
             _write(folder.path / "spec.json", encode(spec))
-            _write(folder.path / "state.json", {"state": "running"})
+            _write(folder.path / "state.json", _state("running"))
         return folder
 
     def spec(self, run_id: RunId) -> RunSpec:
@@ -97,10 +107,10 @@ class Runs:
         """Make a run that ended early ready to go on; its units stay."""
         folder = self.folder(run_id)
         with _storing():
-            if folder.state() != "running":  # else its process died before it could tell
-                self._move(folder, "running")
+            self._move(folder, "running")
+            self.clear_scratch(run_id)  # a killed process leaves its copy of the model behind
             for path in (folder.scratch, folder.model):
-                path.mkdir(exist_ok=True)
+                path.mkdir()
         return folder
 
     def _closest(self, run_id: str) -> str:
@@ -155,7 +165,14 @@ class Runs:
         before = folder.state()
         if not may_move(before, state):
             raise ValueError(f"a run cannot go from {before} to {state}")
-        _write(folder.path / "state.json", {"state": state, "failure": encode(failure)})
+        _write(folder.path / "state.json", _state(state, failure))
+
+    def discard_if_empty(self, run_id: RunId) -> None:
+        """Forget a run that measured nothing, unless its workers had something to say."""
+        folder = self.folder(run_id)
+        kept = (folder.path / "units.jsonl", folder.path / "result.json", folder.log)
+        if not any(path.exists() and path.stat().st_size for path in kept):
+            shutil.rmtree(folder.path, ignore_errors=True)
 
     def clear_scratch(self, run_id: RunId) -> None:
         """Remove the private copy of the model and the worker's droppings."""
@@ -181,6 +198,16 @@ class Runs:
             for number, unit in enumerate(self.units(run_id)):
                 for label, session in _sessions(unit):
                     writer.writerows(_rows(label, unit.process, number, session))
+
+
+def _state(state: RunState, failure: Failure | None = None) -> dict[str, Any]:
+    owner = this_process() if state == "running" else None
+    return {"state": state, "failure": encode(failure), "owner": encode(owner)}
+
+
+def _is_orphan(told: dict[str, Any]) -> bool:
+    owner: Owner | None = decode(Owner | None, told.get("owner"))
+    return owner is None or owner.is_gone()
 
 
 def _sessions(unit: Unit) -> list[tuple[str, Session]]:

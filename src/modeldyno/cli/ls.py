@@ -1,0 +1,47 @@
+"""``modeldyno ls``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+
+def ls(
+    count: Annotated[int, typer.Option("-n", min=1, help="How many, newest first.")] = 20,
+    json: options.Json = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """List what was measured, newest first."""
+    from datetime import UTC, datetime
+
+    from modeldyno.core import figures
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history
+
+    settings = Settings.read(workspace)
+    runs, unreadable = open_history(settings).recent(count)
+    if json:
+        from modeldyno.core.public import runs_json
+
+        output.document(runs_json(runs, unreadable))
+        return
+    now = datetime.now(UTC)
+    head = ("run", "when", "kind", "model", "state", "result")
+    rows = []
+    for run in runs:
+        age_s = (now - datetime.fromisoformat(run.created_at)).total_seconds()
+        subject = (run.kind, run.subject, run.state, run.headline)
+        rows.append((run.run_id, figures.ago(age_s), *subject))
+    if rows:
+        output.table(head, rows, left=head)
+    if unreadable:
+        output.warn(
+            f"damaged, or of another version of Modeldyno: {', '.join(unreadable)}",
+            f"they are in {settings.workspace / 'runs'}",
+        )
+    if not rows and not unreadable:
+        output.tell(f"Nothing was measured yet in {settings.workspace}")
+        output.tell("next: modeldyno demo · modeldyno bench YOUR.onnx")

@@ -1,0 +1,91 @@
+"""``modeldyno show``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+from modeldyno.core.errors import BadValue
+
+if TYPE_CHECKING:
+    from modeldyno.core.history import KeptRun
+    from modeldyno.store.runs import RunFolder
+
+
+def show(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="RUN", help="Its id, or a part of it.", show_default="the newest"),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
+    json: options.Json = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Show what was measured once more.
+
+    Examples:
+
+        modeldyno show
+
+        modeldyno show 3fa9c1 --json
+    """
+    from modeldyno.core.results import BenchmarkResult
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history
+
+    history = open_history(Settings.read(workspace))
+    kept = history.find(run)
+    if csv is not None:
+        if kept.result is None:
+            raise BadValue(f"Run {kept.run_id} has no result to write", why=f"it is {kept.state}")
+        with output.writing(csv):
+            kept.result.to_csv(csv)
+    if json:
+        _document(kept)
+    elif kept.result is None:
+        _unfinished(kept, history.folder(kept.run_id))
+    elif isinstance(kept.result, BenchmarkResult):
+        from modeldyno.cli.bench import show as show_benchmark
+
+        show_benchmark(kept.result, quiet=False)
+    else:
+        from modeldyno.cli.compare import show as show_comparison
+
+        show_comparison(kept.result, quiet=False)
+
+
+def _document(kept: KeptRun) -> None:
+    from modeldyno.core import public
+    from modeldyno.core.results import BenchmarkResult
+
+    match kept.result:
+        case None:
+            output.document(public.runs_json([kept]))
+        case BenchmarkResult():
+            output.document(public.benchmarks_json([kept.result]))
+        case _:
+            output.document(public.comparison_json(kept.result))
+
+
+def _unfinished(kept: KeptRun, folder: RunFolder) -> None:
+    """What there is of it, and how to go on."""
+    from modeldyno.core import figures
+    from modeldyno.core.specs import BenchmarkSpec
+
+    output.say(f"{kept.kind} of {kept.subject}: {kept.state}, {kept.kept} kept")
+    if isinstance(kept.spec, BenchmarkSpec) and len(kept.spec.cells) > 1:
+        for cell, sessions in zip(kept.spec.cells, kept.sessions, strict=True):
+            output.say(f"  {cell.name}: {figures.counted(sessions, 'session')}")
+    if kept.failure is not None:
+        output.fault(kept.state, kept.failure)
+    if folder.log.exists() and folder.log.stat().st_size:
+        output.tell(f"What its workers printed: {folder.log}")
+    if kept.state == "running":
+        output.tell("It is being measured right now")
+    elif kept.kind == "benchmark":
+        output.tell(f"next: modeldyno bench --resume {kept.run_id}")
+    else:
+        output.tell("A comparison cannot go on: measure it again")

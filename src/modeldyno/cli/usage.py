@@ -1,0 +1,44 @@
+"""Wrong usage and Ctrl-C, which typer turns into exit codes by itself, told to scripts as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from typer.core import TyperGroup
+
+from modeldyno.cli import output
+from modeldyno.core.errors import BadValue, Cancelled
+
+WRONG_USAGE, INTERRUPTED = 2, 130  # as typer has them
+
+
+class Commands(TyperGroup):
+    """All commands."""
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        with _told_as_document():
+            return super().make_context(*words, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told_as_document():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told_as_document() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        stopped = Cancelled("Stopped before there was a result")
+        output.error_document(stopped, INTERRUPTED)
+        raise
+    except Exception as error:
+        # Only usage errors have a message of this kind. Their class is typer's, or click's in
+        # older versions of typer, which is why it is not named here.
+        message = getattr(error, "format_message", None)
+        if message is not None:
+            wrong = BadValue(message(), fix="See `modeldyno --help`, or --help of the command")
+            output.error_document(wrong, WRONG_USAGE)
+        raise

@@ -1,0 +1,83 @@
+"""A run as it is kept: what was asked, how far it came, what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from modeldyno.core import figures
+from modeldyno.core.ids import RunId
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
+from modeldyno.core.runs import RunState
+from modeldyno.core.sentences import comparison_sentence
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    run_id: RunId
+    created_at: str  # when it began
+    state: RunState
+    spec: BenchmarkSpec | ComparisonSpec
+    sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs
+    result: BenchmarkResult | ComparisonResult | None = None
+    failure: Failure | None = None
+
+    @property
+    def kind(self) -> Literal["benchmark", "comparison"]:
+        return self.spec.kind
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Paths, each once."""
+        if isinstance(self.spec, BenchmarkSpec):
+            return (self.spec.model.path,)
+        return tuple(dict.fromkeys((self.spec.a.model.path, self.spec.b.model.path)))
+
+    @property
+    def subject(self) -> str:
+        """``m.onnx``, or ``old.onnx against new.onnx``."""
+        if isinstance(self.spec, BenchmarkSpec):
+            return Path(self.spec.model.path).name
+        return " against ".join(Path(side.label).name for side in (self.spec.a, self.spec.b))
+
+    @property
+    def kept(self) -> str:
+        """``7 sessions``."""
+        what = "session" if self.kind == "benchmark" else "pair"
+        return figures.counted(sum(self.sessions), what)
+
+    @property
+    def headline(self) -> str:
+        """The number, or why there is none."""
+        if isinstance(self.result, ComparisonResult):
+            return comparison_sentence(self.result)
+        if isinstance(self.result, BenchmarkResult):
+            return _headline(self.result)
+        return self.failure.title if self.failure else f"{self.kept} so far"
+
+
+def quickest(result: BenchmarkResult) -> CellResult | None:
+    """The cell with the lowest typical latency; an unusable one only if all are."""
+    measured = [cell for cell in result.cells if cell.measurement is not None]
+    return min(measured, key=lambda cell: (_is_unusable(cell), _typical_s(cell)), default=None)
+
+
+def _is_unusable(cell: CellResult) -> bool:
+    return cell.measurement is not None and cell.measurement.noise == "unusable"
+
+
+def _typical_s(cell: CellResult) -> float:
+    assert cell.measurement is not None
+    return cell.measurement.latency.typical.value
+
+
+def _headline(result: BenchmarkResult) -> str:
+    best = quickest(result)
+    if best is None or best.measurement is None:
+        return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
+    typical = best.measurement.latency.typical
+    scale, unit = figures.unit_for([typical.value])
+    of = f", lowest of {len(result.cells)} cells" if len(result.cells) > 1 else ""
+    return f"{figures.estimate(typical, scale)} {unit}, {best.measurement.noise}{of}"

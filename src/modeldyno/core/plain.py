@@ -1,0 +1,55 @@
+"""Results as plain text, for ``print``: the terminal's tables without its colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from modeldyno.core.figures import counted
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
+from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
+
+
+def benchmark_text(result: BenchmarkResult) -> str:
+    head, rows = benchmark_rows(result)
+    lines = [table_text(head, rows, left=WORDS)]
+    for cell in result.cells:
+        if cell.measurement is not None and cell.measurement.side_by_side is not None:
+            lines.append(f"{_name(cell)}: {side_by_side_sentence(cell.measurement)}")
+    lines += [f"{_name(cell)}: {cell.error.title}" for cell in result.cells if cell.error]
+    return "\n".join(lines)
+
+
+def _name(cell: CellResult) -> str:
+    return replace(cell.spec, batch_size=cell.batch_size).name
+
+
+def comparison_text(result: ComparisonResult) -> str:
+    head, rows = comparison_rows(result)
+    table = table_text(head, rows, left=("", "model", "engine", "precision"))
+    return f"{table}\n\n{result.verdict}: {comparison_sentence(result)}"
+
+
+def benchmark_name(result: BenchmarkResult) -> str:
+    cells = counted(len(result.cells), "cell")
+    return f"<BenchmarkResult {result.run_id}: {Path(result.model.path).name}, {cells}>"
+
+
+def comparison_name(result: ComparisonResult) -> str:
+    return f"<ComparisonResult {result.run_id}: {result.verdict}, ratio {result.ratio.value:.3f}>"
+
+
+def table_text(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str] = ()) -> str:
+    """Columns two spaces apart; those named in ``left`` are text, the others numbers."""
+    lines = [tuple(head), *(tuple(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    to_left = [name in set(left) for name in head]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if is_left else cell.rjust(width)
+            for cell, width, is_left in zip(line, widths, to_left, strict=True)
+        ).rstrip()
+        for line in lines
+    )

@@ -1,0 +1,116 @@
+"""Read runs back: those that ended, those under way, and those that nobody ended."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.codec import decode
+from modeldyno.core.errors import BadValue, RunNotFound
+from modeldyno.core.history import KeptRun
+from modeldyno.core.ids import RunId
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.specs import BenchmarkSpec, InspectionSpec
+from modeldyno.store.runs import RunFolder
+
+_RESULTS: dict[str, Any] = {"benchmark": BenchmarkResult, "comparison": ComparisonResult}
+
+
+class History:
+    """The runs of a workspace, for reading."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]:
+        """The newest runs, newest first; and those among them that we cannot read."""
+        runs: list[KeptRun] = []
+        unreadable: list[RunId] = []
+        for run_id in self._ids()[:count]:
+            try:
+                runs.append(self._read(run_id))
+            except (OSError, ValueError, KeyError):  # of another version, or damaged
+                unreadable.append(run_id)
+        return runs, unreadable
+
+    def find(self, word: str | None = None) -> KeptRun:
+        """The run of that id, or with that as a part of it; the newest when nothing is said."""
+        run_id = self._id(word)
+        try:
+            return self._read(run_id)
+        except (OSError, ValueError, KeyError) as error:
+            raise BadValue(
+                f"Run {run_id} cannot be read",
+                why=f"it is damaged, or of another version of Modeldyno ({error})",
+                fix=f"Its files are in {self._root / run_id}",
+            ) from error
+
+    def folder(self, run_id: RunId) -> RunFolder:
+        return RunFolder(self._root / run_id)
+
+    def _id(self, word: str | None) -> RunId:
+        ids = self._ids()
+        if word is None and ids:
+            return ids[0]
+        found = [run_id for run_id in ids if word and word in run_id]
+        if word in found or len(found) == 1:
+            return RunId(word) if word in found else found[0]
+        if found:
+            some = ", ".join(found[:3])
+            raise RunNotFound(
+                f"{len(found)} runs have {word!r} in their id", fix=f"Say which: {some}"
+            )
+        what = f"There is no run {word!r}" if word else "There is no run yet"
+        raise RunNotFound(f"{what} in this workspace", fix="`modeldyno ls` lists those there are")
+
+    def _ids(self) -> list[RunId]:
+        """Newest first."""
+        if not self._root.is_dir():
+            return []
+        names = (path.name for path in self._root.iterdir() if _began(path.name))
+        return [RunId(name) for name in sorted(names, reverse=True)]
+
+    def _read(self, run_id: RunId) -> KeptRun:
+        folder = self.folder(run_id)
+        spec = folder.spec()
+        if isinstance(spec, InspectionSpec):
+            raise ValueError("an inspection leaves no run")  # noqa: TRY004 - of the file's content
+        began = _began(run_id)
+        assert began is not None
+        state = folder.state()
+        kept = _units(folder)
+        cells = len(spec.cells) if isinstance(spec, BenchmarkSpec) else 1
+        file = folder.path / "result.json"
+        result = None
+        # While a stopped run goes on, its result is that of the time before.
+        if state not in ("running", "interrupted") and file.exists():
+            result = decode(_RESULTS[spec.kind], json.loads(file.read_text()))
+        return KeptRun(
+            run_id=run_id,
+            created_at=began.isoformat(),
+            state=state,
+            spec=spec,
+            sessions=tuple(kept[cell] for cell in range(cells)),
+            result=result,
+            failure=folder.failure(),
+        )
+
+
+def _began(run_id: str) -> datetime | None:
+    """An id begins with its time; what does not is no run."""
+    try:
+        return datetime.strptime(run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _units(folder: RunFolder) -> Counter[int]:
+    """How many there are of each cell, without their samples; a torn last line is none."""
+    path = folder.path / "units.jsonl"
+    if not path.exists():
+        return Counter()
+    lines = path.read_bytes().splitlines(keepends=True)
+    return Counter(json.loads(line)["cell"] for line in lines if line.endswith(b"\n"))

@@ -1,0 +1,72 @@
+"""What the progress line of a comparison shows."""
+
+from collections import Counter
+
+import pytest
+
+from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
+from modeldyno.measure.compare import PairUnit, log_ratio
+from modeldyno.measure.ratio_so_far import RatioSoFar
+
+FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
+
+
+def session(call_us: int, cpu: bool = False) -> Session:
+    samples = (call_us * 1000,) * 20
+    return Session(
+        load_s=0.01,
+        first_call_s=0.01,
+        calibration=Calibration(call_us / 1e6, 1, 0.0),
+        warmup=WarmUp(25, 0.01, steady=True),
+        samples=Samples(samples, samples if cpu else (), 1, 1, 1, 1, 0, samples_per_turn=5),
+        facts=FACTS,
+    )
+
+
+def value(ratio: RatioSoFar) -> float:
+    found = ratio.estimate()
+    assert found is not None
+    return found.value
+
+
+def unit(a_us: int, b_us: int, cpu: bool = False) -> PairUnit:
+    return PairUnit(0, Pair(session(a_us, cpu), session(b_us, cpu)))
+
+
+def test_every_pair_is_looked_at_once():
+    looks: Counter[int] = Counter()
+
+    def counted(pair, statistic):
+        looks[id(pair)] += 1
+        return log_ratio(pair, statistic)
+
+    units: list[PairUnit] = []
+    ratio = RatioSoFar(units, (1, 1), counted)
+    for b_us in range(100, 130):
+        units.append(unit(100, b_us))
+        ratio.estimate()
+    assert looks == {id(one.pair): 1 for one in units}
+
+
+def test_it_is_the_ratio_of_all_pairs_so_far():
+    units = [unit(100, 110), unit(100, 110)]
+    ratio = RatioSoFar(units, (1, 1))
+    assert value(ratio) == pytest.approx(1.1)
+    units += [unit(100, 121), unit(100, 100)]
+    assert value(ratio) == pytest.approx(1.1)
+
+
+def test_one_pair_is_no_ratio_yet():
+    assert RatioSoFar([unit(100, 110)], (1, 1)).estimate() is None
+
+
+def test_times_per_item_are_compared():
+    assert value(RatioSoFar([unit(100, 100)] * 2, (1, 2))) == pytest.approx(0.5)
+
+
+def test_it_follows_when_a_short_call_forbids_cpu_time():
+    units = [unit(2000, 2200, cpu=True)] * 2
+    ratio = RatioSoFar(units, (1, 1))
+    ratio.estimate()
+    units.append(unit(900, 990))
+    assert value(ratio) == pytest.approx(1.1)
