@@ -60,16 +60,14 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
 def _trusted(
     standings: dict[Objective, Standing], cells: Sequence[CellResult]
 ) -> dict[Objective, Standing]:
-    """An unusable number wins nothing, and nothing is known to be behind because of one."""
+    """An unusable number wins nothing. One that lost, lost by the rounds that both were in."""
     unusable = {
         number
         for number, cell in enumerate(cells)
-        if cell.measurement is not None
-        and cell.measurement.noise == "unusable"
-        and not cell.mismatches
+        if cell.measurement is not None and cell.measurement.noise == "unusable"
     }
     return {
-        objective: replace(standing, tied=tuple(sorted({*standing.tied, *unusable})))
+        objective: standing
         for objective, standing in standings.items()
         if standing.leader not in unusable
     }
