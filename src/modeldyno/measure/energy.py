@@ -52,7 +52,7 @@ def find(
     kind, _, index = device.partition(":")
     if kind == "cpu":
         return _rapl(root / "sys/class/powercap")
-    if kind == "cuda":
+    if kind in ("cuda", "tensorrt"):
         return _gpu(int(index or 0), load_nvml, environment.get("CUDA_VISIBLE_DEVICES"))
     raise NoMeter(f"we know no energy meter for {kind}")
 
