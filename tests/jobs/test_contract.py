@@ -5,13 +5,20 @@ import textwrap
 from dataclasses import replace
 
 import pytest
+from onnx import helper
 
-from modeldyno.core.specs import QUICK
+from modeldyno.core.errors import WrongOutput
+from modeldyno.core.sessions import Parity, SessionFacts, Target
+from modeldyno.core.specs import QUICK, CellSpec
+from modeldyno.jobs.cells import Cell
+from modeldyno.jobs.contract import judge
+from modeldyno.jobs.preparation import Prepared
 from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
 from tests.packages import install
+from tests.scripts import INPUTS
 
 BUDGET = replace(QUICK, seconds=1.0)
 # ONNX Runtime under other names, each with a habit of its own.
@@ -151,3 +158,36 @@ def test_each_batch_has_its_own_first(bench):
     result = bench("onnxruntime", "twin", batch=(1, 2))
     assert [cell.parity is None for cell in result.cells] == [True, True, False, False]
     assert [cell.mismatches for cell in result.cells] == [()] * 4
+
+
+def test_a_model_that_is_random_by_itself_is_ranked_all_the_same(bench, tmp_path):
+    random = onnx_models.saved(
+        onnx_models.model(
+            [helper.make_node("RandomUniformLike", ["x"], ["y"])],
+            [onnx_models.value("x", onnx_models.FLOAT, ["batch", 4])],
+            [onnx_models.value("y", onnx_models.FLOAT, ["batch", 4])],
+        ),
+        tmp_path / "random.onnx",
+    )
+    result = bench("onnxruntime", "twin", model=random)
+    assert [(cell.mismatches, cell.parity) for cell in result.cells] == [((), None)] * 2
+
+
+def test_nothing_is_held_against_a_cell_that_failed():
+    """What it computed may be what was wrong with it."""
+    first, second = (Cell(number, CellSpec(), prepared=prepared(number)) for number in (0, 1))
+    judge([first, second])
+    assert "outputs differ" in second.mismatches[0]
+    first.error = WrongOutput("no")
+    judge([first, second])
+    assert second.mismatches == ()
+
+
+def prepared(number):
+    facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {}, precision="fp32")
+    target = Target("scripted", "m.json")
+    parity = Parity(1.0, 1.0, agrees=False) if number else None
+    against = "reference-0.npz" if number else None
+    return Prepared(
+        CellSpec(), target, INPUTS, 1, facts, f"reference-{number}.npz", (), parity, against
+    )
