@@ -92,7 +92,7 @@ def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
 
 def test_repetitions_come_before_the_budget(room, tmp_path):
     """A rate is one figure of each repetition: an interval needs several, whatever they take."""
-    budget = replace(DEFAULT, name="custom", seconds=0.1)
+    budget = replace(DEFAULT, name="custom", seconds=5.0)
     (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=budget).cells
     assert cell.measurement.sessions == 6
 
@@ -138,7 +138,9 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
     with launched(surroundings) as worker:
         worker.ask(examine(model, reference), Examined, deadline_s, stop)
         plan = SessionPlan(max_time_s=1.0)
-        crowd = Crowd([worker], side, (), str(reference), plan, 0, deadline_s, stop)
+        crowd = Crowd(
+            [worker], side, (allowed_cpus()[0],), str(reference), plan, 0, deadline_s, stop
+        )
         crowd.open()
         meter: Any = Clockwork()
         (samples,), energy = crowd.measure_metered(1.0, meter)

@@ -30,7 +30,7 @@ MANY_CALLS, FEW_CALLS = 20, 4  # of each instance in a window
 FOREVER_S = 10**6
 
 
-@dataclass(frozen=True)
+@dataclass
 class Crowd:
     """Instances that are measured together."""
 
@@ -42,15 +42,16 @@ class Crowd:
     seed: int
     deadline_s: float
     stop: Stop
+    call_s: float = 0.0  # known once they are open
 
     @property
     def shares(self) -> list[tuple[int, ...]]:
         """CPUs for each instance: its own, or shared ones where there are not enough."""
         return list(_shares(self.cpus, len(self.workers), self.side.target.threads))
 
-    def open(self) -> float:
+    def open(self) -> None:
         """Load and warm up: the first alone, for its call decides on the size of all samples;
-        then the others at once. Returns seconds per call."""
+        then the others at once."""
         commands = [
             OpenSide(
                 replace(self.side, target=replace(self.side.target, cpus=cpus)),
@@ -64,7 +65,7 @@ class Crowd:
             worker.tell(replace(command, calibration=first.calibration))
         for worker in self.workers[1:]:
             worker.hear(SideReady, self.deadline_s, self.stop)
-        return first.calibration.call_s
+        self.call_s = first.calibration.call_s
 
     def measure(self, seconds: float, skew_s: float = 0.0) -> list[Samples]:
         """The samples of each instance, from one common moment to another.
@@ -109,7 +110,8 @@ class Crowd:
     ) -> tuple[int, int]:
         """Tell them when to begin and when to end, on the clock they share with us."""
         iterations = self.plan.iterations
-        start = time.perf_counter_ns() + round(HEAD_START_S * 1e9)
+        # Each makes a call before, so that the first one that counts finds its cache warm.
+        start = time.perf_counter_ns() + round((HEAD_START_S + 2 * self.call_s) * 1e9)
         end = start + round((seconds if iterations is None else FOREVER_S) * 1e9)
         for number, worker in enumerate(workers):
             worker.tell(MeasureWindow(start + round(number * skew_s * 1e9), end, iterations))
@@ -143,7 +145,8 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
     """
     from modeldyno.measure.instances import joined
 
-    seconds = _long_enough(seconds, crowd.open(), crowd.plan)
+    crowd.open()
+    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
     solo: Samples | None = None
     wants_solo = crowd.plan.iterations is None  # else exactly so many calls were asked for
     is_solo_first = random.Random(crowd.seed).random() < 0.5  # noqa: S311 - an order
@@ -157,7 +160,8 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
 
 def meter_one(crowd: Crowd, seconds: float, gauge: Gauge) -> Energy:
     """What the calls of one instance take from the meter."""
-    seconds = _long_enough(seconds, crowd.open(), crowd.plan)
+    crowd.open()
+    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
     _, energy = crowd.measure_metered(seconds, gauge)
     crowd.close()
     return energy

@@ -241,14 +241,7 @@ def _check_capable(engine: Engine, command: Examine) -> None:
         )
 
 
-def _no_rung(command: Examine, refused: list[str]) -> ModeldynoError:
-    words = {text.partition("]: ")[2] for text in refused}
-    if len(refused) > 1 and len(words) == 1:  # whatever the shapes, so they are not what is wrong
-        return EngineFailed(
-            "The engine could not load or run the model",
-            why=words.pop(),
-            fix="Check the model with `modeldyno inspect`; the run's log has the whole story",
-        )
+def _no_rung(command: Examine, refused: list[str]) -> InputUnresolved:
     hints = [note for note in command.ladder[0].notes if "--" in note]
     return InputUnresolved(
         "The model ran with none of the input shapes we could think of",
