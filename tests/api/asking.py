@@ -6,8 +6,8 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from modeldyno.api.access import Access
-from modeldyno.api.guard import CALLER, Guard, Rules
+from modeldyno.api.access import CALLER, Access
+from modeldyno.api.guard import Guard, Rules
 from modeldyno.api.listening import Listening
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory

@@ -17,8 +17,9 @@ import socketio
 import uvicorn
 from fastapi import FastAPI, Request, Response
 
-from modeldyno.api.access import Access
-from modeldyno.api.guard import CALLER, Guard, Rules
+from modeldyno.api.access import CALLER, Access
+from modeldyno.api.errors import Refusal
+from modeldyno.api.guard import Guard, Rules
 from modeldyno.api.listening import UVICORN, Listening, landing, set_cookie
 from modeldyno.core.redaction import RedactingFormatter
 from modeldyno.services.failures import Failures
@@ -37,10 +38,10 @@ def build(listening: Listening, token: TokenFile, guarded: bool):
     async def page():
         return Response("<h1>page</h1>", media_type="text/html")
 
-    async def sign_in(code: str, next: str = "/"):
-        found = sign_ins.redeem(code)
-        if found is None:
-            return Response("no", status_code=403)
+    async def sign_in(request: Request, code: str, next: str = "/"):
+        found = access.sign_in(request.scope, code)
+        if isinstance(found, Refusal):
+            return Response("no", status_code=found.status)
         cookie = set_cookie(listening.cookie, found[0], LIFETIME_S)
         headers = {"location": landing(next), "set-cookie": cookie, "x-csrf": found[1].csrf}
         return Response(status_code=303, headers=headers)
@@ -75,8 +76,7 @@ def build(listening: Listening, token: TokenFile, guarded: bool):
     sio = socketio.AsyncServer(async_mode="asgi", cors_allowed_origins=[])
 
     async def connect(sid, environ, auth):
-        scope = environ["asgi.scope"]
-        if not access.connects(scope.get(CALLER), auth, environ.get("REMOTE_ADDR", "")):
+        if access.connects(environ["asgi.scope"], auth) is None and guarded:
             raise socketio.exceptions.ConnectionRefusedError("token")
         await sio.enter_room(sid, "known")
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from modeldyno.api import errors
 from modeldyno.api.access import READING
-from modeldyno.api.listening import landing, set_cookie
+from modeldyno.api.listening import Listening, landing, set_cookie
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door
 
 SAME = ("Sec-Fetch-Site", "same-origin")
@@ -165,9 +166,39 @@ def test_the_cookie_is_for_this_server_alone():
 def test_w8_a_socket_needs_the_token_at_the_latest_when_it_connects(door):
     assert status(door, path="/socket.io/", kind="websocket") == 101
     assert door.inner.caller is None
+    scope = door.inner.scopes[-1]
     for auth in (None, {}, {"token": None}, {"token": ""}, {"token": "x"}, TOKEN, [TOKEN]):
-        assert not door.access.connects(None, auth, "127.0.0.1")
-    assert door.access.connects(None, {"token": TOKEN}, "127.0.0.1")
+        assert door.access.connects(scope, auth) is None
+    assert door.access.connects(scope, {"token": TOKEN}).by == "token"
+    assert door.access.connects({}, {}) is None
+    for _ in range(3):
+        door.access.connects(scope, None)
+    assert status(door, "GET", "/api/v1/x") == 429  # those counted, too
+
+
+def test_w18_a_connection_that_lasts_ends_with_the_token(door):
+    cookie, _ = door.cookie()
+    door.ask("GET", "/socket.io/", BEARER, kind="websocket")
+    door.ask("GET", "/socket.io/", cookie, HERE, kind="websocket")
+    callers = [door.access.connects(scope, None) for scope in door.inner.scopes]
+    callers.append(door.access.connects({}, {"token": TOKEN}))
+    assert [door.access.still(caller) for caller in callers] == [True] * 3
+    door.token = "n" * 43
+    assert [door.access.still(caller) for caller in callers] == [False] * 3
+    door.token = TOKEN
+    door.sign_ins.revoke_all()
+    assert [door.access.still(caller) for caller in callers] == [True, False, True]
+
+
+def test_signing_in_is_limited_like_everything_else(door):
+    scope = {"client": ("127.0.0.1", 1)}
+    assert door.access.sign_in(scope, code=door.sign_ins.new_code())[1].csrf
+    assert door.access.sign_in(scope, token=TOKEN)[1].csrf
+    wrong = [("", ""), ("x", ""), ("", "x"), ("x", TOKEN)] * 3
+    found = [door.access.sign_in(scope, code, token) for code, token in wrong]
+    assert found == [errors.TOKEN] * 10 + [errors.limited(60)] * 2
+    open_door = Door(Listening(needs_token=False))
+    assert open_door.access.sign_in(scope, token=TOKEN) == errors.TOKEN
 
 
 def test_w9_a_socket_with_a_wrong_token_is_not_even_opened(door):
@@ -175,15 +206,15 @@ def test_w9_a_socket_with_a_wrong_token_is_not_even_opened(door):
     assert door.ask("GET", "/socket.io/", wrong, kind="websocket").closed == 1008
     assert door.ask("GET", "/socket.io/", wrong).status == 401
     assert door.ask("GET", "/socket.io/", BEARER, kind="websocket").status == 101
-    assert door.access.connects(door.inner.caller, None, "")
+    assert door.access.connects(door.inner.scopes[-1], None)
 
 
 def test_a_cookie_opens_a_socket_for_our_own_page(door):
     cookie, _ = door.cookie()
     assert door.ask("GET", "/socket.io/", cookie, HERE, kind="websocket").status == 101
-    assert door.access.connects(door.inner.caller, None, "")
+    assert door.access.connects(door.inner.scopes[-1], None)
     assert door.ask("GET", "/socket.io/", cookie, kind="websocket").status == 101
-    assert not door.access.connects(door.inner.caller, None, "")
+    assert door.access.connects(door.inner.scopes[-1], None) is None
 
 
 # ---------------------------------------------------------------- where one lands

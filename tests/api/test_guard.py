@@ -8,6 +8,7 @@ import pytest
 
 from modeldyno.api import errors, guard
 from modeldyno.api.listening import Listening
+from modeldyno.core.errors import BadValue, TokenUnusable
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door
 
 NOTHING: Any = None
@@ -121,6 +122,36 @@ def test_a_web_socket_elsewhere_than_at_socket_io_is_refused():
     assert Door().ask(path="/api/v1/x", kind="websocket").closed == 1008
 
 
+def test_a_link_from_elsewhere_opens_a_page_and_nothing_else():
+    link = [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-Fetch-Dest", "document"),
+    ]
+    door = Door()
+    assert door.ask("GET", "/", *link).status == 200
+    assert door.ask("POST", "/", *link).status == 403
+    assert door.ask("GET", "/api/v1/x", BEARER, *link).status == 403
+    assert door.ask("GET", "/", *link[:2]).status == 403
+    assert door.ask("GET", "/", link[0], link[2]).status == 403
+    assert door.ask("GET", "/", ("Sec-Fetch-Site", "else"), *link[1:]).status == 403
+    assert door.ask(path="/socket.io/", kind="websocket").status == 101
+    assert door.ask("GET", "/socket.io/", *link, kind="websocket").closed == 1008
+
+
+def test_when_the_token_cannot_be_used_nobody_gets_in(caplog):
+    door = Door()
+
+    def broken():
+        raise TokenUnusable("The token cannot be used", why="others can read it")
+
+    door.sign_ins._token = broken
+    for headers in ((), (BEARER,)):
+        assert door.ask("GET", "/api/v1/x", *headers).status == 503
+    assert door.ask("GET", "/socket.io/", BEARER, kind="websocket").closed == 1008
+    assert "cannot be used" in caplog.text
+
+
 # ---------------------------------------------------------------- what the application sees
 
 
@@ -185,7 +216,10 @@ def test_every_answer_has_the_security_headers_once_and_none_for_other_origins()
 
 def test_w22_nothing_the_api_sends_can_act_as_a_page():
     door = Door()
-    assert "sandbox" in door.ask("GET", "/api/v1/x", BEARER).header("content-security-policy")
+    data = door.ask("GET", "/api/v1/x", BEARER).header("content-security-policy")
+    assert data.startswith("default-src 'none';")
+    assert "form-action 'none'" in data
+    assert "-src" not in data.partition(";")[2]  # nothing is allowed back in
     page = door.ask("GET", "/").header("content-security-policy")
     assert "script-src 'self';" in page
 
@@ -234,6 +268,8 @@ def test_r1_a_body_above_its_limit_is_refused_by_what_it_is():
     reply = door.ask("POST", "/api/v1/x", BEARER, pieces=[b"x" * 1024] * 1025)
     assert reply.status == 413
     assert len(door.inner.body) <= 1 << 20
+    door.inner.error = RuntimeError("my client is gone")  # as frameworks say it
+    assert door.ask("POST", "/api/v1/x", BEARER, pieces=[b"x" * 1024] * 1025).status == 413
 
 
 def test_uploads_may_be_large_and_only_at_their_place():
@@ -249,8 +285,6 @@ def test_uploads_may_be_large_and_only_at_their_place():
 
 
 def test_w15_without_a_token_only_loopback_will_do():
-    from modeldyno.core.errors import BadValue
-
     for address in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
         Listening(address, needs_token=False)
     for address in ("0.0.0.0", "::", "192.168.1.2", "dyno.example", "", "127.0.0.1.evil.example"):

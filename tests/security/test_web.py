@@ -134,7 +134,7 @@ def test_a_code_works_once_and_becomes_a_cookie(served):
     assert (reply.status, reply.getheader("location")) == (303, "/")
     assert told.startswith(f"modeldyno-{served.port}=")
     assert "HttpOnly; SameSite=Strict" in told
-    assert served.ask("GET", f"/sign-in?code={code}").status == 403
+    assert served.ask("GET", f"/sign-in?code={code}").status == 401
     ours = (cookie, csrf, ("Origin", served.origin), ("Content-Type", "application/json"))
     assert served.ask("POST", "/api/v1/x", ours, b"{}").status == 200
     assert served.ask("POST", "/api/v1/x", ours[:1] + ours[2:], b"{}").status == 403

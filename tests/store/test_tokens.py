@@ -82,6 +82,15 @@ def test_a_token_that_others_can_read_or_write_is_refused(path, mode):
         token.current()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_a_token_of_somebody_else_is_refused(path):
+    token = TokenFile(path)
+    token.current()
+    os.chown(path, 12345, -1)
+    with pytest.raises(TokenUnusable, match="another user"):
+        token.current()
+
+
 def test_a_link_or_a_pipe_is_no_token(path, tmp_path):
     real = TokenFile(tmp_path / "real").current()
     path.parent.mkdir()

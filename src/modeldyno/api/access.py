@@ -8,8 +8,9 @@ prove it. In a query the token works for two kinds of file alone, which open in 
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from modeldyno.api.errors import FORGERY, TOKEN, Refusal, limited
@@ -41,13 +42,16 @@ READING = frozenset(
 ACTING_GETS = ("/api/v1/benchmark/",)  # measures, and answers with the result
 
 
+CALLER = "modeldyno.caller"  # where the application finds who asks, in its scope
+
+
 @dataclass(frozen=True)
 class Caller:
     by: Literal["token", "cookie", "open door"]
+    under: str = ""  # the hash of the token that let it in
     sign_in: SignIn | None = None
 
 
-BY_TOKEN = Caller("token")
 OPEN_DOOR = Caller("open door")
 
 
@@ -67,28 +71,61 @@ class Access:
             return None
         token = token_of(head)
         if token is not None:
-            return BY_TOKEN if self._sign_ins.knows(token) else self._fail(head.client)
+            return self._by_token(token) or self._fail(head.client)
         sign_in = self._sign_ins.find(cookie_of(head, self._cookie))
         if sign_in is not None and is_our_page(head, sign_in):
             return _enough(head, sign_in)
         # Socket.IO clients may also send the token after the handshake: see `connects`.
-        return None if head.surface == "socket" else self._fail(head.client)
+        if head.surface == "socket":
+            return None
+        return self._by_token("") or self._fail(head.client)  # as long as a wrong one takes
 
-    def connects(self, caller: Caller | None, auth: object, client: str) -> bool:
-        """Whether a Socket.IO client may connect: known already, or by the token it sends now."""
-        if caller is not None or self._sign_ins is None:
-            return True
+    def connects(self, scope: Mapping[str, Any], auth: object) -> Caller | None:
+        """Who a Socket.IO client is: known since the handshake, or by the token it sends now.
+
+        None: refuse it, before it hears anything.
+        """
+        known: Caller | None = scope.get(CALLER)
+        if known is not None:
+            return known
         token = auth.get("token") if isinstance(auth, dict) else None
-        if isinstance(token, str) and self._sign_ins.knows(token):
-            return True
-        self._failures.count(client)
-        return False
+        caller = self._by_token(token) if isinstance(token, str) else None
+        if caller is None:
+            self._fail(_client(scope))
+        return caller
+
+    def still(self, caller: Caller) -> bool:
+        """Whether that is still true: for connections that last. A new token ends all of them."""
+        if self._sign_ins is None or caller.by == "open door":
+            return self._sign_ins is None
+        if caller.sign_in is not None:
+            return self._sign_ins.holds(caller.sign_in)
+        return self._sign_ins.is_current(caller.under)
+
+    def sign_in(
+        self, scope: Mapping[str, Any], code: str = "", token: str = ""
+    ) -> tuple[str, SignIn] | Refusal:
+        """A cookie's value for a one-time code, or for the token in the address of the page."""
+        if self._sign_ins is None:
+            return TOKEN
+        found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
+        return found or self._fail(_client(scope))
+
+    def _by_token(self, token: str) -> Caller | None:
+        assert self._sign_ins is not None
+        under = self._sign_ins.known_under(token)
+        return Caller("token", under) if under else None
 
     def _fail(self, client: str) -> Refusal:
         """The same for a wrong token and for none. The right one still gets in: 256 bits are not
         guessed, and a neighbour who sends rubbish must not lock the owner out."""
         wait_s = self._failures.count(client)
         return limited(wait_s) if wait_s else TOKEN
+
+
+def _client(scope: Mapping[str, Any]) -> str:
+    client = scope.get("client")
+    return client[0] if client else ""
 
 
 def token_of(head: Head) -> str | None:
@@ -127,7 +164,7 @@ def acts(head: Head) -> bool:
 
 
 def _enough(head: Head, sign_in: SignIn) -> Caller | Refusal:
-    caller = Caller("cookie", sign_in)
+    caller = Caller("cookie", sign_in.under, sign_in)
     if head.surface == "socket":  # says nothing by itself, and was shown to be our page
         return caller
     if head.method in SAFE_METHODS:

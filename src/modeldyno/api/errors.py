@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from modeldyno.core import errors
@@ -114,7 +114,7 @@ def refusal_of(error: errors.ModeldynoError) -> Refusal:
     return Refusal(status, error.code, title, why, fix)
 
 
-@cache
+@lru_cache(maxsize=256)  # bounded: some refusals say what the client said
 def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     """Status, headers and bytes."""
     status, headers, body = refusal.status, refusal.headers, _text(refusal)

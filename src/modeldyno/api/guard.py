@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from modeldyno.api import errors
-from modeldyno.api.access import Access, Caller
+from modeldyno.api.access import CALLER, Access, Caller
 from modeldyno.api.errors import Headers, Refusal, Surface, body_of, refusal_of
 from modeldyno.api.head import Head, read_head, surface_of
 from modeldyno.core.errors import ModeldynoError
@@ -27,7 +27,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 
-CALLER = "modeldyno.caller"  # where the application finds who asks, in its scope
 SMALL_BODY = 64 << 10
 JSON_BODY = 1 << 20
 UPLOAD_BODY = 8 << 30
@@ -37,8 +36,9 @@ _PAGE_POLICY = (
     b"img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
-# Whatever the API sends, even a page that somebody uploaded, is no page.
-_DATA_POLICY = b"default-src 'none'; frame-ancestors 'none'; sandbox"
+# Whatever the API sends, even a page that somebody uploaded, runs and loads nothing. Not `sandbox`:
+# a log in such a tab would refresh itself as a page from elsewhere, which we refuse.
+_DATA_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _ALWAYS: Headers = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -120,7 +120,7 @@ class Guard:
     def _limit(self, head: Head) -> int:
         if head.surface in ("page", "socket"):
             return SMALL_BODY
-        return UPLOAD_BODY if head.path.startswith(self._rules.uploads or ("\0",)) else JSON_BODY
+        return UPLOAD_BODY if head.path.startswith(self._rules.uploads) else JSON_BODY
 
     async def _exchange(
         self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _Answer

@@ -79,9 +79,18 @@ class SignIns:
         self._codes: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def knows(self, token: str) -> bool:
-        """Takes as long for every wrong token, an empty one included."""
-        return hmac.compare_digest(_hashed(token), _hashed(self._token()))
+    def known_under(self, token: str) -> str | None:
+        """The token's hash when it is the right one.
+
+        Takes as long for every wrong token, an empty one included.
+        """
+        hashed = _hashed(token)
+        is_right = self.is_current(hashed)
+        return hashed if is_right and token else None
+
+    def is_current(self, under: str) -> bool:
+        """Whether this is the hash of the token as it is now."""
+        return hmac.compare_digest(under, _hashed(self._token()))
 
     def new_code(self) -> str:
         """Good once, for a minute: it may stand in a URL, where a token must not."""
@@ -96,24 +105,27 @@ class SignIns:
         """The cookie's value and its sign-in, for a code that was not used before."""
         with self._lock:
             under, until_s = self._codes.pop(_hashed(code), ("", 0.0))
-        is_good = self._is_current(under) and self._clock() < until_s
+        is_good = self.is_current(under) and self._clock() < until_s
         return self._sign_in() if is_good else None
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
         """For ``?token=`` on the page."""
-        return self._sign_in() if self.knows(token) else None
+        return self._sign_in() if self.known_under(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:
         """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""
         if not secret:
             return None
         found = self._store.find(_hashed(secret))
-        if found is None:
-            return None
-        if self._clock() >= found.until_s or not self._is_current(found.under):
-            self._store.remove(found.id)
-            return None
-        return found
+        if found is None or self.holds(found):
+            return found
+        self._store.remove(found.id)
+        return None
+
+    def holds(self, sign_in: SignIn) -> bool:
+        """Whether it is neither over nor revoked nor made under another token."""
+        is_there = self._store.find(sign_in.id) is not None
+        return is_there and self._clock() < sign_in.until_s and self.is_current(sign_in.under)
 
     def revoke(self, id: str) -> None:
         self._store.remove(id)
@@ -129,9 +141,6 @@ class SignIns:
         made = SignIn(_hashed(secret), _hashed(self._token()), secrets.token_urlsafe(32), until_s)
         self._store.add(made)
         return secret, made
-
-    def _is_current(self, under: str) -> bool:
-        return hmac.compare_digest(under, _hashed(self._token()))
 
 
 def _hashed(text: str) -> str:
