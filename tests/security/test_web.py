@@ -246,6 +246,33 @@ def test_w19_w27_a_crash_leaks_neither_token_nor_folder(fresh):
     assert "canary-cookie" not in log
 
 
+def test_w19_the_token_is_nowhere_but_in_its_file(fresh):
+    """However it was sent: right and wrong places, pages and sockets, good requests and bad."""
+    query = f"?id=1&token={fresh.token}"
+    _, _, (_, cookie), _ = sign_in(fresh)
+    answers = [
+        fresh.ask("GET", f"/{query}"),
+        fresh.ask("GET", f"/api/benchmark/output.log{query}"),
+        fresh.ask("GET", f"/api/v1/boom{query}", fresh.with_token(("Cookie", cookie))),
+        fresh.ask("GET", f"/api/v1/{fresh.token}", fresh.with_token()),
+        fresh.ask("GET", f"/api//x{query}", fresh.with_token()),
+        fresh.ask("GET", "/", fresh.with_token(), host="evil.example"),
+        fresh.ask("POST", "/api/boom", fresh.with_token(), fresh.token.encode()),
+    ]
+    assert [answer.status for answer in answers] == [200, 200, 500, 200, 400, 403, 500]
+    follow(fresh, {}, {"token": fresh.token}, 0.2)
+    follow(fresh, {}, {"token": fresh.token[:-1]}, 0.2)
+    process = Path("/proc") / str(fresh.process.pid)
+    places = [fresh.log.read_bytes(), (process / "cmdline").read_bytes()]
+    places.append((process / "environ").read_bytes())
+    echoed = answers[1].text + answers[3].text  # the application repeats what it was sent
+    places += [a.text.encode() for a in answers if a.text not in echoed]
+    secrets = (fresh.token.encode(), cookie.partition("=")[2].encode())
+    assert [secret for secret in secrets for place in places if secret in place] == []
+    assert secrets[0] in (fresh.log.parent / "token").read_bytes()  # the control
+    assert places[0].count(b"[hidden]") >= 2
+
+
 def test_r1_a_body_of_tiny_chunks_ends_at_the_limit(served):
     with sockets.create_connection(("127.0.0.1", served.port), timeout=60) as link:
         head = f"POST /api/v1/size HTTP/1.1\r\nHost: {served.host}\r\n"

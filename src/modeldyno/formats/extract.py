@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modeldyno.core.client_paths import names_in
-from modeldyno.core.errors import ArchiveRefused, PathRefused
+from modeldyno.core.errors import ArchiveRefused, PathRefused, StorageFailed
 from modeldyno.formats.members import Member, members, refused
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -40,11 +40,24 @@ def extract(archive: BinaryIO, folder: Path, limits: Limits | None = None) -> tu
     """Its files, in their order, below ``folder``, which must not exist before.
 
     Files come out readable and no more, whatever the archive says of modes, owners and dates; an
-    archive inside stays one. Raises ArchiveRefused, and then there is no folder.
+    archive inside stays one. Raises ArchiveRefused or StorageFailed, and then there is no folder.
     """
-    folder.mkdir(mode=0o700)
     try:
-        return tuple(_extract(archive, folder, limits or Limits()))
+        folder.mkdir(mode=0o700)
+        with _removed_unless_finished(folder):
+            return tuple(_extract(archive, folder, limits or Limits()))
+    except OSError as error:
+        raise StorageFailed(
+            "The archive could not be unpacked",
+            why=error.strerror or str(error),
+            fix="Free some space or choose another folder with --workspace",
+        ) from error
+
+
+@contextmanager
+def _removed_unless_finished(folder: Path) -> Iterator[None]:
+    try:
+        yield
     except BaseException:
         shutil.rmtree(folder)
         raise

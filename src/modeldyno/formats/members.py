@@ -168,10 +168,10 @@ def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
     stated: dict[str, str] = {}
     for _ in range(4):  # a global, an extended and a long name, then the member
         block = stream.read(tarfile.BLOCKSIZE)
-        if not block or not block.strip(b"\0"):
-            if stated:
-                raise refused("it ends in the middle of a member")
+        if len(block) == tarfile.BLOCKSIZE and not block.strip(b"\0") and not stated:
             return None
+        if len(block) < tarfile.BLOCKSIZE:
+            raise refused("it ends before its end")
         info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         if info.size < 0:
             raise refused("a member has a negative size")
