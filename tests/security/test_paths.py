@@ -14,10 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modeldyno.core.client_paths import names_in
-from modeldyno.core.errors import BadValue, FileNotFound, PathRefused, UserError
+from modeldyno.core.errors import BadValue, FileNotFound, PathRefused, RunNotFound, UserError
+from modeldyno.core.ids import RunId
 from modeldyno.store.beneath import open_beneath, open_step_by_step
+from modeldyno.store.history import History
 from modeldyno.store.objects import Objects
 from modeldyno.store.roots import Roots
+from modeldyno.store.runs import Runs
 
 SECRET = b"secret"
 
@@ -140,7 +143,7 @@ def test_p7_a_checksum_is_64_digits_or_refused(tmp_path, digest):
 @pytest.mark.parametrize(
     "path", ["net.onnx\0", "\0", "a\nb", "a\x1b[2Jb", "a\x7f", "a\x85b", "\ud800"]
 )
-def test_p8_control_characters_are_refused(roots, path):
+def test_p9_control_characters_are_refused(roots, path):
     with pytest.raises(PathRefused, match="control"):
         content(roots, path)
 
@@ -192,7 +195,7 @@ def test_p14_hidden_files_are_not_served(roots, folder, path):
 
 
 @pytest.mark.parametrize("path", ["~", "~/x", "~root/x", "%7e/x"])
-def test_p15_home_folders_are_not_looked_up(roots, path):
+def test_p3_home_folders_are_not_looked_up(roots, path):
     with pytest.raises(PathRefused):
         content(roots, path)
 
@@ -202,6 +205,22 @@ def test_no_error_names_a_folder_that_the_client_did_not(roots, folder):
         with pytest.raises(UserError) as raised:
             content(roots, path)
         assert str(folder) not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "word", ["../x", "..", ".", "", "a/b", "/tmp", "x\0", "x.log", "20%2f", "a" * 65]
+)
+def test_p8_p15_a_log_is_named_by_the_id_of_its_run_and_by_nothing_else(tmp_path, word):
+    """The log's path is never the client's: it follows from the id, and an id is no path."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "log.txt").write_bytes(SECRET)
+    (tmp_path / "runs").mkdir()
+    assert (tmp_path / "runs" / "../x/log.txt").read_bytes() == SECRET  # the control
+    for kept in (Runs(tmp_path / "runs"), History(tmp_path / "runs")):
+        with pytest.raises(RunNotFound):
+            kept.folder(RunId(word))
+        good = RunId("20261115-095116-3fa9c1")
+        assert kept.folder(good).log == tmp_path / "runs" / good / "log.txt"
 
 
 # ---------------------------------------------------------------- while somebody changes the folder
