@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import get_args
 
 import pytest
@@ -205,6 +206,14 @@ class Nouns:
         desk.records.runs.delete(first.id)
         draft = desk.records.benchmarks.get(benchmark.id)
         assert draft == benchmark
+
+    def test_the_newest_run_is_the_latest_though_the_clock_was_set_back(self, desk):
+        benchmark = desk.benchmark()
+        desk.measured(benchmark, 0.002)
+        desk.clock.now -= timedelta(days=365)
+        newest = desk.measured(benchmark, 0.001)
+        assert desk.records.benchmarks.get(benchmark.id).summary == newest.summary
+        assert desk.records.runs.page(of=newest.of).items[0] == newest
 
     def test_cells_of_a_run_come_back(self, desk):
         run = desk.run()

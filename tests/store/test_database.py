@@ -22,6 +22,7 @@ from modeldyno.core.errors import (
     StorageFailed,
     WorkspaceUnusable,
 )
+from modeldyno.core.pages import Wanted
 from modeldyno.settings import Settings
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, Database, open_database
@@ -335,6 +336,37 @@ def test_a_full_disk_is_told_and_nothing_is_half_there(sqlite):
 def test_infinity_is_no_json_in_either_database(sqlite):
     with pytest.raises(ValueError, match="not JSON compliant"):
         schema.dump_json({"x": float("inf")})
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from modeldyno.store.database import open_database
+from modeldyno.store.records.all import records_of
+records = records_of(open_database(Path(sys.argv[1]), sys.argv[2] or None))
+while True:
+    print(records.projects.add("x").id, flush=True)
+"""
+
+
+@pytest.mark.parametrize("acknowledged", [1, 7, 23])
+def test_what_was_acknowledged_survives_a_kill_at_any_moment(place, acknowledged):
+    workspace, url = place
+    open_database(*place).close()
+    command = [sys.executable, "-c", WRITER, str(workspace), url or ""]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        told = [int(process.stdout.readline()) for _ in range(acknowledged)]
+        process.kill()
+        told += [int(line) for line in process.stdout]
+    records = records_of(open_database(*place))
+    kept = {project.id for project in records.projects.page(Wanted(limit=500)).items}
+    assert set(told) <= kept
+    assert len(kept) == len(records.events.since(0).events)  # a row and its event, or neither
+    if url is None:
+        with records.database.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA integrity_check").scalar() == "ok"
+    records.close()
 
 
 # ---------------------------------------------------------------- put together

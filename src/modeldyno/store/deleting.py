@@ -14,7 +14,7 @@ from sqlalchemy import Connection, delete, insert, or_, select
 
 from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
-from modeldyno.store.records.events import tell
+from modeldyno.store.records.events import tell_many
 from modeldyno.store.records.finding import find
 from modeldyno.store.tables import OWNERS, THINGS, Optimizations, Pins, Runs, Tombstones
 
@@ -104,11 +104,10 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
     if kind in OWNERS:
         _bury_runs(connection, kind, numbers, now)
     thing = THINGS[kind]
-    for row in connection.execute(
-        delete(thing).where(thing.id.in_(numbers)).returning(*_told(kind))
-    ).all():
-        project = row.id if kind == "project" else row.project_id
-        tell(connection, f"{kind}.deleted", project, {"id": row.id}, now)
+    project = "id" if kind == "project" else "project_id"
+    gone = delete(thing).where(thing.id.in_(numbers)).returning(*_told(kind))
+    told = [(getattr(row, project), {"id": row.id}) for row in connection.execute(gone)]
+    tell_many(connection, f"{kind}.deleted", told, now)
 
 
 def _told(kind: str) -> list[Any]:

@@ -141,7 +141,10 @@ def _lists(*more: Index) -> tuple[Any, ...]:
     return (
         Index(None, "project_id", "created_at", "id"),
         Index(None, "project_id", "state", "created_at", "id"),
+        Index(None, "project_id", "state", "id"),
         Index(None, "project_id", "typical_s", "id"),
+        Index(None, "project_id", "throughput_per_s", "id"),
+        Index(None, "project_id", "last_run_at", "id"),
         Index(None, "project_id", "name_key", "id"),
         Index(None, "created_at", "id"),
         *more,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +24,21 @@ def tell(
     connection.execute(
         insert(Rows).values(kind=kind, project_id=project_id, payload=payload, created_at=now)
     )
+
+
+def tell_many(
+    connection: Connection,
+    kind: str,
+    told: Iterable[tuple[int | None, dict[str, Any]]],
+    now: datetime,
+) -> None:
+    """The same of many things, each with its project, in one go."""
+    rows = [
+        {"kind": kind, "project_id": project, "payload": payload, "created_at": now}
+        for project, payload in told
+    ]
+    if rows:
+        connection.execute(insert(Rows), rows)
 
 
 class Events:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, select
@@ -60,9 +61,14 @@ def refuse_after_run(connection: Connection, kind: str, number: int) -> None:
 
 def value_of(cls: type[T], row: Any, **instead: Any) -> T:
     """The dataclass whose fields have the names of columns; ``instead`` for those that do not."""
-    names = {field.name for field in fields(cls)}  # type: ignore[arg-type]  # only dataclasses
+    names = _names(cls)  # type: ignore[arg-type]  # every class can be a key
     found = {name: value for name, value in row._mapping.items() if name in names}
     return cls(**found | instead)
+
+
+@cache
+def _names(cls: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(cls))
 
 
 def summary_of(row: Any) -> RunSummary:

@@ -14,7 +14,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
-from modeldyno.store.records.events import tell
+from modeldyno.store.records.events import tell, tell_many
 from modeldyno.store.records.finding import (
     Clock,
     expect_in_project,
@@ -112,8 +112,8 @@ class Models:
                 .values(values)
                 .returning(Rows.id, Rows.project_id)
             ).all()
-            for row in changed:
-                tell(connection, "model.changed", row.project_id, {"id": row.id}, now)
+            told = [(row.project_id, {"id": row.id}) for row in changed]
+            tell_many(connection, "model.changed", told, now)
             return len(changed)
 
 

@@ -161,9 +161,24 @@ def upgrade() -> None:
         ["project_id", "state", "created_at", "id"],
     )
     op.create_index(
+        op.f("ix_benchmarks_project_id_state_id"),
+        "benchmarks",
+        ["project_id", "state", "id"],
+    )
+    op.create_index(
         op.f("ix_benchmarks_project_id_typical_s_id"),
         "benchmarks",
         ["project_id", "typical_s", "id"],
+    )
+    op.create_index(
+        op.f("ix_benchmarks_project_id_last_run_at_id"),
+        "benchmarks",
+        ["project_id", "last_run_at", "id"],
+    )
+    op.create_index(
+        op.f("ix_benchmarks_project_id_throughput_per_s_id"),
+        "benchmarks",
+        ["project_id", "throughput_per_s", "id"],
     )
     op.create_index(op.f("ix_benchmarks_rerun_of"), "benchmarks", ["rerun_of"])
     op.create_table(
@@ -231,9 +246,24 @@ def upgrade() -> None:
         ["project_id", "state", "created_at", "id"],
     )
     op.create_index(
+        op.f("ix_comparisons_project_id_state_id"),
+        "comparisons",
+        ["project_id", "state", "id"],
+    )
+    op.create_index(
         op.f("ix_comparisons_project_id_typical_s_id"),
         "comparisons",
         ["project_id", "typical_s", "id"],
+    )
+    op.create_index(
+        op.f("ix_comparisons_project_id_last_run_at_id"),
+        "comparisons",
+        ["project_id", "last_run_at", "id"],
+    )
+    op.create_index(
+        op.f("ix_comparisons_project_id_throughput_per_s_id"),
+        "comparisons",
+        ["project_id", "throughput_per_s", "id"],
     )
     op.create_table(
         "optimizations",
@@ -296,9 +326,24 @@ def upgrade() -> None:
         ["project_id", "state", "created_at", "id"],
     )
     op.create_index(
+        op.f("ix_optimizations_project_id_state_id"),
+        "optimizations",
+        ["project_id", "state", "id"],
+    )
+    op.create_index(
         op.f("ix_optimizations_project_id_typical_s_id"),
         "optimizations",
         ["project_id", "typical_s", "id"],
+    )
+    op.create_index(
+        op.f("ix_optimizations_project_id_last_run_at_id"),
+        "optimizations",
+        ["project_id", "last_run_at", "id"],
+    )
+    op.create_index(
+        op.f("ix_optimizations_project_id_throughput_per_s_id"),
+        "optimizations",
+        ["project_id", "throughput_per_s", "id"],
     )
     op.create_table(
         "profiles",
@@ -353,7 +398,20 @@ def upgrade() -> None:
         ["project_id", "state", "created_at", "id"],
     )
     op.create_index(
+        op.f("ix_profiles_project_id_state_id"), "profiles", ["project_id", "state", "id"]
+    )
+    op.create_index(
         op.f("ix_profiles_project_id_typical_s_id"), "profiles", ["project_id", "typical_s", "id"]
+    )
+    op.create_index(
+        op.f("ix_profiles_project_id_last_run_at_id"),
+        "profiles",
+        ["project_id", "last_run_at", "id"],
+    )
+    op.create_index(
+        op.f("ix_profiles_project_id_throughput_per_s_id"),
+        "profiles",
+        ["project_id", "throughput_per_s", "id"],
     )
     op.create_table(
         "cells",
