@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -137,6 +138,19 @@ def open_and_add(workspace: Path, url: str | None) -> int:
         return records_of(database).projects.add("x").id
     finally:
         database.close()
+
+
+def test_a_new_file_that_somebody_else_is_making_is_waited_for(tmp_path):
+    """SQLite itself does not wait here, however patient it is told to be."""
+    other = sqlite3.connect(tmp_path / FILE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_and_add, tmp_path, None)
+        with pytest.raises(TimeoutError):
+            opening.result(timeout=0.3)
+        other.execute("ROLLBACK")
+        assert opening.result(timeout=30) == 1
+    other.close()
 
 
 def test_an_old_file_is_copied_before_it_is_changed(tmp_path):

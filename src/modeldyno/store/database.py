@@ -7,6 +7,8 @@ the order in which they become visible.
 
 from __future__ import annotations
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,7 +124,13 @@ def _engine(place: URL, patience_s: float) -> Engine:
             fix="Run `pip install 'modeldyno[postgres]'`",
         ) from error
     waits = f"SET lock_timeout = {int(patience_s * 1000)}"
-    _on_connect(engine, [waits, "SET timezone = 'UTC'"])
+
+    def prepare(connection: Any, _record: object) -> None:
+        connection.execute(waits)
+        connection.execute("SET timezone = 'UTC'")
+        connection.commit()
+
+    event.listen(engine, "connect", prepare)
     return engine
 
 
@@ -130,32 +138,32 @@ def _sqlite(place: URL, patience_s: float) -> Engine:
     engine = create_engine(
         place, json_serializer=schema.dump_json, connect_args={"timeout": patience_s}
     )
-    _on_connect(
-        engine,
-        [
-            "PRAGMA journal_mode = WAL",  # readers and the writer do not wait for each other
-            "PRAGMA synchronous = FULL",  # what was committed survives a power cut
-            "PRAGMA foreign_keys = ON",
-        ],
-    )
+
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, and which kind
+        _enter_wal(connection, patience_s)
+        connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power cut
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine
 
 
-def _on_connect(engine: Engine, commands: list[str]) -> None:
-    def prepare(connection: Any, _record: Any) -> None:
-        if engine.dialect.name == "sqlite":
-            connection.isolation_level = None  # we say BEGIN ourselves, and which kind
-        cursor = connection.cursor()
+def _enter_wal(connection: sqlite3.Connection, patience_s: float) -> None:
+    """Readers and the writer do not wait for each other. The file remembers it, so only whoever
+    makes it has to switch; SQLite does not wait for others who do so at the same time, so we do.
+    Where the file system cannot do it, everything works, with more waiting."""
+    deadline = time.monotonic() + patience_s
+    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         try:
-            for command in commands:
-                cursor.execute(command)
-        finally:
-            cursor.close()
-        if engine.dialect.name == "postgresql":
-            connection.commit()
-
-    event.listen(engine, "connect", prepare)
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
