@@ -13,7 +13,7 @@ from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import JobId
 from modeldyno.core.queue import CoreLease, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import MOVES, RunOf, RunState, way
+from modeldyno.core.runs import MOVES, RunOf, RunState, RunSummary, way
 from modeldyno.store.moves import move_run
 from tests.contracts.store_examples import OWNER, Desk
 
@@ -161,6 +161,21 @@ class States:
         desk.records.leases.take(job.id, OWNER, [0])
         desk.records.jobs.move(job.id, "cancelled")
         assert desk.records.leases.held() == ()
+
+    def test_a_run_that_is_finished_gives_the_cores_of_its_job_back(self, desk):
+        job = desk.records.jobs.add(desk.run().id)
+        desk.records.jobs.claim(job.id, OWNER)
+        desk.records.leases.take(job.id, OWNER, [0, 1])
+        desk.records.runs.finish(job.run_id, RunSummary(typical_s=0.1))
+        ended = desk.records.jobs.get(job.id)
+        assert (ended.state, ended.owner) == ("done", None)
+        assert desk.records.leases.held() == ()
+
+    def test_what_is_resumed_waits_behind_the_others(self, desk):
+        first, second = (desk.records.jobs.add(desk.run().id) for _ in range(2))
+        desk.records.jobs.move(first.id, "cancelled")
+        desk.records.runs.move(first.run_id, "queued")
+        assert self.waiting(desk) == [second.id, first.id]
 
     def test_two_who_take_a_core_at_once_do_not_both_get_it(self, desk):
         jobs = [desk.records.jobs.add(desk.run().id) for _ in range(8)]

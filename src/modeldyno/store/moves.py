@@ -9,7 +9,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from modeldyno.core.codec import decode
 from modeldyno.core.errors import NotFound, WrongState
@@ -18,7 +18,7 @@ from modeldyno.core.runs import ACTIVE, RunState, RunSummary, may_move
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.store.records.events import tell
-from modeldyno.store.tables import OWNERS, RUNNABLE, Jobs, Runs
+from modeldyno.store.tables import OWNERS, RUNNABLE, CoreLeases, Jobs, Runs
 
 _SPECS: dict[str, Any] = {"benchmark": BenchmarkSpec, "comparison": ComparisonSpec}
 
@@ -53,17 +53,30 @@ def enter_state(
     elif after not in ACTIVE:
         values.setdefault("finished_at", now)
     connection.execute(update(Runs).where(Runs.id == run.id).values(values))
-    job: dict[str, Any] = {"state": after, "finished_at": None if after in ACTIVE else now}
-    if after == "running":
-        job |= {"started_at": now, "attempts": Jobs.attempts + 1}
-    if after not in ACTIVE:
-        job |= dict.fromkeys(("owner_host", "owner_boot_id", "owner_pid", "owner_started"))
-    connection.execute(update(Jobs).where(Jobs.run_id == run.id).values(job))
+    _move_job(connection, run.id, after, now)
     show_latest(connection, run)
     if quiet:
         return
     payload = {"run_id": run.id, "state": after, run.kind: owner_id(run)}
     tell(connection, "run.changed", run.project_id, payload, now)
+
+
+def _move_job(connection: Connection, run_id: str, after: RunState, now: datetime) -> None:
+    values: dict[str, Any] = {"state": after, "finished_at": None if after in ACTIVE else now}
+    if after == "running":
+        values |= {"started_at": now, "attempts": Jobs.attempts + 1}
+    else:  # nobody is at work on it, and its cores are free in the same moment
+        values |= dict.fromkeys(("owner_host", "owner_boot_id", "owner_pid", "owner_started"))
+        jobs = select(Jobs.id).where(Jobs.run_id == run_id)
+        connection.execute(delete(CoreLeases).where(CoreLeases.job_id.in_(jobs)))
+    if after == "queued":  # resumed: behind those that wait already
+        values |= {"position": end_of_queue(connection), "queued_at": now}
+    connection.execute(update(Jobs).where(Jobs.run_id == run_id).values(values))
+
+
+def end_of_queue(connection: Connection) -> int:
+    last = connection.scalar(select(func.max(Jobs.position)).where(Jobs.state == "queued"))
+    return 1 if last is None else last + 1
 
 
 def find_run(connection: Connection, run_id: RunId) -> Any:

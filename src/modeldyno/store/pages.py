@@ -39,19 +39,22 @@ def page_of(
     number: Column,
     read: Callable[[Any], T],
 ) -> Page[T]:
-    """The rows of ``query`` that come next; ``number`` decides between equals."""
+    """The rows of ``query`` that come next; ``number`` decides between equals.
+
+    Both columns must be among those of the query, under their own names.
+    """
     sorting = _sorting(wanted, sortings)
     _check(wanted)
     if wanted.cursor is not None:
         query = query.where(_after(wanted, sorting, number, _opened(wanted, sorting, number)))
     query = query.order_by(*_order(wanted, sorting, number))
-    query = query.add_columns(sorting.column.label("page_value"), number.label("page_number"))
     rows = connection.execute(query.limit(wanted.limit + 1)).all()
     items = tuple(read(row) for row in rows[: wanted.limit])
     if len(rows) <= wanted.limit:
         return Page(items)
     last = rows[wanted.limit - 1]
-    return Page(items, _sealed(wanted, last.page_value, last.page_number))
+    place = (last._mapping[column.key] for column in (sorting.column, number))
+    return Page(items, _sealed(wanted, *place))
 
 
 def named(query: Query, wanted: Wanted, name_key: Column) -> Query:

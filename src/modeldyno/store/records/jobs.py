@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound, WrongState
@@ -14,12 +14,12 @@ from modeldyno.core.queue import Job, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState
 from modeldyno.store.database import Database
-from modeldyno.store.moves import find_run, move_run
+from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import CoreLeases, Runs
 from modeldyno.store.tables import Jobs as Rows
+from modeldyno.store.tables import Runs
 
 _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
@@ -43,7 +43,7 @@ class Jobs:
                     why="it is there already" if known else f"it is {run.state}",
                 )
             row = {"run_id": run_id, "state": "queued", "priority": priority, "reason": ""}
-            row |= {"position": _end(connection), "attempts": 0, "queued_at": now}
+            row |= {"position": end_of_queue(connection), "attempts": 0, "queued_at": now}
             number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
             _tell(connection, number, run.project_id, now)
             return _find(connection, number)
@@ -88,18 +88,13 @@ class Jobs:
     def move(
         self, number: JobId, after: RunState, reason: str = "", failure: Failure | None = None
     ) -> Job:
-        """Any other legal move. Whoever ends a job gives its cores back in the same step."""
+        """Any other legal move, and why."""
         more = {"failure": encode(failure)} if failure else {}
         now = self._clock()
         with self._database.writing() as connection:
             job = _find(connection, number)
             move_run(connection, job.run_id, after, now, **more)
-            values: dict[str, Any] = {"reason": reason}
-            if after == "queued":  # resumed: behind those that wait already
-                values |= {"position": _end(connection), "queued_at": now}
-            connection.execute(update(Rows).where(Rows.id == number).values(values))
-            if after != "running":
-                connection.execute(delete(CoreLeases).where(CoreLeases.job_id == number))
+            connection.execute(update(Rows).where(Rows.id == number).values(reason=reason))
             return _find(connection, number)
 
     def explain(self, number: JobId, reason: str) -> Job:
@@ -140,12 +135,6 @@ class Jobs:
         query = dated(query, wanted, Rows.queued_at)
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, Rows.id, _job)
-
-
-def _end(connection: Connection) -> int:
-    """The place behind everything that waits."""
-    last = connection.scalar(select(func.max(Rows.position)).where(Rows.state == "queued"))
-    return 1 if last is None else last + 1
 
 
 def _tell(connection: Connection, number: int, project_id: int, now: Any) -> None:

@@ -17,6 +17,7 @@ from modeldyno.store.tables import THINGS
 from modeldyno.store.tables import Projects as Rows
 
 _SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
+_LIST = select(*Rows.__table__.c)
 
 
 class Projects:
@@ -50,9 +51,7 @@ class Projects:
     def page(self, wanted: Wanted | None = None) -> Page[Project]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state", "project_id")
-        query = named(
-            dated(select(*Rows.__table__.c), wanted, Rows.created_at), wanted, Rows.name_key
-        )
+        query = named(dated(_LIST, wanted, Rows.created_at), wanted, Rows.name_key)
         with self._database.reading() as connection:
             return page_of(
                 connection, query, wanted, _SORTINGS, Rows.id, lambda row: value_of(Project, row)
