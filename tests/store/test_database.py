@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import inspect, text
+from alembic.operations import Operations
+from sqlalchemy import Column, Connection, Integer, inspect, text
 
 from modeldyno.core.errors import (
     DatabaseBusy,
@@ -23,6 +24,8 @@ from modeldyno.core.errors import (
     StorageFailed,
     WorkspaceUnusable,
 )
+from modeldyno.core.models import NewModel
+from modeldyno.core.notes import Subject
 from modeldyno.core.pages import Wanted
 from modeldyno.settings import Settings
 from modeldyno.store import schema
@@ -115,6 +118,39 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(place, monkeypatch):
     database = open_database(*place)
     assert tables(database) == set(Table.metadata.tables)
     database.close()
+
+
+def test_a_migration_that_rebuilds_a_table_keeps_what_refers_to_it(sqlite, monkeypatch):
+    """SQLite would delete the parts of every row when the old table goes."""
+    records = records_of(sqlite)
+    subject = Subject("project", records.projects.add("x").id)
+    note = records.notes.write(subject, "words")
+
+    def rebuild(connection: Connection, *rest: object) -> None:
+        operations = Operations(MigrationContext.configure(connection))
+        with operations.batch_alter_table("projects", recreate="always") as batch:
+            batch.add_column(Column("colour", Integer))
+
+    monkeypatch.setattr(schema, "_run_alembic", rebuild)
+    schema.move_to(sqlite.engine, "next")
+    assert "colour" in {column["name"] for column in inspect(sqlite.engine).get_columns("projects")}
+    assert records.notes.get(subject) == note
+    with sqlite.writing() as connection:  # references are guarded again
+        assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_a_migration_that_breaks_a_reference_is_undone(sqlite, monkeypatch):
+    records = records_of(sqlite)
+    project = records.projects.add("x")
+    records.models.add(NewModel(project_id=project.id, name="m", path="m"))
+
+    def lose(connection: Connection, *rest: object) -> None:
+        connection.execute(text("DELETE FROM projects"))
+
+    monkeypatch.setattr(schema, "_run_alembic", lose)
+    with pytest.raises(AssertionError, match="a reference to nowhere"):
+        schema.move_to(sqlite.engine, "next")
+    assert records.projects.get(project.id) == project
 
 
 def explode_after(do):
