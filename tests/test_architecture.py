@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import pkgutil
 import subprocess
 import sys
@@ -26,7 +27,8 @@ from modeldyno.worker.messages import Examine, MeasureSession
 
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
-HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"}
+DATABASE = {"alembic", "psycopg", "sqlalchemy"}
+HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
@@ -159,7 +161,32 @@ import modeldyno
 modeldyno.bench({str(model_path())!r}, iterations=3, workspace={str(tmp_path)!r})
 modeldyno.inspect({str(model_path())!r})
 """
-    assert not loaded_by(code) & {"onnx", "onnxruntime", "torch"}
+    assert not loaded_by(code) & ({"onnx", "onnxruntime", "torch"} | DATABASE)
+
+
+@pytest.mark.parametrize("arguments", [["ls"], ["show"], ["engines"], ["trust", "--list"]])
+def test_the_terminal_needs_no_database(arguments, tmp_path):
+    code = f"""
+import sys
+from modeldyno.cli.main import run
+sys.argv = ["modeldyno", *{arguments!r}]
+try:
+    run()
+except SystemExit:
+    pass
+"""
+    environment = os.environ | {"MODELDYNO_WORKSPACE": str(tmp_path)}
+    assert not loaded_by(code, env=environment) & DATABASE
+
+
+def test_opening_a_database_that_is_as_it_should_be_loads_no_alembic(tmp_path):
+    code = f"""
+from pathlib import Path
+from modeldyno.store.database import open_database
+open_database(Path({str(tmp_path)!r})).close()
+"""
+    assert DATABASE - {"psycopg"} <= loaded_by(code)
+    assert loaded_by(code) & DATABASE == {"sqlalchemy"}
 
 
 # ---------------------------------------------------------------- habits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 
@@ -12,6 +12,8 @@ from pathlib import Path
 class Settings:
     workspace: Path  # MODELDYNO_WORKSPACE or --workspace
     require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
+    # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
+    database_url: str | None = field(default=None, repr=False)
 
     @classmethod
     def read(
@@ -21,4 +23,5 @@ class Settings:
         return cls(
             Path(chosen).expanduser().absolute(),
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
+            database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
         )

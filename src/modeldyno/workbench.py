@@ -17,6 +17,7 @@ from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
     from modeldyno.services.doctor import DoctorService
+    from modeldyno.store.records.all import Records
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,18 @@ def open_workbench(settings: Settings) -> Workbench:
 
 def open_history(settings: Settings) -> History:
     return History(settings.workspace / "runs")
+
+
+def open_records(settings: Settings) -> Records:
+    """What the server knows. Made or migrated where needed; the terminal's runs are in it."""
+    # Apart, so that a benchmark in the terminal does not load a database first.
+    from modeldyno.store.database import open_database
+    from modeldyno.store.indexing import RunIndex
+    from modeldyno.store.records.all import records_of
+
+    database = open_database(settings.workspace, settings.database_url)
+    RunIndex(database, open_history(settings)).refresh()
+    return records_of(database)
 
 
 def open_doctor(settings: Settings) -> DoctorService:

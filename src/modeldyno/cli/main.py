@@ -30,6 +30,7 @@ EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.ModelNotFound: 4,
     errors.RunNotFound: 4,
     errors.FileNotFound: 4,
+    errors.NotFound: 4,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,

@@ -15,6 +15,13 @@ ModeldynoError
 │   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
 │   ├── TokenUnusable      the token's file is open to others, or holds no token
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
+│   ├── DatabaseUnusable   the database cannot be opened, read or written
+│   │   ├── DatabaseBusy   somebody else holds it for too long
+│   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
+│   ├── NotFound           nothing of that number in the database
+│   ├── StillUsed          others depend on what should be deleted
+│   ├── WrongState         not now: it runs, it has run, it is over
+│   ├── EditedMeanwhile    somebody else changed it since it was read
 │   ├── LeasesUnusable     CPU cores cannot be locked against other measurements
 │   └── SandboxUnavailable the system cannot confine a worker as far as required
 └── RunFailed              the run failed, we did not; stored on the run
@@ -105,6 +112,47 @@ class TokenUnusable(UserError):
 
 class WorkspaceUnusable(UserError):
     code = "WORKSPACE_UNUSABLE"
+
+
+class DatabaseUnusable(UserError):
+    code = "DATABASE_UNUSABLE"
+
+
+class DatabaseBusy(DatabaseUnusable):
+    code = "DATABASE_BUSY"
+
+
+class SchemaTooNew(DatabaseUnusable):
+    code = "SCHEMA_TOO_NEW"
+
+
+class NotFound(UserError):
+    code = "NOT_FOUND"
+
+
+class StillUsed(UserError):
+    """``users`` names them, as ``("benchmark", 12, "resnet on 4 cores")``."""
+
+    code = "STILL_USED"
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        why: str = "",
+        fix: str = "",
+        users: tuple[tuple[str, int, str], ...] = (),
+    ) -> None:
+        super().__init__(title, why=why, fix=fix)
+        self.users = users
+
+
+class WrongState(UserError):
+    code = "WRONG_STATE"
+
+
+class EditedMeanwhile(UserError):
+    code = "EDITED_MEANWHILE"
 
 
 class LeasesUnusable(UserError):

@@ -12,6 +12,16 @@ from modeldyno.core.errors import RunNotFound
 RunId = NewType("RunId", str)
 _PLAIN = re.compile(r"[0-9A-Za-z-]{1,64}")
 
+# Of what the database keeps: short, never used again after a deletion.
+ProjectId = NewType("ProjectId", int)
+ModelId = NewType("ModelId", int)
+DatasetId = NewType("DatasetId", int)
+BenchmarkId = NewType("BenchmarkId", int)
+ComparisonId = NewType("ComparisonId", int)
+OptimizationId = NewType("OptimizationId", int)
+ProfileId = NewType("ProfileId", int)
+JobId = NewType("JobId", int)
+
 
 def new_run_id(now: datetime | None = None) -> RunId:
     """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``."""

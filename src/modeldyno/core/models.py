@@ -1,10 +1,13 @@
-"""What a model file says about itself."""
+"""A model: what its file says about itself, and how a project knows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
+
+from modeldyno.core.ids import ModelId, ProjectId
 
 ModelFormat = Literal["onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint"]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
@@ -92,3 +95,32 @@ class ModelFacts:
         from modeldyno.core.tables import model_html
 
         return model_html(self)
+
+
+Origin = Literal["path", "upload", "example", "optimization", "terminal"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewModel:
+    """A model of a project; ``sha256`` names its content."""
+
+    project_id: ProjectId
+    name: str
+    path: str  # where it is read from
+    format: ModelFormat | None = None  # None: not looked into yet, as are those below
+    sha256: str | None = None
+    size_bytes: int | None = None
+    framework: str = ""
+    precision: str = ""
+    domain: str = ""
+    origin: Origin = "path"
+    source: str = ""  # the file, address or recipe it came from
+    facts: ModelFacts | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(NewModel):
+    id: ModelId
+    created_at: datetime
+    trusted_at: datetime | None = None  # when somebody vouched for this content
+    trust_reason: str = ""

@@ -1,20 +1,107 @@
-"""A run's state, and the moves it may make."""
+"""A run: its state, the moves it may make, and the figures that lists show of it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from modeldyno.core.ids import RunId
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
+State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
+RunKind = Literal["benchmark", "comparison", "optimization", "profile"]
 
 MOVES: dict[RunState, tuple[RunState, ...]] = {
-    "queued": ("running", "cancelled", "interrupted"),
+    "queued": ("running", "failed", "cancelled", "interrupted"),
     "running": ("done", "failed", "cancelled", "interrupted"),
     "done": ("running",),  # another run of the same benchmark adds units
-    "failed": ("running",),
-    "cancelled": ("running",),
-    "interrupted": ("running",),
+    "failed": ("queued", "running"),
+    "cancelled": ("queued", "running"),
+    "interrupted": ("queued", "running"),
 }
+ACTIVE: tuple[RunState, ...] = ("queued", "running")
 
 
 def may_move(before: RunState, after: RunState) -> bool:
     return after in MOVES[before]
+
+
+def way(before: RunState, after: RunState) -> tuple[RunState, ...]:
+    """The shortest legal way there: for who looks now and then, and missed what was between."""
+    ways: deque[tuple[RunState, ...]] = deque([()])
+    while True:
+        so_far = ways.popleft()
+        here = so_far[-1] if so_far else before
+        if here == after:
+            return so_far
+        ways.extend((*so_far, there) for there in MOVES[here] if there not in so_far)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a list shows of a run: of several cells the one with the lowest typical latency."""
+
+    engine: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    cores: int | None = None
+    instances: int | None = None
+    floor_s: float | None = None
+    typical_s: float | None = None
+    throughput_per_s: float | None = None
+    noise: str | None = None
+    accuracy: float | None = None
+    verdict: str | None = None  # of a comparison
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+
+
+SETTINGS = ("engine", "device", "precision", "batch_size", "cores", "instances")  # not measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellOutcome:
+    """How one cell of a run came out; ``number`` is its place in the spec."""
+
+    number: int
+    status: Literal["done", "partial", "failed"]
+    engine: str
+    device: str
+    precision: str | None
+    batch_size: int
+    cores: int
+    instances: int
+    floor_s: float | None = None
+    typical_s: float | None = None
+    throughput_per_s: float | None = None
+    noise: str | None = None
+    error_code: str | None = None
+
+
+@dataclass(frozen=True)
+class RunOf:
+    """Whose run it is."""
+
+    kind: RunKind
+    id: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One execution, as the database knows it; its files are in ``runs/<id>`` of the workspace."""
+
+    id: RunId
+    of: RunOf
+    project_id: int
+    state: RunState
+    spec: dict[str, Any]  # as in spec.json
+    created_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    tool_version: str | None = None
+    failure: dict[str, str] | None = None  # code, title, why, fix
+    summary: RunSummary = field(default_factory=RunSummary)

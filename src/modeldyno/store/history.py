@@ -30,9 +30,9 @@ class History:
         """The newest runs, newest first; and those among them that we cannot read."""
         runs: list[KeptRun] = []
         unreadable: list[RunId] = []
-        for run_id in self._ids()[:count]:
+        for run_id in self.ids()[:count]:
             try:
-                runs.append(self._read(run_id))
+                runs.append(self.read(run_id))
             except (OSError, ValueError, KeyError):  # of another version, or damaged
                 unreadable.append(run_id)
         return runs, unreadable
@@ -41,7 +41,7 @@ class History:
         """The run of that id, or with that as a part of it; the newest when nothing is said."""
         run_id = self._id(word)
         try:
-            return self._read(run_id)
+            return self.read(run_id)
         except (OSError, ValueError, KeyError) as error:
             raise BadValue(
                 f"Run {run_id} cannot be read",
@@ -52,8 +52,13 @@ class History:
     def folder(self, run_id: RunId) -> RunFolder:
         return RunFolder(self._root / checked(run_id))
 
+    def model_sha256(self, run_id: RunId) -> str | None:
+        """Of the model that it measured; None when it did not come that far."""
+        path = self.folder(run_id).path / "model.json"
+        return str(json.loads(path.read_text())["sha256"]) if path.exists() else None
+
     def _id(self, word: str | None) -> RunId:
-        ids = self._ids()
+        ids = self.ids()
         if word is None and ids:
             return ids[0]
         found = [run_id for run_id in ids if word and word in run_id]
@@ -67,14 +72,15 @@ class History:
         what = f"There is no run {word!r}" if word else "There is no run yet"
         raise RunNotFound(f"{what} in this workspace", fix="`modeldyno ls` lists those there are")
 
-    def _ids(self) -> list[RunId]:
+    def ids(self) -> list[RunId]:
         """Newest first."""
         if not self._root.is_dir():
             return []
         names = (path.name for path in self._root.iterdir() if _began(path.name))
         return [RunId(name) for name in sorted(names, reverse=True)]
 
-    def _read(self, run_id: RunId) -> KeptRun:
+    def read(self, run_id: RunId) -> KeptRun:
+        """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
         folder = self.folder(run_id)
         spec = folder.spec()
         if isinstance(spec, InspectionSpec):

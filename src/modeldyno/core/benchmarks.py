@@ -1,0 +1,52 @@
+"""A benchmark: a model in one or more cells, and every run it had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.runs import RunSummary, State
+from modeldyno.core.specs import BenchmarkSpec
+
+Mode = Literal["performance", "accuracy"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewBenchmark:
+    project_id: ProjectId
+    model_id: ModelId
+    name: str
+    spec: BenchmarkSpec
+    mode: Mode = "performance"
+    dataset_id: DatasetId | None = None
+    rerun_of: BenchmarkId | None = None
+    fingerprint: str | None = None  # of one that a terminal asked for: the same words, the same one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Benchmark(NewBenchmark):
+    id: BenchmarkId
+    created_at: datetime
+    modified_at: datetime | None = None
+    state: State = "draft"  # of its latest run, as is the summary
+    last_run_at: datetime | None = None
+    summary: RunSummary = field(default_factory=RunSummary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkRow:
+    """A line of a list: no spec, and the model by its name."""
+
+    id: BenchmarkId
+    project_id: ProjectId
+    name: str
+    mode: Mode
+    model_id: ModelId
+    model_name: str
+    state: State
+    created_at: datetime
+    last_run_at: datetime | None
+    rerun_of: BenchmarkId | None
+    summary: RunSummary

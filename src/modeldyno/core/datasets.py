@@ -1,0 +1,27 @@
+"""A dataset of a project: where samples come from, and what is done to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from modeldyno.core.ids import DatasetId, ProjectId
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewDataset:
+    project_id: ProjectId
+    name: str
+    kind: str  # ``dummy_v2``, ``ImageFolder`` …: who reads it
+    parameters: dict[str, Any] = field(default_factory=dict)
+    transforms: tuple[dict[str, Any], ...] = ()
+    filter: dict[str, Any] | None = None
+    metric: dict[str, Any] | None = None
+    template_path: str | None = None  # of one whose code the user writes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dataset(NewDataset):
+    id: DatasetId
+    created_at: datetime

@@ -1,0 +1,87 @@
+"""From a result to the few figures of it that lists show."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from modeldyno.core.history import quickest
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.runs import CellOutcome, RunSummary
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+
+
+def summarise_result(result: BenchmarkResult | ComparisonResult) -> RunSummary:
+    if isinstance(result, ComparisonResult):
+        return RunSummary(
+            engine=result.b.facts.engine,
+            device=result.b.facts.device,
+            noise=result.noise,
+            verdict=result.verdict,
+            ratio=_finite(result.ratio.value),
+            ratio_low=_finite(result.ratio.low),
+            ratio_high=_finite(result.ratio.high),
+        )
+    best = quickest(result)
+    if best is None:
+        return summarise_spec(result.spec)
+    cell = outcome_of(0, best)
+    return RunSummary(
+        engine=cell.engine,
+        device=cell.device,
+        precision=cell.precision,
+        batch_size=cell.batch_size,
+        cores=cell.cores,
+        instances=cell.instances,
+        floor_s=cell.floor_s,
+        typical_s=cell.typical_s,
+        throughput_per_s=cell.throughput_per_s,
+        noise=cell.noise,
+    )
+
+
+def summarise_spec(spec: BenchmarkSpec | ComparisonSpec) -> RunSummary:
+    """What is known before anything is measured: the settings that all cells share."""
+    cells = spec.cells if isinstance(spec, BenchmarkSpec) else (spec.a.cell, spec.b.cell)
+    return RunSummary(
+        engine=_shared(cells, "engine") or None,
+        device=_shared(cells, "device"),
+        precision=_shared(cells, "precision"),
+        batch_size=_shared(cells, "batch_size"),
+        cores=_shared(cells, "cores"),
+        instances=_shared(cells, "instances"),
+    )
+
+
+def outcomes_of(result: BenchmarkResult) -> tuple[CellOutcome, ...]:
+    return tuple(outcome_of(number, cell) for number, cell in enumerate(result.cells))
+
+
+def outcome_of(number: int, cell: CellResult) -> CellOutcome:
+    """As it really ran, where that is known; as it was asked for otherwise."""
+    facts, measured = cell.facts, cell.measurement
+    return CellOutcome(
+        number=number,
+        status=cell.status,
+        engine=facts.engine if facts else cell.spec.engine,
+        device=facts.device if facts else cell.spec.device,
+        precision=(facts.precision if facts else None) or cell.spec.precision,
+        batch_size=cell.batch_size,
+        cores=cell.spec.cores,
+        instances=cell.spec.instances,
+        floor_s=_finite(measured.latency.floor.value) if measured else None,
+        typical_s=_finite(measured.latency.typical.value) if measured else None,
+        throughput_per_s=_finite(measured.throughput_per_s) if measured else None,
+        noise=measured.noise if measured else None,
+        error_code=cell.error.code if cell.error else None,
+    )
+
+
+def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:
+    """The value that all have, or None."""
+    values = {getattr(cell, name) for cell in cells}
+    return values.pop() if len(values) == 1 else None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,171 @@
+"""Open the database, and read and write it in transactions.
+
+Writers take turns, in SQLite (``BEGIN IMMEDIATE``) as in PostgreSQL (a lock that ends with the
+transaction). So what a writer has read stays true until it commits, and events get their numbers in
+the order in which they become visible.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
+from modeldyno.store import schema
+from modeldyno.store.database_errors import translated
+
+FILE = "modeldyno.sqlite3"
+PATIENCE_S = 10.0
+# Any number will do, as long as nobody else locks it: "modeldyn" in ASCII.
+WRITERS = 0x6D6F64656C64796E
+_WRITES = "modeldyno_writes"
+
+
+class Database:
+    """One for each process; threads may share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """One moment of the database, for as long as it takes."""
+        with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """All of it or nothing; one writer at a time."""
+        with translated(self.engine.url), self.engine.connect() as connection:
+            writer = connection.execution_options(**{_WRITES: True})
+            with writer.begin():
+                if self.engine.dialect.name == "postgresql":
+                    writer.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": WRITERS})
+                yield writer
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+def open_database(
+    workspace: Path, url: str | None = None, patience_s: float = PATIENCE_S
+) -> Database:
+    """The database at ``url``, or the file in the workspace; made or migrated where needed.
+
+    Raises DatabaseUnusable, WorkspaceUnusable or one of their kin, with what to do about it.
+    """
+    place = _parsed(url) if url else _file_in(workspace)
+    engine = _engine(place, patience_s)
+    try:
+        with translated(place):
+            schema.bring_up_to_date(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Database(engine)
+
+
+def _file_in(workspace: Path) -> URL:
+    try:
+        workspace.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceUnusable(
+            "Cannot make the workspace folder",
+            why=f"{error.strerror}: {workspace}",
+            fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
+        ) from error
+    return URL.create("sqlite", database=str(workspace / FILE))
+
+
+def _parsed(url: str) -> URL:
+    try:
+        place = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        # Not the text itself: there may be a password in it.
+        raise _bad_url("it cannot be read as an address") from error
+    match place.get_backend_name():
+        case "sqlite" if place.database and place.database != ":memory:":
+            return place.set(drivername="sqlite")
+        case "sqlite":
+            raise _bad_url("a SQLite database needs a file to live in")
+        case "postgresql" | "postgres":
+            return place.set(drivername="postgresql+psycopg")
+        case other:
+            raise _bad_url(f"we know SQLite and PostgreSQL, not {other!r}")
+
+
+def _bad_url(why: str) -> DatabaseUnusable:
+    return DatabaseUnusable(
+        "MODELDYNO_DATABASE_URL is no address of a database we can use",
+        why=why,
+        fix="Write postgresql://user:password@host/database, or leave it out to use a file in the "
+        "workspace",
+    )
+
+
+def _engine(place: URL, patience_s: float) -> Engine:
+    if place.get_backend_name() == "sqlite":
+        return _sqlite(place, patience_s)
+    try:
+        # What is dead after a restart of the server is noticed, and replaced, before it is used.
+        engine = create_engine(place, json_serializer=schema.dump_json, pool_pre_ping=True)
+    except (ImportError, NoSuchModuleError) as error:
+        raise DatabaseUnusable(
+            "PostgreSQL needs a driver that is not installed",
+            why="there is no Python package 'psycopg'",
+            fix="Run `pip install 'modeldyno[postgres]'`",
+        ) from error
+    waits = f"SET lock_timeout = {int(patience_s * 1000)}"
+
+    def prepare(connection: Any, _record: object) -> None:
+        connection.execute(waits)
+        connection.execute("SET timezone = 'UTC'")
+        connection.commit()
+
+    event.listen(engine, "connect", prepare)
+    return engine
+
+
+def _sqlite(place: URL, patience_s: float) -> Engine:
+    engine = create_engine(
+        place, json_serializer=schema.dump_json, connect_args={"timeout": patience_s}
+    )
+
+    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # we say BEGIN ourselves, and which kind
+        _enter_wal(connection, patience_s)
+        connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power cut
+        connection.execute("PRAGMA foreign_keys = ON")
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _enter_wal(connection: sqlite3.Connection, patience_s: float) -> None:
+    """Readers and the writer do not wait for each other. The file remembers it, so only whoever
+    makes it has to switch; SQLite does not wait for others who do so at the same time, so we do.
+    Where the file system cannot do it, everything works, with more waiting."""
+    deadline = time.monotonic() + patience_s
+    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

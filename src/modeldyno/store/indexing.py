@@ -1,0 +1,305 @@
+"""Show runs of the terminal in the database: it reads their folders, and never writes to them.
+
+Looking again changes nothing that has not changed: a folder whose state file is as old as it was is
+not even read. A run whose process is gone is looked at again, because nobody writes that down.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.codec import encode
+from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.history import KeptRun
+from modeldyno.core.ids import ModelId, ProjectId, RunId
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.names import name_of_file, search_key
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.runs import ACTIVE, RunOf, way
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec
+from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
+from modeldyno.store.database import Database
+from modeldyno.store.history import History
+from modeldyno.store.moves import enter_state, find_run, show_latest
+from modeldyno.store.records.benchmarks import add_benchmark
+from modeldyno.store.records.comparisons import add_comparison
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import Clock, utc_now
+from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
+from modeldyno.store.tables import OWNERS, Models, Projects, Tombstones
+from modeldyno.store.tables import Runs as Rows
+
+PROJECT = "Terminal"  # where runs go that belong to no project yet
+_AT_ONCE = 50
+
+
+@dataclass(frozen=True)
+class Indexed:
+    added: tuple[RunId, ...] = ()
+    changed: tuple[RunId, ...] = ()
+    unreadable: tuple[RunId, ...] = ()  # damaged, or of another version
+
+
+@dataclass(frozen=True)
+class _Found:
+    run: KeptRun
+    stamp: int  # when its state was written, in nanoseconds
+    sha256: str | None
+
+
+class RunIndex:
+    def __init__(self, database: Database, history: History, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._history = history
+        self._clock = clock
+
+    def refresh(self) -> Indexed:
+        """Bring the rows in line with the folders of the workspace."""
+        known, buried = self._known()
+        added: list[RunId] = []
+        changed: list[RunId] = []
+        unreadable: list[RunId] = []
+        todo = [
+            run_id
+            for run_id in reversed(self._history.ids())  # the oldest first, as they were made
+            if run_id not in buried and self._is_news(run_id, known.get(run_id))
+        ]
+        for start in range(0, len(todo), _AT_ONCE):
+            found = list(self._read(todo[start : start + _AT_ONCE], unreadable))
+            with self._database.writing() as connection:
+                for one in found:
+                    self._keep(connection, one, added, changed)
+        return Indexed(tuple(added), tuple(changed), tuple(unreadable))
+
+    def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
+        with self._database.reading() as connection:
+            rows = connection.execute(select(Rows.id, Rows.state, Rows.stamp)).all()
+            buried = set(connection.scalars(select(Tombstones.run_id)))
+        return {row.id: (row.state, row.stamp) for row in rows}, buried
+
+    def _is_news(self, run_id: RunId, known: tuple[str, int | None] | None) -> bool:
+        if known is None:
+            return RUN_ID.fullmatch(run_id) is not None
+        state, stamp = known
+        if stamp is None:  # a run of the server, which keeps its row itself
+            return False
+        return state in ACTIVE or self._stamp(run_id) != stamp
+
+    def _stamp(self, run_id: RunId) -> int:
+        try:
+            return (self._history.folder(run_id).path / "state.json").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _read(self, ids: Iterable[RunId], unreadable: list[RunId]) -> Iterator[_Found]:
+        for run_id in ids:
+            stamp = self._stamp(run_id)  # before its content: what is newer is looked at again
+            try:
+                run = self._history.read(run_id)
+                sha256 = _content_of(run) or self._history.model_sha256(run_id)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                unreadable.append(run_id)
+            else:
+                yield _Found(run, stamp, sha256)
+
+    def _keep(
+        self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
+    ) -> None:
+        run_id = found.run.run_id
+        query = select(Rows.state, Rows.stamp).where(Rows.id == run_id)
+        before = connection.execute(query).one_or_none()  # another process may have been quicker
+        if before is None:
+            self._add(connection, found)
+            added.append(run_id)
+        elif before.stamp is not None and (before.state, before.stamp) != (
+            found.run.state,
+            found.stamp,
+        ):
+            self._change(connection, found, before.state)
+            changed.append(run_id)
+
+    def _add(self, connection: Connection, found: _Found) -> None:
+        now = self._clock()
+        run = found.run
+        began = datetime.fromisoformat(run.created_at)
+        of = _owner(connection, found, began, self._clock)
+        add_run(
+            connection,
+            of,
+            encode(run.spec),
+            run.run_id,
+            run.state,
+            now,
+            summarise_spec(run.spec),
+            created_at=began,
+            started_at=began,
+            stamp=found.stamp,
+        )
+        self._outcome(connection, found)
+
+    def _change(self, connection: Connection, found: _Found, before: Any) -> None:
+        row = find_run(connection, found.run.run_id)
+        steps = way(before, found.run.state)  # it may have gone on and ended since we looked
+        for state in steps:
+            enter_state(connection, row, state, self._clock(), quiet=state != steps[-1])
+        connection.execute(update(Rows).where(Rows.id == row.id).values(stamp=found.stamp))
+        self._outcome(connection, found)
+
+    def _outcome(self, connection: Connection, found: _Found) -> None:
+        run, row = found.run, find_run(connection, found.run.run_id)
+        ended = run.state not in ACTIVE
+        values: dict[str, Any] = {"failure": encode(run.failure), "finished_at": None}
+        if ended:
+            values["finished_at"] = datetime.fromtimestamp(found.stamp / 1e9, UTC)
+        if run.result is not None:
+            values["tool_version"] = run.result.tool_version
+            cells = outcomes_of(run.result) if isinstance(run.result, BenchmarkResult) else ()
+            write_outcome(connection, row, summarise_result(run.result), cells)
+        connection.execute(update(Rows).where(Rows.id == row.id).values(values))
+        show_latest(connection, row)
+
+
+def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
+    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder."""
+    gone = []
+    for run_id in runs.tombstones():
+        folder = root / run_id
+        if RUN_ID.fullmatch(run_id):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            runs.forget_tombstone(run_id)
+            gone.append(run_id)
+    return tuple(gone)
+
+
+# ---------------------------------------------------------------- where a run of the terminal goes
+
+
+def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock) -> RunOf:
+    """The same command on the same model is the same benchmark, run once more."""
+    project = _project(connection, clock)
+    spec = found.run.spec
+    models = _models(connection, project, found, clock)
+    told = json.dumps([spec.kind, models, encode(spec)], sort_keys=True)
+    fingerprint = hashlib.sha256(told.encode()).hexdigest()
+    owner = OWNERS[spec.kind]
+    is_it = (owner.project_id == project, _fingerprint(spec.kind) == fingerprint)
+    known = connection.scalar(select(owner.id).where(*is_it))
+    if known is None:
+        known = _new_owner(connection, found, project, models, fingerprint, clock)
+        connection.execute(update(owner).where(owner.id == known).values(created_at=began))
+    return RunOf(spec.kind, known)
+
+
+def _fingerprint(kind: str) -> Any:
+    return OWNERS[kind].__table__.c.fingerprint
+
+
+def _new_owner(
+    connection: Connection,
+    found: _Found,
+    project: ProjectId,
+    models: list[ModelId],
+    fingerprint: str,
+    clock: Clock,
+) -> int:
+    name = name_of_file(found.run.subject)
+    match found.run.spec:
+        case BenchmarkSpec() as spec:
+            new = NewBenchmark(
+                project_id=project,
+                model_id=models[0],
+                name=name,
+                spec=spec,
+                fingerprint=fingerprint,
+            )
+            return add_benchmark(connection, new, clock)
+        case ComparisonSpec() as spec:
+            pair = NewComparison(
+                project_id=project,
+                a_model_id=models[0],
+                b_model_id=models[1],
+                name=name,
+                spec=spec,
+                fingerprint=fingerprint,
+            )
+            return add_comparison(connection, pair, clock)
+
+
+def _project(connection: Connection, clock: Clock) -> ProjectId:
+    query = select(Projects.id).where(Projects.name == PROJECT).order_by(Projects.id).limit(1)
+    known = connection.scalar(query)
+    if known is None:
+        row = {"name": PROJECT, "name_key": search_key(PROJECT), "created_at": clock()}
+        known = connection.scalar(insert(Projects).values(row).returning(Projects.id)) or 0
+        tell(connection, "project.created", known, {"id": known}, clock())
+    return ProjectId(known)
+
+
+def _models(
+    connection: Connection, project: ProjectId, found: _Found, clock: Clock
+) -> list[ModelId]:
+    spec, result = found.run.spec, found.run.result
+    if isinstance(spec, BenchmarkSpec):
+        facts = result.model if isinstance(result, BenchmarkResult) else None
+        return [_model(connection, project, spec.model, facts, found.sha256, clock)]
+    sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)
+    return [
+        _model(connection, project, side.model, got.model if got else None, None, clock)
+        for side, got in zip((spec.a, spec.b), sides, strict=True)
+    ]
+
+
+def _model(
+    connection: Connection,
+    project: ProjectId,
+    spec: ModelSpec,
+    facts: ModelFacts | None,
+    sha256: str | None,
+    clock: Clock,
+) -> ModelId:
+    """By content where that is known, else by path."""
+    content = facts.sha256 if facts else sha256 or spec.sha256
+    path = spec.path.encode("utf-8", "replace").decode()
+    unread = Models.sha256.is_(None) & (Models.path == path)
+    is_it = Models.sha256 == content if content else unread
+    query = select(Models.id).where(Models.project_id == project, is_it)
+    known = connection.scalar(query.order_by(Models.id).limit(1))
+    if known is None:
+        name = name_of_file(spec.path)
+        row = {
+            "project_id": project,
+            "name": name,
+            "name_key": search_key(name),
+            "created_at": clock(),
+            "path": path,
+            "sha256": content,
+            "framework": "",
+            "precision": "",
+            "domain": "",
+            "origin": "terminal",
+            "source": path,
+            "trust_reason": "",
+        }
+        known = connection.scalar(insert(Models).values(row).returning(Models.id)) or 0
+        tell(connection, "model.created", project, {"id": known}, clock())
+    if facts:
+        told = {"facts": encode(facts), "format": facts.format, "framework": facts.framework}
+        told["size_bytes"] = facts.size_bytes
+        is_bare = (Models.id == known, Models.format.is_(None))
+        connection.execute(update(Models).where(*is_bare).values(told))
+    return ModelId(known)
+
+
+def _content_of(run: KeptRun) -> str | None:
+    return run.result.model.sha256 if isinstance(run.result, BenchmarkResult) else None

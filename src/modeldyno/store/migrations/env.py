@@ -1,0 +1,15 @@
+"""Alembic's way in: ``schema.py`` hands over a connection within a transaction of its own."""
+
+from alembic import context
+
+from modeldyno.store.schema import VERSION_TABLE
+from modeldyno.store.tables import Table
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Table.metadata,
+    version_table=VERSION_TABLE,
+    render_as_batch=True,
+    transactional_ddl=True,
+)
+context.run_migrations()

@@ -1,0 +1,130 @@
+"""The one way in which a run, its job and what it belongs to change their state.
+
+Everything happens in the caller's transaction, the event included: whoever hears of it finds it so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from modeldyno.core.codec import decode
+from modeldyno.core.errors import NotFound, WrongState
+from modeldyno.core.ids import RunId
+from modeldyno.core.runs import ACTIVE, RunState, RunSummary, may_move
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.summaries import summarise_spec
+from modeldyno.store.records.events import tell
+from modeldyno.store.tables import OWNERS, RUNNABLE, CoreLeases, Jobs, Runs
+
+_SPECS: dict[str, Any] = {"benchmark": BenchmarkSpec, "comparison": ComparisonSpec}
+
+
+def move_run(
+    connection: Connection, run_id: RunId, after: RunState, now: datetime, **more: Any
+) -> None:
+    """``more`` are columns of the run to set with it; raises WrongState, NotFound."""
+    run = find_run(connection, run_id)
+    if not may_move(run.state, after):
+        raise WrongState(
+            f"Run {run_id} cannot become {after}",
+            why=f"it is {run.state}",
+            fix=_advice(run.state),
+        )
+    enter_state(connection, run, after, now, **more)
+
+
+def enter_state(
+    connection: Connection,
+    run: Any,
+    after: RunState,
+    now: datetime,
+    *,
+    quiet: bool = False,
+    **more: Any,
+) -> None:
+    """Without asking whether it may: for ``move_run``, and for who reads what happened."""
+    values: dict[str, Any] = {"state": after, **more}
+    if after == "running":
+        values |= {"started_at": now, "finished_at": None, "failure": None}
+    elif after not in ACTIVE:
+        values.setdefault("finished_at", now)
+    connection.execute(update(Runs).where(Runs.id == run.id).values(values))
+    _move_job(connection, run.id, after, now)
+    show_latest(connection, run)
+    if quiet:
+        return
+    payload = {"run_id": run.id, "state": after, run.kind: owner_id(run)}
+    tell(connection, "run.changed", run.project_id, payload, now)
+
+
+def _move_job(connection: Connection, run_id: str, after: RunState, now: datetime) -> None:
+    values: dict[str, Any] = {"state": after, "finished_at": None if after in ACTIVE else now}
+    if after == "running":
+        values |= {"started_at": now, "attempts": Jobs.attempts + 1}
+    else:  # nobody is at work on it, and its cores are free in the same moment
+        values |= dict.fromkeys(("owner_host", "owner_boot_id", "owner_pid", "owner_started"))
+        jobs = select(Jobs.id).where(Jobs.run_id == run_id)
+        connection.execute(delete(CoreLeases).where(CoreLeases.job_id.in_(jobs)))
+    if after == "queued":  # resumed: behind those that wait already
+        values |= {"position": end_of_queue(connection), "queued_at": now}
+    connection.execute(update(Jobs).where(Jobs.run_id == run_id).values(values))
+
+
+def end_of_queue(connection: Connection) -> int:
+    last = connection.scalar(select(func.max(Jobs.position)).where(Jobs.state == "queued"))
+    return 1 if last is None else last + 1
+
+
+def find_run(connection: Connection, run_id: RunId) -> Any:
+    row = None
+    if run_id.isascii() and run_id.isprintable():  # a database may choke on what is not
+        row = connection.execute(select(*Runs.__table__.c).where(Runs.id == run_id)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no run {run_id!r}", fix="Ask for the list of runs")
+    return row
+
+
+def owner_id(run: Any) -> int:
+    found: int = getattr(run, f"{run.kind}_id")
+    return found
+
+
+def show_latest(connection: Connection, run: Any) -> None:
+    """Copy the figures of the latest run to what it belongs to."""
+    assert run.kind in RUNNABLE
+    show_latest_of(connection, run.kind, owner_id(run))
+
+
+def show_latest_of(connection: Connection, kind: str, number: int) -> None:
+    owner = OWNERS[kind]
+    mine = getattr(Runs, f"{kind}_id") == number
+    figures = [getattr(Runs, name) for name in asdict(RunSummary())]
+    query = select(Runs.state, Runs.created_at.label("last_run_at"), *figures).where(mine)
+    latest = query.order_by(Runs.created_at.desc(), Runs.id.desc()).limit(1)
+    row = connection.execute(latest).one_or_none()
+    values = row._asdict() if row else _as_draft(connection, kind, number)
+    connection.execute(update(owner).where(owner.id == number).values(values))
+
+
+def _as_draft(connection: Connection, kind: str, number: int) -> dict[str, Any]:
+    """As before its first run: what was asked, and no figures."""
+    summary = RunSummary()
+    if spec := _SPECS.get(kind):
+        column = OWNERS[kind].__table__.c.spec
+        told = connection.scalar(select(column).where(OWNERS[kind].id == number))
+        summary = summarise_spec(decode(spec, told))
+    return {"state": "draft", "last_run_at": None, **asdict(summary)}
+
+
+def _advice(state: RunState) -> str:
+    match state:
+        case "queued" | "running":
+            return "Wait until it ends, or cancel it"
+        case "done":
+            return "Run it again: that makes a new run"
+        case _:
+            return "Resume it, or run it again"

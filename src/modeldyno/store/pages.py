@@ -1,0 +1,172 @@
+"""Lists page by page, in one query each.
+
+A page begins after the last row of the one before (a keyset), not after so many rows: rows that
+come and go meanwhile neither repeat nor skip others, and a page far down costs what the first did.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, or_, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
+from modeldyno.core.errors import BadValue, NotFound
+from modeldyno.core.names import checked_text, search_key
+from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
+
+T = TypeVar("T")
+Column = InstrumentedAttribute[Any]
+Query: TypeAlias = "Select[*tuple[Any, ...]]"
+
+
+@dataclass(frozen=True)
+class Sorting:
+    column: Column
+    is_nullable: bool = False  # rows without a value come last, whichever way it is sorted
+
+
+def page_of(
+    connection: Connection,
+    query: Query,
+    wanted: Wanted,
+    sortings: Mapping[str, Sorting],
+    number: Column,
+    read: Callable[[Any], T],
+) -> Page[T]:
+    """The rows of ``query`` that come next; ``number`` decides between equals.
+
+    Both columns must be among those of the query, under their own names.
+    """
+    sorting = _sorting(wanted, sortings)
+    _check(wanted)
+    if wanted.cursor is not None:
+        query = query.where(_after(wanted, sorting, number, _opened(wanted, sorting, number)))
+    query = query.order_by(*_order(wanted, sorting, number))
+    rows = connection.execute(query.limit(wanted.limit + 1)).all()
+    items = tuple(read(row) for row in rows[: wanted.limit])
+    if len(rows) <= wanted.limit:
+        return Page(items)
+    last = rows[wanted.limit - 1]
+    place = (last._mapping[column.key] for column in (sorting.column, number))
+    return Page(items, _sealed(wanted, *place))
+
+
+def named(query: Query, wanted: Wanted, name_key: Column) -> Query:
+    if not wanted.text:
+        return query
+    return query.where(name_key.contains(search_key(wanted.text), autoescape=True))
+
+
+def dated(query: Query, wanted: Wanted, moment: Column) -> Query:
+    if wanted.since is not None:
+        query = query.where(moment >= _zoned(wanted.since))
+    if wanted.until is not None:
+        query = query.where(moment < _zoned(wanted.until))
+    return query
+
+
+def refuse(wanted: Wanted, *names: str) -> None:
+    """A filter that a list does not have must not be ignored: the answer would be wrong."""
+    for name in names:
+        if getattr(wanted, name) is not None:
+            raise BadValue(f"This list cannot be filtered by {name}", fix="Leave it out")
+
+
+def _zoned(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise BadValue("A date needs its zone", fix="Write 2026-11-15T09:51:16Z")
+    return moment
+
+
+def _sorting(wanted: Wanted, sortings: Mapping[str, Sorting]) -> Sorting:
+    if wanted.sort not in sortings:
+        raise BadValue(
+            f"This list cannot be sorted by {wanted.sort!r}",
+            fix=f"Choose one of: {', '.join(sorted(sortings))}",
+        )
+    return sortings[wanted.sort]
+
+
+def _check(wanted: Wanted) -> None:
+    if not 1 <= wanted.limit <= LARGEST_PAGE:
+        raise BadValue(
+            f"A page has 1 to {LARGEST_PAGE} lines", why=f"{wanted.limit} were asked for"
+        )
+    checked_text(wanted.text + (wanted.engine or ""))
+    if wanted.project_id is not None and not 0 < wanted.project_id < 2**31:
+        raise NotFound(
+            f"There is no project {wanted.project_id}", fix="Ask for the list of projects"
+        )
+
+
+def _order(wanted: Wanted, sorting: Sorting, number: Column) -> list[ColumnElement[Any]]:
+    order: list[ColumnElement[Any]] = [
+        column.desc() if wanted.descending else column.asc() for column in (sorting.column, number)
+    ]
+    if sorting.is_nullable:
+        order[0] = order[0].nulls_last()
+    return order if sorting.column is not number else order[1:]
+
+
+def _after(
+    wanted: Wanted, sorting: Sorting, number: Column, last: tuple[Any, Any]
+) -> ColumnElement[bool]:
+    value, at = last
+    column = sorting.column
+    beyond_at = number < at if wanted.descending else number > at
+    if value is None:
+        return and_(column.is_(None), beyond_at)
+    if not sorting.is_nullable:  # one comparison, which an index can answer
+        here, there = tuple_(column, number), tuple_(value, at)
+        return here < there if wanted.descending else here > there
+    beyond = column < value if wanted.descending else column > value
+    return or_(beyond, and_(column == value, beyond_at), column.is_(None))
+
+
+def _sealed(wanted: Wanted, value: Any, number: Any) -> str:
+    """For the client it is a word without meaning; it fits the order it was made for alone."""
+    plain = {"at": value.isoformat()} if isinstance(value, datetime) else value
+    order = [wanted.sort, wanted.descending]
+    told = json.dumps([*order, plain, number], ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(told).decode().rstrip("=")
+
+
+def _opened(wanted: Wanted, sorting: Sorting, number: Column) -> tuple[Any, Any]:
+    assert wanted.cursor is not None
+    padded = wanted.cursor + "=" * (-len(wanted.cursor) % 4)
+    try:
+        sort, descending, value, at = json.loads(base64.b64decode(padded, b"-_", validate=True))
+        if isinstance(value, dict):
+            value = _zoned(datetime.fromisoformat(value["at"]))
+        _expect_order(wanted, sort, descending)
+        if value is not None or not sorting.is_nullable:
+            _expect(value, sorting.column)
+        _expect(at, number)
+    except (ValueError, TypeError, KeyError, RecursionError, BadValue) as error:
+        raise BadValue(
+            "The cursor is not one of ours, or of a list in another order",
+            fix="Begin with the first page, without a cursor",
+        ) from error
+    return value, at
+
+
+def _expect_order(wanted: Wanted, sort: object, descending: object) -> None:
+    if (sort, descending) != (wanted.sort, wanted.descending):
+        raise ValueError("made for another order")
+
+
+def _expect(value: Any, column: Column) -> None:
+    """What a database would refuse never gets there."""
+    expected = column.type.python_type
+    if type(value) is not expected and not (expected is float and type(value) is int):
+        raise TypeError(f"no {expected.__name__}")
+    if isinstance(value, str):
+        checked_text(value)
+    if isinstance(value, (int, float)) and not -(2**63) < value < 2**63:
+        raise ValueError("too large")

@@ -1,0 +1,1 @@
+"""What the database knows, one file for each noun; values in, values out."""

@@ -1,0 +1,151 @@
+"""Benchmarks and their cells; their runs are in ``runs.py``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, delete, exists, insert, select
+
+from modeldyno.core.benchmarks import Benchmark, BenchmarkRow, Mode, NewBenchmark
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.ids import BenchmarkId, DatasetId, ProjectId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.summaries import summarise_spec
+from modeldyno.store import runnables
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.pages import Query
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    summary_of,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import Benchmarks as Rows
+from modeldyno.store.tables import Cells, Models
+
+_COLUMNS = runnables.without(Rows.__table__.c, "spec", "fingerprint", "dataset_id", "modified_at")
+# Put together once: naming three dozen columns takes longer than reading twenty rows.
+_LIST = select(*_COLUMNS, Models.name.label("model_name")).join(Models, Models.id == Rows.model_id)
+
+
+class Benchmarks:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewBenchmark) -> Benchmark:
+        with self._database.writing() as connection:
+            number = add_benchmark(connection, new, self._clock)
+            return _benchmark(find(connection, "benchmark", number))
+
+    def get(self, number: BenchmarkId) -> Benchmark:
+        with self._database.reading() as connection:
+            return _benchmark(find(connection, "benchmark", number))
+
+    def edit(
+        self,
+        number: BenchmarkId,
+        *,
+        name: str | None = None,
+        mode: Mode | None = None,
+        dataset_id: DatasetId | None = None,
+        spec: BenchmarkSpec | None = None,
+    ) -> Benchmark:
+        """What is not given stays; raises WrongState once it has run (a name may change still)."""
+        given = {"name": name, "mode": mode, "dataset_id": dataset_id}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        if spec is not None:
+            values |= {"spec": encode(spec)} | asdict(summarise_spec(spec))
+        with self._database.writing() as connection:
+            row = find(connection, "benchmark", number)
+            expect_in_project(connection, row.project_id, dataset=dataset_id)
+            runnables.edit(connection, "benchmark", number, values, self._clock())
+            if spec is not None:
+                connection.execute(delete(Cells).where(Cells.benchmark_id == number))
+                _add_cells(connection, number, spec.cells)
+            return _benchmark(find(connection, "benchmark", number))
+
+    def rerun(self, number: BenchmarkId) -> Benchmark:
+        """A new one with the same settings, that knows what it repeats."""
+        with self._database.writing() as connection:
+            before = _benchmark(find(connection, "benchmark", number))
+            new = NewBenchmark(
+                project_id=before.project_id,
+                model_id=before.model_id,
+                name=before.name,
+                spec=before.spec,
+                mode=before.mode,
+                dataset_id=before.dataset_id,
+                rerun_of=before.id,
+            )
+            again = add_benchmark(connection, new, self._clock)
+            return _benchmark(find(connection, "benchmark", again))
+
+    def page(self, wanted: Wanted | None = None) -> Page[BenchmarkRow]:
+        wanted = wanted or Wanted()
+        query: Query = _LIST
+        if wanted.engine is not None:
+            cells = exists().where(Cells.benchmark_id == Rows.id, Cells.engine == wanted.engine)
+            query = query.where(cells | (Rows.engine == wanted.engine))
+        with self._database.reading() as connection:
+            return runnables.page(connection, "benchmark", query, wanted, _row)
+
+    def of_fingerprint(self, project_id: ProjectId, fingerprint: str) -> BenchmarkId | None:
+        query = select(Rows.id).where(
+            Rows.project_id == project_id, Rows.fingerprint == fingerprint
+        )
+        with self._database.reading() as connection:
+            found = connection.scalar(query)
+        return BenchmarkId(found) if found else None
+
+    def delete(self, number: BenchmarkId, *, cascade: bool = False) -> None:
+        """With its runs; their folders follow when somebody sweeps."""
+        with self._database.writing() as connection:
+            delete_thing(connection, "benchmark", number, self._clock(), cascade=cascade)
+
+
+def add_benchmark(connection: Connection, new: NewBenchmark, clock: Clock) -> int:
+    expect_in_project(
+        connection,
+        new.project_id,
+        model=new.model_id,
+        dataset=new.dataset_id,
+        rerun_of_benchmark=new.rerun_of,
+    )
+    values = encode(new) | asdict(summarise_spec(new.spec))
+    number = runnables.add(connection, "benchmark", new.project_id, new.name, values, clock())
+    _add_cells(connection, number, new.spec.cells)
+    return number
+
+
+def _add_cells(connection: Connection, number: int, cells: tuple[CellSpec, ...]) -> None:
+    if not cells:
+        return
+    rows = [
+        {
+            "benchmark_id": number,
+            "number": place,
+            "engine": cell.engine,
+            "device": cell.device,
+            "precision": cell.precision,
+            "batch_size": cell.batch_size,
+            "cores": cell.cores,
+            "instances": cell.instances,
+        }
+        for place, cell in enumerate(cells)
+    ]
+    connection.execute(insert(Cells), rows)
+
+
+def _benchmark(row: Any) -> Benchmark:
+    spec = decode(BenchmarkSpec, row.spec)
+    return value_of(Benchmark, row, spec=spec, summary=summary_of(row))
+
+
+def _row(row: Any) -> BenchmarkRow:
+    return value_of(BenchmarkRow, row, summary=summary_of(row))

@@ -1,0 +1,70 @@
+"""Comparisons; their runs are in ``runs.py``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.ids import ComparisonId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.specs import ComparisonSpec
+from modeldyno.core.summaries import summarise_spec
+from modeldyno.store import runnables
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    summary_of,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import Comparisons as Rows
+
+
+class Comparisons:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewComparison) -> Comparison:
+        with self._database.writing() as connection:
+            number = add_comparison(connection, new, self._clock)
+            return _comparison(find(connection, "comparison", number))
+
+    def get(self, number: ComparisonId) -> Comparison:
+        with self._database.reading() as connection:
+            return _comparison(find(connection, "comparison", number))
+
+    def rename(self, number: ComparisonId, name: str) -> Comparison:
+        with self._database.writing() as connection:
+            runnables.edit(connection, "comparison", number, {"name": name}, self._clock())
+            return _comparison(find(connection, "comparison", number))
+
+    def page(self, wanted: Wanted | None = None) -> Page[Comparison]:
+        wanted = wanted or Wanted()
+        query = select(*Rows.__table__.c)
+        if wanted.engine is not None:
+            query = query.where(Rows.engine == wanted.engine)
+        with self._database.reading() as connection:
+            return runnables.page(connection, "comparison", query, wanted, _comparison)
+
+    def delete(self, number: ComparisonId, *, cascade: bool = False) -> None:
+        with self._database.writing() as connection:
+            delete_thing(connection, "comparison", number, self._clock(), cascade=cascade)
+
+
+def add_comparison(connection: Connection, new: NewComparison, clock: Clock) -> int:
+    expect_in_project(connection, new.project_id, a_model=new.a_model_id, b_model=new.b_model_id)
+    values = encode(new) | asdict(summarise_spec(new.spec))
+    return runnables.add(connection, "comparison", new.project_id, new.name, values, clock())
+
+
+def _comparison(row: Any) -> Comparison:
+    spec = decode(ComparisonSpec, row.spec)
+    return value_of(Comparison, row, spec=spec, summary=summary_of(row))

@@ -1,0 +1,65 @@
+"""Datasets of projects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select
+
+from modeldyno.core.codec import encode
+from modeldyno.core.datasets import Dataset, NewDataset
+from modeldyno.core.ids import DatasetId
+from modeldyno.core.names import checked_name, search_key
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import Datasets as Rows
+
+_SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
+
+
+class Datasets:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewDataset) -> Dataset:
+        now = self._clock()
+        name = checked_name(new.name)
+        row = encode(new) | {"name": name, "name_key": search_key(name), "created_at": now}
+        with self._database.writing() as connection:
+            expect_in_project(connection, new.project_id)
+            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            tell(connection, "dataset.created", new.project_id, {"id": number}, now)
+            return _dataset(find(connection, "dataset", number))
+
+    def get(self, number: DatasetId) -> Dataset:
+        with self._database.reading() as connection:
+            return _dataset(find(connection, "dataset", number))
+
+    def page(self, wanted: Wanted | None = None) -> Page[Dataset]:
+        wanted = wanted or Wanted()
+        refuse(wanted, "engine", "state")
+        query = select(*Rows.__table__.c)
+        if wanted.project_id is not None:
+            query = query.where(Rows.project_id == wanted.project_id)
+        query = named(dated(query, wanted, Rows.created_at), wanted, Rows.name_key)
+        with self._database.reading() as connection:
+            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _dataset)
+
+    def delete(self, number: DatasetId, *, cascade: bool = False) -> None:
+        with self._database.writing() as connection:
+            delete_thing(connection, "dataset", number, self._clock(), cascade=cascade)
+
+
+def _dataset(row: Any) -> Dataset:
+    return value_of(Dataset, row, transforms=tuple(row.transforms))

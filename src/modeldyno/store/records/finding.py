@@ -1,0 +1,76 @@
+"""Find a row or say that there is none, and turn rows into values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, select
+
+from modeldyno.core.errors import BadValue, NotFound, WrongState
+from modeldyno.core.runs import RunSummary
+from modeldyno.store.tables import THINGS, Runs
+
+T = TypeVar("T")
+Clock = Callable[[], datetime]
+
+_LARGEST = 2**31 - 1
+_FIGURES = tuple(field.name for field in fields(RunSummary))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def find(connection: Connection, kind: str, number: int) -> Any:
+    """A whole row; raises NotFound."""
+    columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]  # every thing is a table
+    row = None
+    if 0 < number <= _LARGEST:  # what no column can hold is not there either
+        row = connection.execute(select(*columns).where(columns.id == number)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
+    return row
+
+
+def expect_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
+    """That the project is there, and what is named by ``kind=number`` belongs to it."""
+    find(connection, "project", project_id)
+    for word, number in numbers.items():
+        kind = word.rpartition("_")[2]  # a_model is a model
+        if number is not None and find(connection, kind, number).project_id != project_id:
+            raise BadValue(
+                f"The {kind} {number} belongs to another project",
+                fix=f"Choose one of project {project_id}",
+            )
+
+
+def refuse_after_run(connection: Connection, kind: str, number: int) -> None:
+    """Settings that a result came from stay as they were."""
+    ran = getattr(Runs, f"{kind}_id") == number
+    if connection.scalar(select(Runs.id).where(ran).limit(1)) is not None:
+        raise WrongState(
+            f"Cannot change {kind} {number}",
+            why="it has been run, and its results belong to these settings",
+            fix="Make a copy with the new settings",
+        )
+
+
+def value_of(cls: type[T], row: Any, **instead: Any) -> T:
+    """The dataclass whose fields have the names of columns; ``instead`` for those that do not."""
+    names = _names(cls)  # type: ignore[arg-type]  # every class can be a key
+    found = {name: value for name, value in row._mapping.items() if name in names}
+    return cls(**found | instead)
+
+
+@cache
+def _names(cls: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(cls))
+
+
+def summary_of(row: Any) -> RunSummary:
+    found = row._mapping
+    return RunSummary(**{name: found[name] for name in _FIGURES})

@@ -1,0 +1,157 @@
+"""The queue, as rows: what waits, in which order and why, and who works on what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import NotFound, WrongState
+from modeldyno.core.ids import JobId, RunId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.queue import Job, JobOwner
+from modeldyno.core.results import Failure
+from modeldyno.core.runs import RunState
+from modeldyno.store.database import Database
+from modeldyno.store.moves import end_of_queue, find_run, move_run
+from modeldyno.store.pages import Query, Sorting, dated, page_of
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import Clock, utc_now, value_of
+from modeldyno.store.tables import Jobs as Rows
+from modeldyno.store.tables import Runs
+
+_SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
+_ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
+_QUERY = select(*Rows.__table__.c, Runs.kind, Runs.project_id).join(Runs, Runs.id == Rows.run_id)
+
+
+class Jobs:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, run_id: RunId, priority: int = 0) -> Job:
+        """Put a queued run at the end of the queue; raises WrongState when it is none."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            known = connection.scalar(select(Rows.id).where(Rows.run_id == run_id))
+            if run.state != "queued" or known is not None:
+                raise WrongState(
+                    f"Run {run_id} cannot be put in the queue",
+                    why="it is there already" if known else f"it is {run.state}",
+                )
+            row = {"run_id": run_id, "state": "queued", "priority": priority, "reason": ""}
+            row |= {"position": end_of_queue(connection), "attempts": 0, "queued_at": now}
+            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            _tell(connection, number, run.project_id, now)
+            return _find(connection, number)
+
+    def get(self, number: JobId) -> Job:
+        with self._database.reading() as connection:
+            return _find(connection, number)
+
+    def of_run(self, run_id: RunId) -> Job | None:
+        with self._database.reading() as connection:
+            row = connection.execute(_QUERY.where(Rows.run_id == run_id)).one_or_none()
+        return _job(row) if row else None
+
+    def waiting(self) -> tuple[Job, ...]:
+        """In the order in which they will be started."""
+        query = _QUERY.where(Rows.state == "queued").order_by(*_ORDER)
+        with self._database.reading() as connection:
+            return tuple(_job(row) for row in connection.execute(query))
+
+    def running(self) -> tuple[Job, ...]:
+        query = _QUERY.where(Rows.state == "running").order_by(Rows.id)
+        with self._database.reading() as connection:
+            return tuple(_job(row) for row in connection.execute(query))
+
+    def claim(self, number: JobId, owner: JobOwner) -> Job:
+        """From queued to running, by one process; raises WrongState for all others."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.state != "queued":
+                raise WrongState(f"Job {number} cannot be started", why=f"it is {job.state}")
+            move_run(connection, job.run_id, "running", self._clock())
+            values = {
+                "owner_host": owner.host,
+                "owner_boot_id": owner.boot_id,
+                "owner_pid": owner.pid,
+                "owner_started": owner.started,
+                "reason": "",
+            }
+            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            return _find(connection, number)
+
+    def move(
+        self, number: JobId, after: RunState, reason: str = "", failure: Failure | None = None
+    ) -> Job:
+        """Any other legal move, and why."""
+        more = {"failure": encode(failure)} if failure else {}
+        now = self._clock()
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            move_run(connection, job.run_id, after, now, **more)
+            connection.execute(update(Rows).where(Rows.id == number).values(reason=reason))
+            return _find(connection, number)
+
+    def explain(self, number: JobId, reason: str) -> Job:
+        """Why it waits; said only when that is new."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.reason != reason:
+                connection.execute(update(Rows).where(Rows.id == number).values(reason=reason))
+                _tell(connection, number, job.project_id, self._clock())
+            return _find(connection, number)
+
+    def run_next(self, number: JobId) -> Job:
+        """Before everything else that waits."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.state != "queued":
+                raise WrongState(f"Job {number} does not wait", why=f"it is {job.state}")
+            waits = Rows.state == "queued"
+            top, first = connection.execute(
+                select(func.max(Rows.priority), func.min(Rows.position)).where(waits)
+            ).one()
+            values = {"priority": top, "position": min(first, job.position) - 1}
+            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            _tell(connection, number, job.project_id, self._clock())
+            return _find(connection, number)
+
+    def page(self, wanted: Wanted | None = None) -> Page[Job]:
+        wanted = wanted or Wanted()
+        query: Query = _QUERY
+        if wanted.project_id is not None:
+            query = query.where(Runs.project_id == wanted.project_id)
+        if wanted.engine is not None:
+            query = query.where(Runs.engine == wanted.engine)
+        if wanted.state is not None:
+            query = query.where(Rows.state == wanted.state)
+        if wanted.text:
+            query = query.where(Rows.run_id.contains(wanted.text, autoescape=True))
+        query = dated(query, wanted, Rows.queued_at)
+        with self._database.reading() as connection:
+            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _job)
+
+
+def _tell(connection: Connection, number: int, project_id: int, now: Any) -> None:
+    tell(connection, "job.changed", project_id, {"id": number}, now)
+
+
+def _find(connection: Connection, number: int) -> Job:
+    row = None
+    if 0 < number < 2**31:
+        row = connection.execute(_QUERY.where(Rows.id == number)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no job {number}", fix="Ask for the list of jobs")
+    return _job(row)
+
+
+def _job(row: Any) -> Job:
+    owner = None
+    if row.owner_host is not None:
+        owner = JobOwner(row.owner_host, row.owner_boot_id, row.owner_pid, row.owner_started)
+    return value_of(Job, row, owner=owner)

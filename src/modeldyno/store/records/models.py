@@ -1,0 +1,121 @@
+"""Models of projects: where they came from, what is in them, and who vouched for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.models import Model, ModelFacts, NewModel
+from modeldyno.core.names import checked_name, search_key
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
+from modeldyno.store.records.events import tell, tell_many
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import Models as Rows
+
+_SORTINGS = {
+    "created": Sorting(Rows.created_at),
+    "name": Sorting(Rows.name_key),
+    "size": Sorting(Rows.size_bytes, is_nullable=True),
+}
+
+
+class Models:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewModel) -> Model:
+        now = self._clock()
+        name = checked_name(new.name)
+        row = encode(new) | {"name": name, "name_key": search_key(name), "created_at": now}
+        with self._database.writing() as connection:
+            expect_in_project(connection, new.project_id)
+            row |= {"trusted_at": None, "trust_reason": ""}
+            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            tell(connection, "model.created", new.project_id, {"id": number}, now)
+            return _model(find(connection, "model", number))
+
+    def get(self, number: ModelId) -> Model:
+        with self._database.reading() as connection:
+            return _model(find(connection, "model", number))
+
+    def of_content(self, project_id: ProjectId, sha256: str) -> Model | None:
+        """The first one of a project with this content."""
+        query = select(*Rows.__table__.c).where(
+            Rows.project_id == project_id, Rows.sha256 == sha256
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+        return _model(row) if row else None
+
+    def set_facts(self, number: ModelId, facts: ModelFacts) -> Model:
+        """What a worker found when it looked into the file."""
+        values = {
+            "facts": encode(facts),
+            "format": facts.format,
+            "sha256": facts.sha256,
+            "size_bytes": facts.size_bytes,
+            "framework": facts.framework,
+        }
+        return self._change(number, values)
+
+    def rename(self, number: ModelId, name: str) -> Model:
+        name = checked_name(name)
+        return self._change(number, {"name": name, "name_key": search_key(name)})
+
+    def trust(self, sha256: str, reason: str = "") -> int:
+        """Somebody vouched for a content: for every model that has it; how many that are."""
+        return self._vouch(sha256, {"trusted_at": self._clock(), "trust_reason": reason})
+
+    def distrust(self, sha256: str) -> int:
+        return self._vouch(sha256, {"trusted_at": None, "trust_reason": ""})
+
+    def page(self, wanted: Wanted | None = None) -> Page[Model]:
+        wanted = wanted or Wanted()
+        refuse(wanted, "engine", "state")
+        query = select(*Rows.__table__.c)
+        if wanted.project_id is not None:
+            query = query.where(Rows.project_id == wanted.project_id)
+        query = named(dated(query, wanted, Rows.created_at), wanted, Rows.name_key)
+        with self._database.reading() as connection:
+            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _model)
+
+    def delete(self, number: ModelId, *, cascade: bool = False) -> None:
+        with self._database.writing() as connection:
+            delete_thing(connection, "model", number, self._clock(), cascade=cascade)
+
+    def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
+        with self._database.writing() as connection:
+            row = find(connection, "model", number)
+            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            tell(connection, "model.changed", row.project_id, {"id": number}, self._clock())
+            return _model(find(connection, "model", number))
+
+    def _vouch(self, sha256: str, values: dict[str, Any]) -> int:
+        now = self._clock()
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                update(Rows)
+                .where(Rows.sha256 == sha256)
+                .values(values)
+                .returning(Rows.id, Rows.project_id)
+            ).all()
+            told = [(row.project_id, {"id": row.id}) for row in changed]
+            tell_many(connection, "model.changed", told, now)
+            return len(changed)
+
+
+def _model(row: Any) -> Model:
+    return value_of(Model, row, facts=decode(ModelFacts | None, row.facts))

@@ -1,0 +1,63 @@
+"""Notes: one for each thing, with a number that grows, so that nobody overwrites unread words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from modeldyno.core.errors import EditedMeanwhile
+from modeldyno.core.names import checked_text
+from modeldyno.core.notes import Note, Subject
+from modeldyno.store.database import Database
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import Clock, find, utc_now, value_of
+from modeldyno.store.tables import Notes as Rows
+
+
+class Notes:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def get(self, subject: Subject) -> Note:
+        """An empty one of version 0 when nobody wrote anything; raises NotFound."""
+        with self._database.reading() as connection:
+            return self._read(connection, subject)
+
+    def write(self, subject: Subject, text: str, version: int | None = None) -> Note:
+        """Raises EditedMeanwhile unless ``version`` is the one that is there; None: whatever is."""
+        text = checked_text(text)
+        now = self._clock()
+        with self._database.writing() as connection:
+            before = self._read(connection, subject)
+            if version is not None and version != before.version:
+                raise EditedMeanwhile(
+                    f"The note of {subject.kind} {subject.id} was changed meanwhile",
+                    why=f"you changed version {version}, and there is {before.version} now",
+                    fix="Read it again, then change that",
+                )
+            values = {"text": text, "version": before.version + 1, "modified_at": now}
+            if before.version:
+                connection.execute(update(Rows).where(_is_of(subject)).values(values))
+            else:
+                connection.execute(insert(Rows).values(values | {f"{subject.kind}_id": subject.id}))
+            owner = find(connection, subject.kind, subject.id)
+            project = subject.id if subject.kind == "project" else owner.project_id
+            payload = {subject.kind: subject.id, "version": before.version + 1}
+            tell(connection, "note.changed", project, payload, now)
+            return self._read(connection, subject)
+
+    def _read(self, connection: Connection, subject: Subject) -> Note:
+        find(connection, subject.kind, subject.id)
+        columns = (Rows.text, Rows.version, Rows.modified_at)
+        row = connection.execute(select(*columns).where(_is_of(subject))).one_or_none()
+        return _note(row, subject) if row else Note(subject=subject)
+
+
+def _is_of(subject: Subject) -> Any:
+    return getattr(Rows, f"{subject.kind}_id") == subject.id
+
+
+def _note(row: Any, subject: Subject) -> Note:
+    return value_of(Note, row, subject=subject)

@@ -1,0 +1,122 @@
+"""Optimizations and the trials of their runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import insert, select, update
+
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import DatasetId, OptimizationId, RunId
+from modeldyno.core.optimizations import NewOptimization, Optimization, OptimizationType, Trial
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.store import runnables
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.moves import find_run
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    summary_of,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import Optimizations as Rows
+from modeldyno.store.tables import Runs, Trials
+
+
+class Optimizations:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewOptimization) -> Optimization:
+        values = encode(new)
+        values["target_precision"] = values.pop("precision")  # the other one is of its latest run
+        with self._database.writing() as connection:
+            expect_in_project(
+                connection, new.project_id, model=new.model_id, dataset=new.dataset_id
+            )
+            number = runnables.add(
+                connection, "optimization", new.project_id, new.name, values, self._clock()
+            )
+            return _optimization(find(connection, "optimization", number))
+
+    def get(self, number: OptimizationId) -> Optimization:
+        with self._database.reading() as connection:
+            return _optimization(find(connection, "optimization", number))
+
+    def edit(
+        self,
+        number: OptimizationId,
+        *,
+        name: str | None = None,
+        type: OptimizationType | None = None,
+        precision: str | None = None,
+        dataset_id: DatasetId | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> Optimization:
+        """What is not given stays, single settings included; raises WrongState once it has run."""
+        given = {"name": name, "type": type, "dataset_id": dataset_id}
+        given |= {"target_precision": precision}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        with self._database.writing() as connection:
+            row = find(connection, "optimization", number)
+            expect_in_project(connection, row.project_id, dataset=dataset_id)
+            if settings is not None:
+                values["settings"] = row.settings | settings
+            runnables.edit(connection, "optimization", number, values, self._clock())
+            return _optimization(find(connection, "optimization", number))
+
+    def page(self, wanted: Wanted | None = None) -> Page[Optimization]:
+        wanted = wanted or Wanted()
+        query = select(*Rows.__table__.c)
+        if wanted.engine is not None:
+            query = query.where(Rows.engine == wanted.engine)
+        with self._database.reading() as connection:
+            return runnables.page(connection, "optimization", query, wanted, _optimization)
+
+    def add_trial(self, trial: Trial) -> None:
+        """Durable when this returns. One that is the best so far replaces the best before."""
+        with self._database.writing() as connection:
+            run = find_run(connection, trial.run_id)
+            if run.kind != "optimization":
+                raise BadValue(f"Run {run.id} has no trials", why=f"it is of a {run.kind}")
+            expect_in_project(connection, run.project_id, model=trial.model_id)
+            if trial.is_best:
+                others = update(Trials).where(Trials.run_id == trial.run_id)
+                connection.execute(others.values(is_best=False))
+            connection.execute(
+                insert(Trials).values(encode(trial) | {"created_at": trial.created_at})
+            )
+            payload = {"id": run.optimization_id, "run_id": run.id, "trial": trial.number}
+            tell(connection, "optimization.trial", run.project_id, payload, self._clock())
+
+    def trials(self, run_id: RunId) -> tuple[Trial, ...]:
+        query = select(*Trials.__table__.c).where(Trials.run_id == run_id).order_by(Trials.number)
+        with self._database.reading() as connection:
+            return tuple(value_of(Trial, row) for row in connection.execute(query))
+
+    def best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
+        """Of the latest run of each that has one, in one query: for a page of a list."""
+        query = (
+            select(*Trials.__table__.c, Runs.optimization_id)
+            .join(Runs, Runs.id == Trials.run_id)
+            .where(Runs.optimization_id.in_(numbers), Trials.is_best)
+            .order_by(Runs.id)
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        return {OptimizationId(row.optimization_id): value_of(Trial, row) for row in rows}
+
+    def delete(self, number: OptimizationId, *, cascade: bool = False) -> None:
+        """With runs, trials and pins; the models it made stay."""
+        with self._database.writing() as connection:
+            delete_thing(connection, "optimization", number, self._clock(), cascade=cascade)
+
+
+def _optimization(row: Any) -> Optimization:
+    return value_of(Optimization, row, precision=row.target_precision, summary=summary_of(row))

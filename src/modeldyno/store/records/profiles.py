@@ -1,0 +1,120 @@
+"""Profiles and the rows of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import func, insert, select
+
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import DatasetId, ProfileId, RunId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.profiles import NewProfile, OpTypeRow, Profile, ProfileRow
+from modeldyno.store import runnables
+from modeldyno.store.database import Database
+from modeldyno.store.deleting import delete_thing
+from modeldyno.store.moves import find_run
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    summary_of,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import ProfileRows
+from modeldyno.store.tables import Profiles as Rows
+
+
+class Profiles:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(self, new: NewProfile) -> Profile:
+        with self._database.writing() as connection:
+            expect_in_project(
+                connection, new.project_id, model=new.model_id, dataset=new.dataset_id
+            )
+            number = runnables.add(
+                connection, "profile", new.project_id, new.name, encode(new), self._clock()
+            )
+            return _profile(find(connection, "profile", number))
+
+    def get(self, number: ProfileId) -> Profile:
+        with self._database.reading() as connection:
+            return _profile(find(connection, "profile", number))
+
+    def edit(
+        self,
+        number: ProfileId,
+        *,
+        name: str | None = None,
+        dataset_id: DatasetId | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> Profile:
+        """What is not given stays, single settings included; raises WrongState once it has run."""
+        given = {"name": name, "dataset_id": dataset_id}
+        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        with self._database.writing() as connection:
+            row = find(connection, "profile", number)
+            expect_in_project(connection, row.project_id, dataset=dataset_id)
+            if settings is not None:
+                values["settings"] = row.settings | settings
+            runnables.edit(connection, "profile", number, values, self._clock())
+            return _profile(find(connection, "profile", number))
+
+    def page(self, wanted: Wanted | None = None) -> Page[Profile]:
+        wanted = wanted or Wanted()
+        query = select(*Rows.__table__.c)
+        if wanted.engine is not None:
+            query = query.where(Rows.engine == wanted.engine)
+        with self._database.reading() as connection:
+            return runnables.page(connection, "profile", query, wanted, _profile)
+
+    def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
+        """All rows of a run at once."""
+        values = [encode(row) for row in rows]
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            if run.kind != "profile" or any(row["run_id"] != run_id for row in values):
+                raise BadValue(f"Run {run_id} is not the one that was profiled")
+            if values:
+                connection.execute(insert(ProfileRows), values)
+
+    def rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
+        """Node by node, in the order of the graph."""
+        mine = ProfileRows.run_id == run_id
+        query = select(*ProfileRows.__table__.c).where(mine).order_by(ProfileRows.number)
+        with self._database.reading() as connection:
+            return tuple(value_of(ProfileRow, row) for row in connection.execute(query))
+
+    def by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
+        """The slowest first."""
+        total = func.sum(ProfileRows.total_s).label("total_s")
+        query = (
+            select(
+                ProfileRows.op_type,
+                func.count().label("nodes"),
+                total,
+                func.sum(ProfileRows.cpu_s).label("cpu_s"),
+                func.sum(ProfileRows.accelerator_s).label("accelerator_s"),
+                func.sum(ProfileRows.calls).label("calls"),
+                func.sum(ProfileRows.defined).label("defined"),
+            )
+            .where(ProfileRows.run_id == run_id)
+            .group_by(ProfileRows.op_type)
+            .order_by(total.desc(), ProfileRows.op_type)
+        )
+        with self._database.reading() as connection:
+            return tuple(value_of(OpTypeRow, row) for row in connection.execute(query))
+
+    def delete(self, number: ProfileId, *, cascade: bool = False) -> None:
+        with self._database.writing() as connection:
+            delete_thing(connection, "profile", number, self._clock(), cascade=cascade)
+
+
+def _profile(row: Any) -> Profile:
+    return value_of(Profile, row, summary=summary_of(row))

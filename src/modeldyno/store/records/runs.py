@@ -1,0 +1,193 @@
+"""Runs of anything: rows about folders. The folders themselves are ``store/runs.py``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import BadValue, WrongState
+from modeldyno.core.ids import RunId, new_run_id
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.results import Failure
+from modeldyno.core.runs import (
+    ACTIVE,
+    SETTINGS,
+    CellOutcome,
+    Run,
+    RunKind,
+    RunOf,
+    RunState,
+    RunSummary,
+)
+from modeldyno.store.database import Database
+from modeldyno.store.moves import find_run, move_run, owner_id, show_latest_of
+from modeldyno.store.pages import Sorting, dated, page_of
+from modeldyno.store.records.events import tell
+from modeldyno.store.records.finding import Clock, find, summary_of, utc_now, value_of
+from modeldyno.store.tables import CellOutcomes, Tombstones
+from modeldyno.store.tables import Runs as Rows
+
+RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
+_SORTINGS = {
+    "created": Sorting(Rows.created_at),
+    "latency": Sorting(Rows.typical_s, is_nullable=True),
+    "state": Sorting(Rows.state),
+}
+
+
+class Runs:
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def add(
+        self,
+        of: RunOf,
+        spec: dict[str, Any],
+        run_id: RunId | None = None,
+        state: RunState = "queued",
+        summary: RunSummary | None = None,
+    ) -> Run:
+        """One more execution; what it belongs to shows it from now on."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            name = add_run(connection, of, spec, run_id or new_run_id(now), state, now, summary)
+            return _run(find_run(connection, name))
+
+    def get(self, run_id: RunId) -> Run:
+        with self._database.reading() as connection:
+            return _run(find_run(connection, run_id))
+
+    def move(self, run_id: RunId, after: RunState, failure: Failure | None = None) -> Run:
+        """Raises WrongState when that move is none; the event is in the same transaction."""
+        more = {"failure": encode(failure)} if failure else {}
+        with self._database.writing() as connection:
+            move_run(connection, run_id, after, self._clock(), **more)
+            return _run(find_run(connection, run_id))
+
+    def finish(
+        self,
+        run_id: RunId,
+        summary: RunSummary,
+        cells: Iterable[CellOutcome] = (),
+        state: RunState = "done",
+        failure: Failure | None = None,
+    ) -> Run:
+        """Its figures and its end, in one step."""
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            write_outcome(connection, run, summary, cells)
+            more = {"failure": encode(failure)} if failure else {}
+            move_run(connection, run_id, state, self._clock(), **more)
+            return _run(find_run(connection, run_id))
+
+    def cells(self, run_id: RunId) -> tuple[CellOutcome, ...]:
+        query = select(*CellOutcomes.__table__.c).where(CellOutcomes.run_id == run_id)
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(CellOutcomes.number)).all()
+        return tuple(value_of(CellOutcome, row) for row in rows)
+
+    def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
+        """Of everything, of a project, or of one thing."""
+        wanted = wanted or Wanted()
+        query = select(*Rows.__table__.c)
+        if of is not None:
+            query = query.where(getattr(Rows, f"{of.kind}_id") == of.id)
+        for name in ("project_id", "engine", "state"):
+            if getattr(wanted, name) is not None:
+                query = query.where(getattr(Rows, name) == getattr(wanted, name))
+        if wanted.text:
+            query = query.where(Rows.id.contains(wanted.text, autoescape=True))
+        query = dated(query, wanted, Rows.created_at)
+        with self._database.reading() as connection:
+            return page_of(connection, query, wanted, _SORTINGS, _ID, _run)
+
+    def active(self) -> tuple[Run, ...]:
+        """Those that have not ended: what start-up looks at."""
+        query = select(*Rows.__table__.c).where(Rows.state.in_(ACTIVE)).order_by(Rows.id)
+        with self._database.reading() as connection:
+            return tuple(_run(row) for row in connection.execute(query))
+
+    def delete(self, run_id: RunId) -> None:
+        """One run alone; what it belongs to shows the one before. Its folder follows later."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            if run.state in ACTIVE:
+                raise WrongState(
+                    f"Cannot delete run {run_id}", why="it has not ended", fix="Cancel it first"
+                )
+            connection.execute(delete(Rows).where(Rows.id == run_id))
+            connection.execute(insert(Tombstones).values(run_id=run_id, removed_at=now))
+            show_latest_of(connection, run.kind, owner_id(run))
+            payload = {"run_id": run_id, run.kind: owner_id(run)}
+            tell(connection, "run.deleted", run.project_id, payload, now)
+
+    def tombstones(self) -> tuple[RunId, ...]:
+        """Runs that are deleted here, and whose folders may still be there."""
+        query = select(Tombstones.run_id).order_by(Tombstones.run_id)
+        with self._database.reading() as connection:
+            return tuple(RunId(name) for name in connection.scalars(query))
+
+    def forget_tombstone(self, run_id: RunId) -> None:
+        """Its folder is gone for good."""
+        with self._database.writing() as connection:
+            connection.execute(delete(Tombstones).where(Tombstones.run_id == run_id))
+
+
+_ID: Any = Rows.id
+
+
+def add_run(
+    connection: Connection,
+    of: RunOf,
+    spec: dict[str, Any],
+    run_id: RunId,
+    state: RunState,
+    now: datetime,
+    summary: RunSummary | None = None,
+    **more: Any,
+) -> RunId:
+    if not RUN_ID.fullmatch(run_id):
+        raise BadValue(f"{run_id!r} is no id of a run", fix="Let us choose one")
+    if connection.scalar(select(Rows.id).where(Rows.id == run_id)) is not None:
+        raise WrongState(f"Run {run_id} is there already")
+    owner = find(connection, of.kind, of.id)
+    asked = RunSummary(**{name: owner._mapping[name] for name in SETTINGS})
+    row = asdict(summary or asked)
+    row |= {"id": run_id, "project_id": owner.project_id, f"{of.kind}_id": of.id, "kind": of.kind}
+    row |= {"state": state, "spec": spec, "created_at": _after_others(connection, of, now)}
+    connection.execute(insert(Rows).values(row | more))
+    show_latest_of(connection, of.kind, of.id)
+    payload = {"run_id": run_id, "state": state, of.kind: of.id}
+    tell(connection, "run.created", owner.project_id, payload, now)
+    return run_id
+
+
+def _after_others(connection: Connection, of: RunOf, now: datetime) -> datetime:
+    """The newest run is the latest, even when somebody has set the clock back."""
+    mine = getattr(Rows, f"{of.kind}_id") == of.id
+    last = connection.scalar(select(func.max(Rows.created_at)).where(mine))
+    return now if last is None else max(now, last + timedelta(microseconds=1))
+
+
+def write_outcome(
+    connection: Connection, run: Any, summary: RunSummary, cells: Iterable[CellOutcome]
+) -> None:
+    """Replaces what was there: a resumed run ends more than once."""
+    connection.execute(update(Rows).where(Rows.id == run.id).values(asdict(summary)))
+    connection.execute(delete(CellOutcomes).where(CellOutcomes.run_id == run.id))
+    rows = [asdict(cell) | {"run_id": run.id} for cell in cells]
+    if rows:
+        connection.execute(insert(CellOutcomes), rows)
+
+
+def _run(row: Any) -> Run:
+    kind: RunKind = row.kind
+    return value_of(Run, row, of=RunOf(kind, owner_id(row)), summary=summary_of(row))

@@ -1,0 +1,147 @@
+"""Bring a database to our version of the schema, or refuse it.
+
+Migrations are transactions in both databases, and they take turns: of two processes that open an
+old database at once, one migrates and the other finds it done.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from modeldyno.core.errors import DatabaseUnusable, SchemaTooNew, WorkspaceUnusable
+
+logger = logging.getLogger(__name__)
+
+HEAD = "0001"  # the newest file in migrations/versions; a test compares
+VERSION_TABLE = "modeldyno_version"
+MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK = 0x6D6F64656C64796F
+
+
+def dump_json(value: Any) -> str:
+    """NaN and infinity are no JSON; PostgreSQL would not take them."""
+    return json.dumps(value, allow_nan=False)
+
+
+def bring_up_to_date(engine: Engine) -> None:
+    """Create or migrate; raises SchemaTooNew, DatabaseUnusable."""
+    with engine.connect() as connection:
+        if version(connection) == HEAD:  # almost always: no lock, and no Alembic to load
+            return
+    move_to(engine, "head")
+
+
+def version(connection: Connection) -> str | None:
+    """None: there is nothing of ours yet."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    found: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+    return found
+
+
+def move_to(engine: Engine, revision: str) -> None:
+    """Up or down to a revision (``head``, ``base`` or a number), after a backup."""
+    with engine.connect() as connection:
+        if engine.dialect.name == "sqlite":
+            # Rebuilding a table must not delete what refers to it. Has no effect in a transaction.
+            _pragma(connection, "foreign_keys = OFF")
+        try:
+            with connection.execution_options(modeldyno_writes=True).begin():
+                _move(connection, revision)
+        finally:
+            if engine.dialect.name == "sqlite":
+                _pragma(connection, "foreign_keys = ON")
+
+
+def _pragma(connection: Connection, words: str) -> None:
+    cursor = connection.connection.cursor()
+    cursor.execute(f"PRAGMA {words}")
+    cursor.close()
+
+
+def _move(connection: Connection, revision: str) -> None:
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
+    before = version(connection)
+    if revision == "head" and before == HEAD:  # somebody else was quicker
+        return
+    _refuse_what_is_not_ours(connection, before)
+    if before is not None:
+        _back_up(connection, before)
+    logger.info("database: from version %s to %s", before or "none", revision)
+    _run_alembic(connection, revision, before)
+    if connection.dialect.name == "sqlite":
+        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+        if broken:
+            raise AssertionError(f"a migration left a reference to nowhere: {tuple(broken)}")
+
+
+def _refuse_what_is_not_ours(connection: Connection, found: str | None) -> None:
+    from modeldyno.store.tables import Table
+
+    if found is None:
+        taken = set(inspect(connection).get_table_names()) & set(Table.metadata.tables)
+        if taken:
+            raise DatabaseUnusable(
+                "The database belongs to another program",
+                why=f"it has a table {sorted(taken)[0]!r} that is not ours",
+                fix="Give Modeldyno a database of its own in MODELDYNO_DATABASE_URL",
+            )
+    elif found not in _known():
+        raise SchemaTooNew(
+            "The database was written by a newer version of Modeldyno",
+            why=f"its schema has version {found}, and this version of Modeldyno knows up to {HEAD}",
+            fix="Run `pip install -U modeldyno`, or choose another workspace with --workspace",
+        )
+
+
+def _known() -> set[str]:
+    return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
+
+
+def _run_alembic(connection: Connection, revision: str, before: str | None) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    is_down = revision == "base" or (
+        before is not None and revision != "head" and revision < before
+    )
+    (command.downgrade if is_down else command.upgrade)(config, revision)
+
+
+def _back_up(connection: Connection, before: str) -> None:
+    """A copy beside the file, as it is now: we hold the lock, so nobody writes meanwhile."""
+    name = connection.engine.url.database
+    if connection.dialect.name != "sqlite" or not name:
+        return
+    copy = Path(f"{name}.{before}.bak")
+    temporary = copy.with_suffix(".new")
+    try:
+        temporary.unlink(missing_ok=True)
+        source, target = sqlite3.connect(name), sqlite3.connect(temporary)
+        try:
+            source.backup(target)
+        finally:
+            source.close()
+            target.close()
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(copy)
+    except (OSError, sqlite3.Error) as error:
+        raise WorkspaceUnusable(
+            "Cannot make a backup of the database before changing it",
+            why=f"{error}: {copy}",
+            fix="Make room there, or copy the file yourself and remove what is in the way",
+        ) from error
+    logger.info("database: a copy as it was is in %s", copy)

@@ -1,0 +1,147 @@
+"""What a terminal measured appears in the database, and looking twice changes nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from modeldyno.core.errors import NotFound
+from modeldyno.core.ids import RunId
+from modeldyno.core.pages import Wanted
+from modeldyno.core.runs import RunOf
+from modeldyno.store.history import History
+from modeldyno.store.indexing import Indexed, RunIndex, sweep
+from modeldyno.store.runs import RunFolder
+
+GONE = {"host": "", "pid": 0, "started": 1}
+
+
+class Reading(History):
+    """Counts how often each run is read."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.read_runs: Counter[RunId] = Counter()
+
+    def read(self, run_id):
+        self.read_runs[run_id] += 1
+        return super().read(run_id)
+
+
+class Indexing:
+    @pytest.fixture
+    def folders(self, terminal_runs, tmp_path) -> Path:
+        """Runs that ``bench`` (the same twice, then another) and ``compare`` left."""
+        return Path(shutil.copytree(terminal_runs, tmp_path / "runs"))
+
+    @pytest.fixture
+    def history(self, folders) -> Reading:
+        return Reading(folders)
+
+    @pytest.fixture
+    def index(self, desk, history) -> RunIndex:
+        return RunIndex(desk.database, history, desk.clock)
+
+    def test_runs_of_the_terminal_appear_with_their_figures(self, desk, index, history):
+        found = index.refresh()
+        assert found == Indexed(added=tuple(reversed(history.ids())))
+        (project,) = desk.records.projects.page().items
+        (model,) = desk.records.models.page().items
+        assert (project.name, model.name, model.origin) == ("Terminal", "digits.onnx", "terminal")
+        assert model.facts is not None
+        assert (model.sha256, model.format) == (model.facts.sha256, "onnx")
+        other, twice = desk.records.benchmarks.page(Wanted(project_id=project.id)).items
+        assert [b.state for b in (other, twice)] == ["done", "done"]
+        assert other.summary.batch_size == 2
+        runs = desk.records.runs.page(of=RunOf("benchmark", twice.id)).items
+        assert len(runs) == 2
+        kept = history.read(runs[0].id)
+        (cell,) = kept.result.cells
+        assert runs[0].summary.typical_s == cell.measurement.latency.typical.value
+        assert twice.summary == runs[0].summary
+        assert twice.created_at == runs[1].created_at
+        (outcome,) = desk.records.runs.cells(runs[0].id)
+        assert (outcome.engine, outcome.floor_s) == (
+            "onnxruntime",
+            cell.measurement.latency.floor.value,
+        )
+        (comparison,) = desk.records.comparisons.page().items
+        assert comparison.summary.verdict is not None
+        assert comparison.summary.ratio_low <= comparison.summary.ratio
+
+    def test_looking_again_reads_and_changes_nothing(self, desk, index, history):
+        index.refresh()
+        before = desk.records.events.last_number()
+        history.read_runs.clear()
+        assert index.refresh() == Indexed()
+        assert desk.records.events.last_number() == before
+        assert not history.read_runs
+
+    def test_a_run_that_was_killed_is_interrupted_and_may_go_on_to_its_end(
+        self, desk, index, folders
+    ):
+        run_id = RunId(max(path.name for path in folders.iterdir()))
+        state = folders / run_id / "state.json"
+        done = state.read_text()
+        state.write_text(json.dumps({"state": "running", "failure": None, "owner": GONE}))
+        assert RunFolder(folders / run_id).state() == "running"  # of another machine, as we see it
+        index.refresh()
+        assert desk.records.runs.get(run_id).state == "running"
+        state.write_text(json.dumps({"state": "running", "failure": None}))  # its owner is gone
+        assert index.refresh().changed == (run_id,)
+        assert desk.records.runs.get(run_id).state == "interrupted"
+        seen = desk.records.events.last_number()
+        state.write_text(done)  # resumed and finished since we looked
+        assert index.refresh().changed == (run_id,)
+        assert desk.records.runs.get(run_id).state == "done"
+        assert desk.kinds(seen) == ["run.changed"]
+
+    def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
+        broken, torn, *rest = history.ids()
+        (folders / broken / "spec.json").write_text("{")
+        (folders / torn / "state.json").write_text("[]")
+        (folders / "20261115-000000-zzzzzz").mkdir()
+        (folders / "notes.txt").write_text("mine")
+        found = index.refresh()
+        assert set(found.unreadable) == {broken, torn}
+        assert set(found.added) == set(rest)
+
+    def test_a_deleted_run_stays_deleted_and_its_folder_follows(self, desk, index, folders):
+        index.refresh()
+        run_id = desk.records.runs.page().items[0].id
+        desk.records.runs.delete(run_id)
+        assert index.refresh() == Indexed()
+        with pytest.raises(NotFound):
+            desk.records.runs.get(run_id)
+        assert (folders / run_id).exists()
+        assert sweep(desk.records.runs, folders) == (run_id,)
+        assert not (folders / run_id).exists()
+        assert sweep(desk.records.runs, folders) == ()
+        assert desk.records.runs.tombstones() == ()
+
+    def test_two_who_look_at_once_keep_each_run_once(self, desk, folders):
+        def look(_: int) -> int:
+            index = RunIndex(desk.database, History(folders), desk.clock)
+            return len(index.refresh().added)
+
+        with ThreadPoolExecutor(3) as pool:
+            added = list(pool.map(look, range(3)))
+        assert sum(added) == len(desk.records.runs.page().items) == 4
+        assert len(desk.records.projects.page().items) == 1
+
+    def test_a_run_of_the_server_is_its_own_business(self, desk, index, folders, history):
+        benchmark = desk.benchmark()
+        run_id = history.ids()[0]
+        desk.records.runs.add(RunOf("benchmark", benchmark.id), {}, run_id)
+        assert run_id not in index.refresh().added
+        assert desk.records.runs.get(run_id).state == "queued"
+
+    def test_no_runs_are_no_trouble(self, desk, tmp_path):
+        index = RunIndex(desk.database, History(tmp_path / "nowhere"), desk.clock)
+        assert index.refresh() == Indexed()
+        assert desk.records.projects.page().items == ()

@@ -1,0 +1,210 @@
+"""Lists are filtered, sorted and cut into pages by the database, in one query each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from modeldyno.core.benchmarks import BenchmarkRow
+from modeldyno.core.errors import BadValue, NotFound
+from modeldyno.core.ids import ProjectId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import RunOf, RunSummary
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from tests.contracts.store_examples import BEGIN, Desk, counted
+
+SORTS = ("created", "name", "state", "last_run", "latency", "throughput")
+
+
+class Lists:
+    def all_of(self, desk: Desk, wanted: Wanted) -> list[int]:
+        """Page after page, to the end."""
+        found: list[int] = []
+        page: Page[BenchmarkRow] = desk.records.benchmarks.page(wanted)
+        while True:
+            found += [row.id for row in page.items]
+            if page.next is None:
+                return found
+            assert len(page.items) == wanted.limit
+            page = desk.records.benchmarks.page(wanted_next(wanted, page.next))
+
+    @pytest.mark.parametrize("descending", [True, False])
+    @pytest.mark.parametrize("sort", SORTS)
+    def test_pages_hold_every_line_once_in_order_whatever_the_order(self, desk, sort, descending):
+        model = desk.model()
+        times = [0.3, None, 0.1, 0.3, None, 0.2, 0.3]
+        for n, time in enumerate(times):
+            benchmark = desk.benchmark(model, f"b{n % 3}")
+            if n != 4:  # a draft has neither state nor time
+                desk.measured(benchmark, time, throughput_per_s=time)
+        wanted = Wanted(sort=sort, descending=descending, limit=2)
+        whole = desk.records.benchmarks.page(Wanted(sort=sort, descending=descending, limit=100))
+        in_pages = self.all_of(desk, wanted)
+        assert in_pages == [row.id for row in whole.items]
+        assert sorted(in_pages) == [1, 2, 3, 4, 5, 6, 7]
+        assert in_pages == self.expected(whole.items, sort, descending)
+
+    def expected(self, rows, sort: str, descending: bool) -> list[int]:
+        """The same order by plain Python: without a value last, the number decides."""
+        key = {
+            "created": lambda row: row.created_at,
+            "name": lambda row: row.name,
+            "state": lambda row: row.state,
+            "last_run": lambda row: row.last_run_at,
+            "latency": lambda row: row.summary.typical_s,
+            "throughput": lambda row: row.summary.throughput_per_s,
+        }[sort]
+        known = [row for row in rows if key(row) is not None]
+        unknown = [row for row in rows if key(row) is None]
+        known.sort(key=lambda row: (key(row), row.id), reverse=descending)
+        unknown.sort(key=lambda row: row.id, reverse=descending)
+        return [row.id for row in known + unknown]
+
+    def test_lines_that_come_and_go_meanwhile_disturb_no_page(self, desk):
+        model = desk.model()
+        ids = [desk.benchmark(model).id for _ in range(6)]
+        wanted = Wanted(limit=3)
+        first = desk.records.benchmarks.page(wanted)
+        desk.benchmark(model)  # newer than all: before the first page
+        desk.records.benchmarks.delete(ids[5])  # the very line the first page began with
+        desk.records.benchmarks.delete(ids[3])  # the one it ended with
+        rest = desk.records.benchmarks.page(wanted_next(wanted, first.next))
+        assert [row.id for row in rest.items] == [ids[2], ids[1], ids[0]]
+
+    def test_filters_are_joined(self, desk):
+        model = desk.model()
+        other = desk.model()
+        torch = BenchmarkSpec(ModelSpec("m"), (CellSpec(engine="pytorch"), CellSpec(engine="x")))
+        a = desk.benchmark(model, "Größe 50%_x")
+        b = desk.benchmark(model, "plain", spec=torch)
+        c = desk.benchmark(other, "other", spec=torch)
+        desk.measured(a, 0.1)
+
+        def found(**filters) -> list[int]:
+            return [row.id for row in desk.records.benchmarks.page(Wanted(**filters)).items]
+
+        assert found() == [c.id, b.id, a.id]
+        assert found(project_id=model.project_id) == [b.id, a.id]
+        assert found(state="done") == [a.id]
+        assert found(state="draft") == [c.id, b.id]
+        assert found(engine="pytorch") == [c.id, b.id]
+        assert found(engine="x", project_id=model.project_id) == [b.id]
+        assert found(engine="onnxruntime") == [a.id]
+        assert found(text="GRÖSSE") == [a.id]  # however it is written
+        assert found(text="%_") == [a.id]  # no wildcards
+        assert found(text="_") == [a.id]
+        assert found(text="zzz") == []
+        assert found(since=b.created_at) == [c.id, b.id]
+        assert found(until=b.created_at) == [a.id]
+        assert found(since=b.created_at, until=b.created_at + timedelta(seconds=1)) == [b.id]
+        assert found(project_id=ProjectId(99)) == []
+
+    def test_a_line_has_the_name_of_the_model_and_the_figures(self, desk):
+        benchmark = desk.benchmark(desk.model(name="resnet"))
+        run = desk.measured(benchmark, 0.5, batch_size=8, noise="quiet")
+        (row,) = desk.records.benchmarks.page().items
+        assert (row.model_name, row.state, row.last_run_at) == ("resnet", "done", run.created_at)
+        assert row.summary == RunSummary(
+            engine="onnxruntime", typical_s=0.5, batch_size=8, noise="quiet"
+        )
+
+    @pytest.mark.parametrize("limit", [0, -1, 501])
+    def test_a_page_has_a_sensible_size(self, desk, limit):
+        with pytest.raises(BadValue, match="A page has"):
+            desk.records.benchmarks.page(Wanted(limit=limit))
+
+    def test_an_order_or_filter_that_a_list_has_not_is_told(self, desk):
+        with pytest.raises(BadValue, match="Choose one of: created, last_run"):
+            desk.records.benchmarks.page(Wanted(sort="colour"))
+        with pytest.raises(BadValue, match="cannot be filtered by state"):
+            desk.records.projects.page(Wanted(state="done"))
+        with pytest.raises(NotFound):
+            desk.records.benchmarks.page(Wanted(project_id=ProjectId(2**65)))
+        with pytest.raises(BadValue):
+            desk.records.benchmarks.page(Wanted(text="\0"))
+        with pytest.raises(BadValue, match="needs its zone"):
+            desk.records.benchmarks.page(Wanted(since=BEGIN.replace(tzinfo=None)))
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            "",
+            "nonsense!",
+            "bnVsbA",
+            '["created", true, null, 1]',
+            '["created", true, {"at": "2026-11-15T09:00:00"}, 1]',
+            '["created", true, {"at": "2026-11-15T09:00:00+00:00"}, "1"]',
+            '["created", true, {"at": "2026-11-15T09:00:00+00:00"}, 1e300]',
+            '["created", true, "now", 1]',
+            '["name", true, "a", 1]',
+            '["created", false, {"at": "2026-11-15T09:00:00+00:00"}, 1]',
+            "[" * 5000,
+        ],
+    )
+    def test_a_cursor_that_is_not_ours_is_refused(self, desk, told):
+        import base64
+
+        cursor = base64.urlsafe_b64encode(told.encode()).decode() if told[:1] == "[" else told
+        with pytest.raises(BadValue, match="cursor"):
+            desk.records.benchmarks.page(Wanted(cursor=cursor))
+
+    def test_every_list_is_one_query(self, desk):
+        model = desk.model()
+        benchmark = desk.benchmark(model)
+        run = desk.run(benchmark)
+        desk.records.jobs.add(run.id)
+        desk.comparison(model, model)
+        desk.optimization(model)
+        desk.profile(model)
+        for name in ("models", "datasets", "benchmarks", "comparisons", "optimizations"):
+            self.is_one(desk, getattr(desk.records, name).page, Wanted(project_id=model.project_id))
+        for name in ("projects", "profiles", "runs", "jobs"):
+            self.is_one(desk, getattr(desk.records, name).page, Wanted(text="x"))
+        self.is_one(desk, desk.records.runs.page, None, RunOf("benchmark", benchmark.id))
+        self.is_one(desk, desk.records.jobs.waiting)
+        self.is_one(desk, desk.records.projects.counts, model.project_id)
+        self.is_one(desk, desk.records.benchmarks.get, benchmark.id)
+        self.is_one(desk, desk.records.pins.of, [1, 2, 3])
+        self.is_one(desk, desk.records.optimizations.best_trials, [1, 2, 3])
+
+    def is_one(self, desk: Desk, ask, *arguments) -> None:
+        with counted(desk.database) as said:
+            ask(*arguments)
+        assert len(said) == 1, said
+
+    def test_runs_and_jobs_are_filtered_too(self, desk):
+        benchmark = desk.benchmark()
+        done, waits = desk.measured(benchmark, 0.1), desk.run(benchmark)
+        job = desk.records.jobs.add(waits.id)
+        assert desk.records.runs.page(Wanted(state="done")).items == (done,)
+        assert desk.records.runs.page(Wanted(text=waits.id)).items == (waits,)
+        assert desk.records.runs.page(Wanted(engine="pytorch")).items == ()
+        assert desk.records.runs.page(Wanted(limit=1)).items == (waits,)
+        assert desk.records.jobs.page(Wanted(state="queued")).items == (job,)
+        assert desk.records.jobs.page(Wanted(engine="onnxruntime", text=waits.id)).items == (job,)
+        assert desk.records.jobs.page(Wanted(project_id=ProjectId(99))).items == ()
+
+    def test_ten_thousand_benchmarks_are_paged_filtered_and_sorted_in_one_query_each(self, desk):
+        desk.benchmark(desk.model())
+        desk.multiply_benchmarks(10_000)
+        project = ProjectId(1)
+        for wanted, expected in (
+            (Wanted(project_id=project), 20),
+            (Wanted(project_id=project, state="failed"), 20),
+            (Wanted(project_id=project, engine="pytorch"), 20),
+            (Wanted(project_id=project, text="net 0999"), 10),
+            (Wanted(project_id=project, sort="latency", descending=False), 20),
+            (Wanted(project_id=project, sort="name"), 20),
+            (Wanted(project_id=project, since=BEGIN + timedelta(minutes=9_990)), 10),
+        ):
+            with counted(desk.database) as said:
+                page = desk.records.benchmarks.page(wanted)
+            assert (len(page.items), len(said)) == (expected, 1), wanted
+        latencies = Wanted(project_id=project, sort="latency", descending=False, limit=500)
+        assert len(set(self.all_of(desk, latencies))) == 10_001
+
+
+def wanted_next(wanted: Wanted, cursor: str | None) -> Wanted:
+    assert cursor is not None
+    return Wanted(**vars(wanted) | {"cursor": cursor})

@@ -1,0 +1,385 @@
+"""What is put in comes out again, and what cannot be kept is refused in words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from datetime import timedelta
+from typing import get_args
+
+import pytest
+
+from modeldyno.core.benchmarks import Benchmark, NewBenchmark
+from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.datasets import Dataset, NewDataset
+from modeldyno.core.errors import BadValue, EditedMeanwhile, NotFound, WrongState
+from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
+from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, TensorSpec
+from modeldyno.core.notes import Note, Subject, SubjectKind
+from modeldyno.core.optimizations import Pin, Trial
+from modeldyno.core.pages import Page
+from modeldyno.core.profiles import OpTypeRow, ProfileRow
+from modeldyno.core.projects import Project
+from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from tests.contracts.store_examples import COMPARISON, SPEC
+
+FACTS = ModelFacts(
+    "m.onnx",
+    "onnx",
+    "onnx",
+    "a" * 64,
+    2**40,
+    12,
+    (InputSpec("x", "float32", ("batch", 4, None)),),
+    (TensorSpec("y", "float32", None),),
+)
+
+
+class Nouns:
+    # ------------------------------------------------------------ projects
+
+    def test_a_project_is_kept_and_can_be_renamed(self, desk):
+        project = desk.project("  Réseau — ☃  ")
+        assert project == Project(id=ProjectId(1), name="Réseau — ☃", created_at=desk.clock.now)
+        renamed = desk.records.projects.rename(project.id, "net")
+        assert renamed == replace(project, name="net", modified_at=desk.clock.now)
+        assert desk.records.projects.get(project.id) == renamed
+        assert desk.kinds() == ["project.created", "project.changed"]
+
+    def test_two_projects_may_have_one_name(self, desk):
+        assert desk.project("a").id != desk.project("a").id
+
+    @pytest.mark.parametrize("name", ["", "   ", "x" * 201, "a\0b", "a\nb", "\ud800"])
+    def test_a_name_that_cannot_be_shown_is_refused(self, desk, name):
+        with pytest.raises(BadValue):
+            desk.project(name)
+        assert desk.kinds() == []
+
+    @pytest.mark.parametrize("number", [0, -1, 7, 2**31, 2**63, 2**200])
+    def test_what_is_not_there_is_told(self, desk, number):
+        with pytest.raises(NotFound, match="There is no project"):
+            desk.records.projects.get(ProjectId(number))
+
+    def test_the_number_of_what_was_deleted_is_not_given_again(self, desk):
+        first = desk.project()
+        desk.records.projects.delete(first.id)
+        assert desk.project().id == first.id + 1
+
+    def test_a_project_counts_what_it_has(self, desk):
+        model = desk.model()
+        desk.benchmark(model)
+        desk.benchmark(model)
+        desk.benchmark()  # of another project
+        assert desk.records.projects.counts(model.project_id) == {
+            "model": 1,
+            "dataset": 0,
+            "benchmark": 2,
+            "comparison": 0,
+            "optimization": 0,
+            "profile": 0,
+        }
+
+    # ------------------------------------------------------------ models
+
+    def test_a_model_is_kept_with_its_origin(self, desk):
+        new = NewModel(
+            project_id=desk.project().id,
+            name="m",
+            path="objects/aa",
+            sha256="a" * 64,
+            size_bytes=2**40,
+            format="onnx",
+            origin="upload",
+            source="m.onnx",
+            facts=FACTS,
+        )
+        model = desk.records.models.add(new)
+        assert model == Model(id=ModelId(1), created_at=desk.clock.now, **vars(new))
+        assert desk.records.models.get(model.id) == model
+
+    def test_what_a_worker_finds_in_a_file_is_added_later(self, desk):
+        model = desk.model()
+        found = desk.records.models.set_facts(model.id, FACTS)
+        assert found.facts == FACTS
+        assert (found.format, found.sha256, found.size_bytes) == ("onnx", "a" * 64, 2**40)
+
+    def test_trust_is_in_a_content_wherever_it_is(self, desk):
+        content = "b" * 64
+        one = desk.model(sha256=content)
+        two = desk.model(sha256=content)
+        other = desk.model(sha256="c" * 64)
+        assert desk.records.models.trust(content, "mine") == 2
+        for model in (one, two):
+            found = desk.records.models.get(model.id)
+            assert (found.trusted_at, found.trust_reason) != (None, "")
+        assert desk.records.models.get(other.id) == other
+        assert desk.records.models.distrust(content) == 2
+        assert desk.records.models.get(one.id) == one
+
+    def test_a_model_is_found_by_its_content(self, desk):
+        model = desk.model(sha256="d" * 64)
+        assert desk.records.models.of_content(model.project_id, "d" * 64) == model
+        assert desk.records.models.of_content(model.project_id, "e" * 64) is None
+
+    # ------------------------------------------------------------ datasets
+
+    def test_a_dataset_is_kept_whole(self, desk):
+        new = NewDataset(
+            project_id=desk.project().id,
+            name="dummy",
+            kind="dummy_v2",
+            parameters={"input_shape": [[1, 3]], "label": "\0\ud800"},
+            transforms=({"name": "Cast", "params": {}},),
+            metric={"name": "topk", "param": 1},
+        )
+        dataset = desk.records.datasets.add(new)
+        assert dataset == Dataset(id=dataset.id, created_at=desk.clock.now, **vars(new))
+        assert desk.records.datasets.page() == Page((dataset,))
+
+    # ------------------------------------------------------------ benchmarks
+
+    def test_a_benchmark_is_a_draft_that_knows_its_settings(self, desk):
+        model = desk.model()
+        cells = (CellSpec(engine="onnxruntime", cores=2), CellSpec(engine="pytorch", cores=2))
+        spec = BenchmarkSpec(ModelSpec("m.onnx", {"seq": 8}), cells)
+        new = NewBenchmark(project_id=model.project_id, model_id=model.id, name="sweep", spec=spec)
+        benchmark = desk.records.benchmarks.add(new)
+        shared = RunSummary(device="cpu", batch_size=1, cores=2, instances=1)
+        assert benchmark == Benchmark(
+            id=BenchmarkId(1), created_at=desk.clock.now, summary=shared, **vars(new)
+        )
+        assert desk.records.benchmarks.get(benchmark.id) == benchmark
+
+    def test_a_benchmark_takes_nothing_from_another_project(self, desk):
+        mine, theirs = desk.model(), desk.model()
+        new = NewBenchmark(project_id=mine.project_id, model_id=theirs.id, name="b", spec=SPEC)
+        with pytest.raises(BadValue, match="another project"):
+            desk.records.benchmarks.add(new)
+        pair = NewComparison(
+            project_id=mine.project_id,
+            a_model_id=mine.id,
+            b_model_id=theirs.id,
+            name="c",
+            spec=COMPARISON,
+        )
+        with pytest.raises(BadValue, match="another project"):
+            desk.records.comparisons.add(pair)
+
+    def test_editing_keeps_what_was_not_said(self, desk):
+        benchmark = desk.benchmark()
+        cells = (CellSpec(engine="pytorch"),)
+        spec = replace(SPEC, cells=cells)
+        edited = desk.records.benchmarks.edit(benchmark.id, spec=spec)
+        summary = replace(benchmark.summary, engine="pytorch")
+        expected = replace(benchmark, spec=spec, summary=summary, modified_at=desk.clock.now)
+        assert edited == expected
+
+    def test_what_has_run_keeps_its_settings_but_not_its_name(self, desk):
+        benchmark = desk.benchmark()
+        desk.run(benchmark)
+        with pytest.raises(WrongState, match="has been run"):
+            desk.records.benchmarks.edit(benchmark.id, mode="accuracy")
+        assert desk.records.benchmarks.edit(benchmark.id, name="new").name == "new"
+
+    def test_running_again_makes_a_benchmark_that_knows_the_first(self, desk):
+        first = desk.benchmark(mode="accuracy")
+        again = desk.records.benchmarks.rerun(first.id)
+        assert again == replace(
+            first, id=BenchmarkId(2), rerun_of=first.id, created_at=desk.clock.now
+        )
+        desk.records.benchmarks.delete(first.id)
+        assert desk.records.benchmarks.get(again.id).rerun_of is None
+
+    # ------------------------------------------------------------ runs and their outcomes
+
+    def test_a_benchmark_keeps_every_run_and_shows_the_latest(self, desk):
+        benchmark = desk.benchmark()
+        first = desk.measured(benchmark, 0.002)
+        second = desk.measured(benchmark, 0.001)
+        shown = desk.records.benchmarks.get(benchmark.id)
+        assert (shown.state, shown.last_run_at) == ("done", second.created_at)
+        assert shown.summary == second.summary
+        runs = desk.records.runs.page(of=RunOf("benchmark", benchmark.id)).items
+        assert runs == (second, first)
+        desk.records.runs.delete(second.id)
+        assert desk.records.benchmarks.get(benchmark.id).summary == first.summary
+        desk.records.runs.delete(first.id)
+        draft = desk.records.benchmarks.get(benchmark.id)
+        assert draft == benchmark
+
+    def test_the_newest_run_is_the_latest_though_the_clock_was_set_back(self, desk):
+        benchmark = desk.benchmark()
+        desk.measured(benchmark, 0.002)
+        desk.clock.now -= timedelta(days=365)
+        newest = desk.measured(benchmark, 0.001)
+        assert desk.records.benchmarks.get(benchmark.id).summary == newest.summary
+        assert desk.records.runs.page(of=newest.of).items[0] == newest
+
+    def test_cells_of_a_run_come_back(self, desk):
+        run = desk.run()
+        cell = CellOutcome(
+            number=0,
+            status="done",
+            engine="onnxruntime",
+            device="cpu",
+            precision="fp32",
+            batch_size=1,
+            cores=1,
+            instances=1,
+            floor_s=0.1 + 0.2,
+            typical_s=1e-9,
+            noise="quiet",
+        )
+        failed = replace(cell, number=1, status="failed", error_code="OUT_OF_MEMORY", floor_s=None)
+        desk.records.runs.move(run.id, "running")
+        desk.records.runs.finish(run.id, RunSummary(typical_s=1e-9), (cell, failed))
+        assert desk.records.runs.cells(run.id) == (cell, failed)
+
+    @pytest.mark.parametrize("name", ["../../etc", "x", "20261115-095116-", "a\0"])
+    def test_a_run_is_named_like_a_folder_of_ours_and_nothing_else(self, desk, name):
+        benchmark = desk.benchmark()
+        with pytest.raises(BadValue):
+            desk.records.runs.add(RunOf("benchmark", benchmark.id), {}, RunId(name))
+        with pytest.raises(NotFound):
+            desk.records.runs.get(RunId(name))
+
+    # ------------------------------------------------------------ optimizations, profiles
+
+    def test_trials_come_back_and_one_of_them_is_the_best(self, desk):
+        model = desk.model()
+        optimization = desk.optimization(model, settings={"batch_size": 100, "strategy": "basic"})
+        run = desk.run(RunOf("optimization", optimization.id))
+        made = desk.model(desk.records.projects.get(model.project_id), "int8")
+        one = Trial(
+            run_id=run.id,
+            number=0,
+            status="done",
+            created_at=desk.clock(),
+            accuracy=0.5,
+            is_best=True,
+        )
+        two = replace(one, number=1, accuracy=0.75, model_id=made.id, size_bytes=2**33)
+        desk.records.optimizations.add_trial(one)
+        desk.records.optimizations.add_trial(two)
+        assert desk.records.optimizations.trials(run.id) == (replace(one, is_best=False), two)
+        assert desk.records.optimizations.best_trials([optimization.id]) == {optimization.id: two}
+        with pytest.raises(BadValue, match="has no trials"):
+            desk.records.optimizations.add_trial(replace(one, run_id=desk.run().id))
+
+    def test_editing_one_setting_keeps_the_others(self, desk):
+        optimization = desk.optimization(desk.model(), settings={"batch_size": 100, "seed": 1})
+        edited = desk.records.optimizations.edit(optimization.id, settings={"seed": 2})
+        assert edited.settings == {"batch_size": 100, "seed": 2}
+        profile = desk.profile(desk.model(), settings={"threads": 1, "engine": "ort"})
+        changed = desk.records.profiles.edit(profile.id, settings={"threads": 4})
+        assert changed.settings == {"threads": 4, "engine": "ort"}
+
+    def test_rows_of_a_profile_come_by_node_and_by_operator(self, desk):
+        run = desk.run(RunOf("profile", desk.profile(desk.model()).id))
+        rows = [
+            ProfileRow(run_id=run.id, number=n, node=f"n{n}", op_type=op, total_s=time, cpu_s=time)
+            for n, (op, time) in enumerate([("Conv", 0.5), ("Relu", 0.25), ("Conv", 0.25)])
+        ]
+        desk.records.profiles.add_rows(run.id, rows)
+        assert desk.records.profiles.rows(run.id) == tuple(rows)
+        conv, relu = desk.records.profiles.by_op_type(run.id)
+        assert conv == OpTypeRow(
+            op_type="Conv",
+            nodes=2,
+            total_s=0.75,
+            cpu_s=0.75,
+            accelerator_s=None,
+            calls=2,
+            defined=2,
+        )
+        assert relu.op_type == "Relu"
+        with pytest.raises(BadValue):
+            desk.records.profiles.add_rows(desk.run().id, rows)
+
+    # ------------------------------------------------------------ pins and notes
+
+    def test_a_pin_is_a_benchmark_of_the_optimized_model(self, desk):
+        model = desk.model()
+        project = desk.records.projects.get(model.project_id)
+        optimization = desk.optimization(model)
+        made = desk.model(project, "int8")
+        run = desk.run(RunOf("optimization", optimization.id))
+        desk.records.optimizations.add_trial(
+            Trial(
+                run_id=run.id,
+                number=0,
+                status="done",
+                created_at=desk.clock(),
+                model_id=made.id,
+            )
+        )
+        of_input, fast = desk.benchmark(model), desk.benchmark(made)
+        pin = desk.records.pins.put(Pin(optimization.id, "performance", fast.id))
+        assert desk.records.pins.of([optimization.id]) == (pin,)
+        faster = desk.benchmark(made)
+        again = desk.records.pins.put(Pin(optimization.id, "performance", faster.id))
+        assert desk.records.pins.of([optimization.id]) == (again,)
+        with pytest.raises(BadValue, match="did not make"):
+            desk.records.pins.put(Pin(optimization.id, "performance", of_input.id))
+        with pytest.raises(BadValue, match="it measures performance"):
+            desk.records.pins.put(Pin(optimization.id, "accuracy", fast.id))
+        assert desk.records.pins.remove(optimization.id, "performance")
+        assert not desk.records.pins.remove(optimization.id, "performance")
+
+    def test_a_note_is_not_overwritten_unread(self, desk):
+        subject = Subject("benchmark", desk.benchmark().id)
+        assert desk.records.notes.get(subject) == Note(subject=subject)
+        first = desk.records.notes.write(subject, "# one\n", version=0)
+        assert first == Note(subject=subject, text="# one\n", version=1, modified_at=desk.clock.now)
+        with pytest.raises(EditedMeanwhile, match="there is 1 now"):
+            desk.records.notes.write(subject, "two", version=0)
+        assert desk.records.notes.get(subject) == first
+        assert desk.records.notes.write(subject, "three").version == 2
+
+    @pytest.mark.parametrize("kind", get_args(SubjectKind))
+    def test_everything_can_have_a_note_and_takes_it_along(self, desk, kind):
+        model = desk.model()
+        new = NewDataset(project_id=model.project_id, name="d", kind="dummy")
+        things = {
+            "project": lambda: desk.project().id,
+            "model": lambda: model.id,
+            "dataset": lambda: desk.records.datasets.add(new).id,
+            "benchmark": lambda: desk.benchmark(model).id,
+            "comparison": lambda: desk.comparison(model, model).id,
+            "optimization": lambda: desk.optimization(model).id,
+            "profile": lambda: desk.profile(model).id,
+        }
+        subject = Subject(kind, things[kind]())
+        desk.records.notes.write(subject, "words")
+        assert desk.records.notes.get(subject).text == "words"
+        getattr(desk.records, f"{kind}s").delete(subject.id)
+        with pytest.raises(NotFound):
+            desk.records.notes.get(subject)
+
+    def test_a_text_that_no_database_can_keep_is_refused(self, desk):
+        subject = Subject("project", desk.project().id)
+        with pytest.raises(BadValue):
+            desk.records.notes.write(subject, "a\0b")
+
+    def test_a_summary_has_a_column_for_each_of_its_figures(self, desk):
+        full = RunSummary(
+            engine="e",
+            device="d",
+            precision="p",
+            batch_size=1,
+            cores=2,
+            instances=3,
+            floor_s=0.1,
+            typical_s=0.2,
+            throughput_per_s=1e6,
+            noise="quiet",
+            accuracy=0.9,
+            verdict="faster",
+            ratio=0.5,
+            ratio_low=0.4,
+            ratio_high=0.6,
+        )
+        assert None not in asdict(full).values()
+        run = desk.run()
+        desk.records.runs.move(run.id, "running")
+        assert desk.records.runs.finish(run.id, full).summary == full
