@@ -34,18 +34,23 @@ def read(path: Path) -> ModelFacts:
     Parameters are the elements of all initializers and of the constants with more than one
     element, in sub-graphs too, except those of types that only shapes and indices have.
     """
-    model = _parse(path)
     try:
-        return _facts(path, model)
+        return _facts(path, parse(path))
     except UnicodeDecodeError as error:
-        raise ModelUnreadable(
-            f"{shown(path)} is damaged",
-            why="a name in it is not UTF-8 text",
-            fix="Copy, download or export it again",
-        ) from error
+        raise undecodable(path) from error
 
 
-def _parse(path: Path) -> ModelProto:
+def undecodable(path: Path) -> ModelUnreadable:
+    """protobuf decodes a name when it is looked at, not before."""
+    return ModelUnreadable(
+        f"{shown(path)} is damaged",
+        why="a name in it is not UTF-8 text",
+        fix="Copy, download or export it again",
+    )
+
+
+def parse(path: Path) -> ModelProto:
+    """The whole file, without the weights beside it; raises ModelUnreadable."""
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # has no types
 
