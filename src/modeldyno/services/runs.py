@@ -22,7 +22,7 @@ from modeldyno.core.jobs import (
 )
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunState
-from modeldyno.core.specs import BenchmarkSpec, InspectionSpec, RunSpec
+from modeldyno.core.specs import LOOKING, BenchmarkSpec, RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.store.runs import RunFolder, Runs
 
@@ -36,7 +36,7 @@ class RunService:
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
-        if isinstance(spec, InspectionSpec):  # looking leaves no trace in the workspace
+        if isinstance(spec, LOOKING):  # looking leaves no trace in the workspace
             with TemporaryDirectory(prefix="modeldyno-") as place:
                 store = Runs(Path(place))
                 return self._run_in(store, store.create(spec), spec, listen)
