@@ -94,15 +94,19 @@ def test_people_get_a_tree_of_groups(scoped, tmp_path):
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.splitlines() == [
         "4 nodes, 3 edges, 6 groups, 1 initializer",
-        "encoder       3  Relu 2, MatMul 1",
-        "  0           2  MatMul 1, Relu 1",
-        "    fc        1  MatMul 1",
-        "    act       1  Relu 1",
-        "  1           1  Relu 1",
-        "    act       1  Relu 1",
+        "encoder             3  Relu 2, MatMul 1",
+        "  0                 2  MatMul 1, Relu 1",
+        "    fc              1  MatMul 1",
+        "    act             1  Relu 1",
+        "  1                 1  Relu 1",
+        "    act             1  Relu 1",
+        "(in no group)       1  Identity 1",
     ]
     shallow = ("inspect", scoped, "--graph", "--depth", 1, "--workspace", tmp_path / "workspace")
-    assert modeldyno(*shallow).out.splitlines()[1:] == ["encoder       3  Relu 2, MatMul 1"]
+    assert modeldyno(*shallow).out.splitlines()[1:] == [
+        "encoder             3  Relu 2, MatMul 1",
+        "(in no group)       1  Identity 1",
+    ]
 
 
 def test_the_document_of_a_graph_is_what_the_schema_promises(scoped, tmp_path):

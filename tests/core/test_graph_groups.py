@@ -139,12 +139,13 @@ def test_a_first_look_opens_the_largest_groups_that_leave_few_boxes():
 
 
 def test_the_tree_shows_scopes_down_to_a_depth_and_harmless_names():
-    graph = chain("a/b\x1b[31m/c", "a/b\x1b[31m/d", "e", notes=("look",))
+    graph = chain("a/b\x1b[31m/c", "a/b\x1b[31m/d", "e", "", notes=("look",))
     assert tree_text(graph, depth=2).splitlines() == [
-        "3 nodes, 2 edges, 5 groups, 0 initializers",
-        "a              2  Relu 2",
-        "  b�[31m       2  Relu 2",
-        "e              1  Relu 1",
+        "4 nodes, 3 edges, 5 groups, 0 initializers",
+        "a                   2  Relu 2",
+        "  b�[31m            2  Relu 2",
+        "e                   1  Relu 1",
+        "(in no group)       1  Relu 1",
         "note: look",
     ]
     assert "c" in tree_text(graph, depth=3)

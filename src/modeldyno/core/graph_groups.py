@@ -72,13 +72,16 @@ def around(scope: str) -> Iterator[str]:
 
 def groups(graph: Graph) -> tuple[Group, ...]:
     """In the order of the file, each before those inside it."""
-    inside: dict[str, Counter[str]] = {}
-    held: dict[str, list[Counter[str]]] = {}
+    own: dict[str, Counter[str]] = {}
     for node in graph.nodes:
-        if node.scope not in held:
-            held[node.scope] = [inside.setdefault(s, Counter()) for s in around(node.scope)]
-        for counter in held[node.scope]:
-            counter[node.op] += 1
+        counter = own.get(node.scope)
+        if counter is None:
+            counter = own[node.scope] = Counter()
+        counter[node.op] += 1
+    inside: dict[str, Counter[str]] = {}
+    for scope, ops in own.items():
+        for group in around(scope):
+            inside.setdefault(group, Counter()).update(ops)
     return tuple(
         Group(scope, scope.rpartition("/")[0], ops.total(), dict(ops.most_common()))
         for scope, ops in inside.items()
@@ -95,9 +98,10 @@ def view(graph: Graph, expanded: Collection[str]) -> View:
     boxes = {f"input:{id_}": drawing.tensor_box("input", id_) for id_ in graph.inputs}
     place = {}
     for node in graph.nodes:
-        box = drawing.box_of(node)
-        place[node.id] = box.id
-        boxes.setdefault(box.id, box)
+        id_, parent = drawing.place_of(node)
+        place[node.id] = id_
+        if id_ not in boxes:
+            boxes[id_] = drawing.box(id_, node, parent)
     outputs = [drawing.tensor_box("output", id_) for id_ in dict.fromkeys(graph.outputs)]
     drawn = (*boxes.values(), *outputs)
     opened = dict.fromkeys(s for box in drawn for s in around(box.parent))
@@ -141,14 +145,18 @@ class _Drawing:
         self._sizes = {group.scope: group.nodes for group in graph.groups}
         self._closed: dict[str, tuple[str, str]] = {}  # scope → (closed group, open one around it)
 
-    def box_of(self, node: GraphNode) -> Box:
+    def place_of(self, node: GraphNode) -> tuple[str, str]:
+        """The id of the box that the node is in, and the open group around that."""
         if node.scope not in self._closed:
             self._closed[node.scope] = self._search(node.scope)
         closed, parent = self._closed[node.scope]
-        if closed:
-            label = closed.rpartition("/")[2]
-            return Box(f"group:{closed}", "group", closed, label, parent, self._sizes[closed])
-        return Box(f"node:{node.id}", "node", node.id, node.label, parent, 1)
+        return (f"group:{closed}" if closed else f"node:{node.id}"), parent
+
+    def box(self, id_: str, node: GraphNode, parent: str) -> Box:
+        closed, _ = self._closed[node.scope]
+        if not closed:
+            return Box(id_, "node", node.id, node.label, parent, 1)
+        return Box(id_, "group", closed, closed.rpartition("/")[2], parent, self._sizes[closed])
 
     def _search(self, scope: str) -> tuple[str, str]:
         parent = ""

@@ -7,7 +7,8 @@ rows may come from a worker that a hostile model has taken over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 from typing import Any, get_args
 
 from modeldyno.core.codec import Mismatch
@@ -27,9 +28,15 @@ ROWS_VERSION = 1  # raise it whenever rows, ids or scopes change: kept graphs ar
 _KINDS = frozenset(get_args(TensorKind))
 _BODY_KINDS = frozenset(get_args(BodyKind))
 _FORMATS = frozenset(get_args(ModelFormat))
+_Types = frozenset[type]
+_TEXT: _Types = frozenset((str,))
+_TEXT_OR_NONE: _Types = frozenset((str, type(None)))
+_INTEGER = frozenset((int,))
+_LIST = frozenset((list,))
+_LIST_OR_NONE: _Types = frozenset((list, type(None)))
 _SCALARS = frozenset((bool, int, float, str))
-_DIMS = frozenset((int, str, type(None)))
-_LEFT_OUT = -1
+_DIMS: _Types = frozenset((int, str, type(None)))
+_LEFT_OUT, _FIRST = -1, 0
 
 
 def to_rows(graph: Graph) -> dict[str, Any]:
@@ -71,55 +78,73 @@ def from_rows(rows: Any) -> Graph:
 def _graph(rows: dict[str, Any]) -> Graph:
     if rows["version"] != ROWS_VERSION or rows["format"] not in _FORMATS:
         raise Mismatch("rows of another version or format")
-    tensors = tuple([_tensor(*row) for row in rows["tensors"]])
-    ids = [tensor.id for tensor in tensors]
-    _unique(ids)
-    ids.append("")  # where the number of what is left out, -1, points
-    nodes = tuple([_node(ids, *row) for row in rows["nodes"]])
-    _unique([node.id for node in nodes])
+    tensors = _tensors(rows["tensors"])
+    table = _Table([tensor.id for tensor in tensors])
+    (inputs, outputs) = table.all([rows["inputs"], rows["outputs"]], _FIRST)
+    _expect((rows["sha256"], rows["name"], *rows["notes"]), _TEXT)
     return Graph(
         format=rows["format"],
-        sha256=_text(rows["sha256"]),
-        name=_text(rows["name"]),
-        nodes=nodes,
+        sha256=rows["sha256"],
+        name=rows["name"],
+        nodes=_nodes(rows["nodes"], table),
         tensors=tensors,
-        inputs=_present(ids, rows["inputs"]),
-        outputs=_present(ids, rows["outputs"]),
-        bodies=tuple([_body(ids, *row) for row in rows["bodies"]]),
-        notes=_texts(rows["notes"]),
+        inputs=inputs,
+        outputs=outputs,
+        bodies=_bodies(rows["bodies"], table),
+        notes=tuple(rows["notes"]),
     )
 
 
-def _tensor(id_: Any, name: Any, kind: Any, dtype: Any, shape: Any) -> GraphTensor:
-    if kind not in _KINDS or not id_:
-        raise Mismatch("a tensor of no known kind")
-    return GraphTensor(_text(id_), _text(name), kind, _text_or_none(dtype), _shape(shape))
+# ---------------------------------------------------------------- column by column
+# Types are looked at by the column, in loops that Python runs in C: a graph is checked in a few
+# milliseconds, where a check of each field by itself would take longer than to decode the JSON.
 
 
-def _node(
-    ids: list[str],
-    id_: Any,
-    op_type: Any,
-    domain: Any,
-    name: Any,
-    scope: Any,
-    inputs: Any,
-    outputs: Any,
-    attributes: Any,
-    bodies: Any,
-) -> GraphNode:
-    _texts((id_, op_type, domain, name, scope))
-    return GraphNode(
-        id_,
-        op_type,
-        domain,
-        name,
-        scope,
-        _ids(ids, inputs),
-        _ids(ids, outputs),
-        tuple([_attribute(*row) for row in attributes]),
-        _texts(bodies) if bodies else (),
-    )
+def _tensors(rows: Any) -> tuple[GraphTensor, ...]:
+    ids, names, kinds, dtypes, shapes = _columns(rows, 5)
+    _expect(ids, _TEXT)
+    _expect(names, _TEXT)
+    _expect(dtypes, _TEXT_OR_NONE)
+    if not _KINDS.issuperset(kinds) or "" in ids:
+        raise Mismatch("a tensor of no known kind, or without an id")
+    _unique(ids)
+    return tuple(map(GraphTensor, ids, names, kinds, dtypes, _shapes(shapes)))
+
+
+def _nodes(rows: Any, table: _Table) -> tuple[GraphNode, ...]:
+    ids, ops, domains, names, scopes, inputs, outputs, settings, bodies = _columns(rows, 9)
+    for texts in (ids, ops, domains, names, scopes, [*chain.from_iterable(bodies)]):
+        _expect(texts, _TEXT)
+    _unique(ids)
+    return tuple(
+        map(
+            GraphNode, ids, ops, domains, names, scopes,
+            table.all(inputs, _LEFT_OUT), table.all(outputs, _LEFT_OUT),
+            _attributes(settings), map(tuple, bodies),
+        )
+    )  # fmt: skip
+
+
+def _bodies(rows: Any, table: _Table) -> tuple[Body, ...]:
+    scopes, names, kinds, inputs, outputs = _columns(rows, 5)
+    _expect(scopes, _TEXT)
+    _expect(names, _TEXT)
+    if not _BODY_KINDS.issuperset(kinds):
+        raise Mismatch("a body of no known kind")
+    ends = table.all(inputs, _FIRST), table.all(outputs, _FIRST)
+    return tuple(map(Body, scopes, names, kinds, *ends))
+
+
+def _attributes(settings: Sequence[Any]) -> list[tuple[Attribute, ...]]:
+    """Each node's own, in one row: [name, type, value], or with note, dtype and shape as well."""
+    rows = [row if len(row) == 6 else [*row, "", None, None] for row in chain(*settings)]
+    names, types, values, notes, dtypes, shapes = _columns(rows, 6)
+    for texts in (names, types, notes):
+        _expect(texts, _TEXT)
+    _expect(dtypes, _TEXT_OR_NONE)
+    plain = map(_value, values)
+    made = map(Attribute, names, types, plain, notes, dtypes, _shapes(shapes))
+    return [tuple(islice(made, len(of_node))) if of_node else () for of_node in settings]
 
 
 def _attribute_row(attribute: Attribute) -> list[Any]:
@@ -130,67 +155,55 @@ def _attribute_row(attribute: Attribute) -> list[Any]:
     return row
 
 
-def _attribute(
-    name: Any, type_: Any, value: Any, note: Any = "", dtype: Any = None, shape: Any = None
-) -> Attribute:
-    _texts((name, type_, note))
+def _value(value: Any) -> Any:
     if type(value) is list:
-        if not _SCALARS.issuperset(map(type, value)):
-            raise Mismatch("an attribute of things inside things")
-        value = tuple(value)
-    elif value is not None and type(value) not in _SCALARS:
+        _expect(value, _SCALARS)
+        return tuple(value)
+    if value is not None and type(value) not in _SCALARS:
         raise Mismatch("an attribute without a value that we know")
-    return Attribute(name, type_, value, note, _text_or_none(dtype), _shape(shape))
+    return value
 
 
-def _body(ids: list[str], scope: Any, name: Any, kind: Any, inputs: Any, outputs: Any) -> Body:
-    if kind not in _BODY_KINDS:
-        raise Mismatch("a body of no known kind")
-    return Body(_text(scope), _text(name), kind, _present(ids, inputs), _present(ids, outputs))
+class _Table:
+    """Tensors by number; -1 is what is left out."""
+
+    def __init__(self, ids: list[str]) -> None:
+        self._ids = [*ids, ""]
+
+    def all(self, lists: Sequence[Any], lowest: int) -> list[tuple[str, ...]]:
+        numbers = [*chain.from_iterable(lists)]
+        _expect(numbers, _INTEGER)
+        if numbers and not lowest <= min(numbers) <= max(numbers) < len(self._ids) - 1:
+            raise Mismatch("a tensor that is not there")
+        of = self._ids.__getitem__
+        return [tuple(map(of, some)) for some in lists]
 
 
-def _ids(ids: list[str], numbers: Any) -> tuple[str, ...]:
-    """Tensors by number; the last of ``ids`` stands for what is left out."""
-    if numbers and not _LEFT_OUT <= min(numbers) <= max(numbers) < len(ids) - 1:
-        raise Mismatch("a tensor that is not there")
-    return tuple([ids[number] for number in numbers])
+def _columns(rows: Any, width: int) -> list[tuple[Any, ...]]:
+    _expect((rows,), _LIST)
+    _expect(rows, _LIST)
+    columns = [*zip(*rows, strict=True)] or [()] * width
+    if len(columns) != width:
+        raise Mismatch(f"rows of {len(columns)} instead of {width}")
+    return columns
 
 
-def _present(ids: list[str], numbers: Any) -> tuple[str, ...]:
-    if numbers and min(numbers) < 0:
-        raise Mismatch("an input or output that is not there")
-    return _ids(ids, numbers)
+def _shapes(shapes: Sequence[Any]) -> list[tuple[Any, ...] | None]:
+    _expect(shapes, _LIST_OR_NONE)
+    _expect(chain.from_iterable(filter(None, shapes)), _DIMS)
+    return [None if shape is None else tuple(shape) for shape in shapes]
 
 
 def _listed(shape: tuple[Any, ...] | None) -> list[Any] | None:
     return None if shape is None else [*shape]
 
 
-def _shape(shape: Any) -> tuple[Any, ...] | None:
-    if shape is None:
-        return None
-    if type(shape) is not list or not _DIMS.issuperset(map(type, shape)):
-        raise Mismatch("a shape of other things than sizes")
-    return tuple(shape)
+def _expect(values: Iterable[Any], kinds: _Types) -> None:
+    strange = set(map(type, values)) - kinds
+    if strange:
+        raise Mismatch(f"a {strange.pop().__name__} where it does not belong")
 
 
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise Mismatch(f"expected a text, got {type(value).__name__}")
-    return value
-
-
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _texts(values: Any) -> tuple[str, ...]:
-    for value in values:
-        if type(value) is not str:
-            raise Mismatch(f"expected a text, got {type(value).__name__}")
-    return tuple(values)
-
-
-def _unique(ids: list[str]) -> None:
+def _unique(ids: Sequence[str]) -> None:
     if len(set(ids)) != len(ids):
         raise Mismatch("two things of one id")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from modeldyno.core.figures import counted
@@ -40,14 +41,23 @@ def tree_lines(graph: Graph, depth: int = DEPTH) -> tuple[list[TreeLine], int]:
     waiting = [(0, group) for group in reversed(inside.get("", []))]
     while waiting:
         level, group = waiting.pop()
-        lines.append(TreeLine("  " * level + harmless(group.label), group.nodes, ops_text(group)))
+        label = "  " * level + harmless(group.label)
+        lines.append(TreeLine(label, group.nodes, ops_text(group.nodes_by_op)))
         if level + 1 < depth:
             waiting += [(level + 1, child) for child in reversed(inside.get(group.scope, []))]
-    return lines[:_MOST_LINES], max(0, len(lines) - _MOST_LINES)
+    left_out = max(0, len(lines) - _MOST_LINES)
+    return [*lines[:_MOST_LINES], *_ungrouped(graph)], left_out
 
 
-def ops_text(group: Group) -> str:
-    common = [f"{harmless(op)} {count}" for op, count in group.nodes_by_op.items()]
+def _ungrouped(graph: Graph) -> list[TreeLine]:
+    ops = Counter(node.op for node in graph.nodes if not node.scope)
+    return (
+        [TreeLine("(in no group)", ops.total(), ops_text(dict(ops.most_common())))] if ops else []
+    )
+
+
+def ops_text(nodes_by_op: dict[str, int]) -> str:
+    common = [f"{harmless(op)} {count}" for op, count in nodes_by_op.items()]
     more = len(common) - _MOST_OPS
     told = ", ".join(common[:_MOST_OPS])
     return f"{told}, and {counted(more, 'more kind')}" if more > 0 else told

@@ -29,7 +29,7 @@ Scalar = bool | int | float | str  # "NaN", "Infinity" and "-Infinity" are numbe
 AttributeValue = Scalar | tuple[Scalar, ...] | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GraphTensor:
     id: str
     name: str
@@ -38,7 +38,7 @@ class GraphTensor:
     shape: tuple[Dim, ...] | None  # None: not even the rank is known
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attribute:
     """A setting of a node. What is large is described and not shown: then ``note`` says so."""
 
@@ -50,7 +50,7 @@ class Attribute:
     shape: tuple[Dim, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class GraphNode:
     id: str
     op_type: str
@@ -73,7 +73,7 @@ class GraphNode:
         return self.id.rpartition("/")[2] or self.id
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Body:
     """A graph inside the graph: a branch, a loop's body, or a local function (once, however often
     it is called). Its nodes lie in ``scope`` or below."""
@@ -85,7 +85,7 @@ class Body:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Edge:
     """A tensor on its way from the node that makes it to one that takes it."""
 
