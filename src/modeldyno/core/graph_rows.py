@@ -33,6 +33,7 @@ _TEXT: _Types = frozenset((str,))
 _TEXT_OR_NONE: _Types = frozenset((str, type(None)))
 _INTEGER = frozenset((int,))
 _LIST = frozenset((list,))
+_SEQUENCES: _Types = frozenset((list, tuple))
 _LIST_OR_NONE: _Types = frozenset((list, type(None)))
 _SCALARS = frozenset((bool, int, float, str))
 _DIMS: _Types = frozenset((int, str, type(None)))
@@ -45,12 +46,14 @@ def to_rows(graph: Graph) -> dict[str, Any]:
     def numbers(ids: Iterable[str]) -> list[int]:
         return [number[id_] for id_ in ids]
 
+    shapes = {shape: place for place, shape in enumerate({t.shape: None for t in graph.tensors})}
     return {
         "version": ROWS_VERSION,
         "format": graph.format,
         "sha256": graph.sha256,
         "name": graph.name,
-        "tensors": [[t.id, t.name, t.kind, t.dtype, _listed(t.shape)] for t in graph.tensors],
+        "shapes": [_listed(shape) for shape in shapes],  # each once: a graph has few
+        "tensors": [[t.id, t.name, t.kind, t.dtype, shapes[t.shape]] for t in graph.tensors],
         "nodes": [
             [
                 *(n.id, n.op_type, n.domain, n.name, n.scope, numbers(n.inputs)),
@@ -78,7 +81,7 @@ def from_rows(rows: Any) -> Graph:
 def _graph(rows: dict[str, Any]) -> Graph:
     if rows["version"] != ROWS_VERSION or rows["format"] not in _FORMATS:
         raise Mismatch("rows of another version or format")
-    tensors = _tensors(rows["tensors"])
+    tensors = _tensors(rows["tensors"], _shapes(rows["shapes"]))
     table = _Table([tensor.id for tensor in tensors])
     (inputs, outputs) = table.all([rows["inputs"], rows["outputs"]], _FIRST)
     _expect((rows["sha256"], rows["name"], *rows["notes"]), _TEXT)
@@ -100,15 +103,18 @@ def _graph(rows: dict[str, Any]) -> Graph:
 # milliseconds, where a check of each field by itself would take longer than to decode the JSON.
 
 
-def _tensors(rows: Any) -> tuple[GraphTensor, ...]:
-    ids, names, kinds, dtypes, shapes = _columns(rows, 5)
+def _tensors(rows: Any, shapes: list[tuple[Any, ...] | None]) -> tuple[GraphTensor, ...]:
+    ids, names, kinds, dtypes, places = _columns(rows, 5)
     _expect(ids, _TEXT)
     _expect(names, _TEXT)
     _expect(dtypes, _TEXT_OR_NONE)
+    _expect(places, _INTEGER)
+    if places and min(places) < 0:
+        raise Mismatch("a shape that is not there")
     if not _KINDS.issuperset(kinds) or "" in ids:
         raise Mismatch("a tensor of no known kind, or without an id")
     _unique(ids)
-    return tuple(map(GraphTensor, ids, names, kinds, dtypes, _shapes(shapes)))
+    return tuple(map(GraphTensor, ids, names, kinds, dtypes, map(shapes.__getitem__, places)))
 
 
 def _nodes(rows: Any, table: _Table) -> tuple[GraphNode, ...]:
@@ -189,6 +195,7 @@ def _columns(rows: Any, width: int) -> list[tuple[Any, ...]]:
 
 
 def _shapes(shapes: Sequence[Any]) -> list[tuple[Any, ...] | None]:
+    _expect((shapes,), _SEQUENCES)
     _expect(shapes, _LIST_OR_NONE)
     _expect(chain.from_iterable(filter(None, shapes)), _DIMS)
     return [None if shape is None else tuple(shape) for shape in shapes]

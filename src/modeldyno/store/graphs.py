@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import json
 import logging
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from modeldyno.core.codec import Mismatch
@@ -42,7 +44,8 @@ class Graphs:
                 body = file.read(2 * LARGEST_BYTES)
         except OSError:
             return None
-        graph = _decoded(checksum, body)
+        with _collector_at_rest():
+            graph = _decoded(checksum, body)
         if graph is None or graph.sha256 != sha256:
             logger.warning("the kept graph %s is damaged and will be read again", path.name)
             with contextlib.suppress(OSError):
@@ -88,6 +91,20 @@ class Graphs:
         if not _SHA256.fullmatch(sha256):
             raise ValueError(f"not a sha256: {sha256[:80]!r}")
         return self._folder / f"{sha256}.{ROWS_VERSION}.json"
+
+
+@contextlib.contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Thousands of new objects, none of them garbage: looking for some would take as long as they
+    do themselves."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _checksum(body: bytes) -> bytes:
