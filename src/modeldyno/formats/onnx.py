@@ -21,7 +21,7 @@ from modeldyno.formats.refusals import shown
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
-_PROTOBUF_LIMIT = 2**31 - 1
+PROTOBUF_LIMIT = 2**31 - 1
 # Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
 _NEVER_LEARNED = ("int64", "uint64", "bool", "string")
 # Domains whose operators need a library of their own, though their names look official.
@@ -55,10 +55,10 @@ def parse(path: Path) -> ModelProto:
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # has no types
 
     size = path.stat().st_size
-    if size > _PROTOBUF_LIMIT:
+    if size > PROTOBUF_LIMIT:
         raise ModelUnreadable(
             f"{shown(path)} is too large for one ONNX file",
-            why=f"it has {size} bytes, and protobuf cannot read more than {_PROTOBUF_LIMIT}",
+            why=f"it has {size} bytes, and protobuf cannot read more than {PROTOBUF_LIMIT}",
             fix="Export it with external data: onnx.save(model, path, save_as_external_data=True)",
         )
     try:

@@ -12,10 +12,11 @@ from modeldyno.formats import name_scopes
 from modeldyno.formats.digest import sha256
 from modeldyno.formats.graph_building import DEEPEST_BODY, GraphBuilder, Names, too_many_nodes
 from modeldyno.formats.graph_checks import check_order
-from modeldyno.formats.onnx import parse, undecodable
+from modeldyno.formats.onnx import undecodable
 from modeldyno.formats.onnx_attributes import attributes
 from modeldyno.formats.onnx_graph import graphs
 from modeldyno.formats.onnx_shapes import drop_weights, with_shapes
+from modeldyno.formats.onnx_skeleton import parse_without_weights
 from modeldyno.formats.onnx_types import dtype_name, tensor_spec
 from modeldyno.formats.plain_text import decoded
 
@@ -36,7 +37,7 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
 
 
 def _read(path: Path, infer_shapes: bool) -> Graph:
-    model = parse(path)
+    model = parse_without_weights(path)
     count = sum(len(graph.node) for graph in graphs(model))
     count += sum(len(function.node) for function in model.functions)
     if count > MOST_NODES:
