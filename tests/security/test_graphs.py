@@ -6,7 +6,7 @@ from onnx import ModelProto, TensorProto, helper
 import modeldyno
 from modeldyno.core.errors import GraphUnavailable, UserError, WorkerGarbled
 from modeldyno.core.graph_rows import to_rows
-from modeldyno.core.graphs import LARGEST_BYTES, MOST_NODES
+from modeldyno.core.graphs import LARGEST_BYTES, MOST_NODES, NOT_IN_TIME
 from modeldyno.formats import graph_building
 from modeldyno.formats.onnx_nodes import read_graph
 from modeldyno.jobs import graph as graph_job
@@ -31,6 +31,7 @@ def test_the_largest_graph_fits_into_a_message():
     assert LARGEST_BYTES < LONGEST
 
 
+@pytest.mark.slow
 def test_a_million_nodes_are_refused_by_their_number(tmp_path):
     """Written by hand: the same node a million times."""
     one = helper.make_node("Relu", ["x"], ["y"]).SerializeToString()
@@ -189,31 +190,63 @@ def test_weights_elsewhere_are_not_even_looked_for(tmp_path):
 # ---------------------------------------------------------------- workers that misbehave
 
 
-def test_inference_that_kills_the_worker_costs_only_the_shapes(tmp_path, monkeypatch):
-    """Whatever is asked of the worker's onnx.shape_inference ends the process."""
-    fake = tmp_path / "fake"
-    fake.mkdir()
-    (fake / "crashing.py").write_text(
-        "import os, signal\n"
-        "def __getattr__(name):\n"
-        "    if name.startswith('__'):\n"
-        "        raise AttributeError(name)\n"
-        "    return lambda *_, **__: os.kill(os.getpid(), signal.SIGSEGV)\n"
-    )
-    (fake / "sitecustomize.py").write_text(
-        "import sys\n"
-        "from importlib.util import spec_from_file_location\n"
-        "class Finder:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name == 'onnx.shape_inference':\n"
-        f"            return spec_from_file_location(name, {str(fake / 'crashing.py')!r})\n"
-        "sys.meta_path.insert(0, Finder())\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(fake))
+@pytest.fixture
+def inference(tmp_path, monkeypatch):
+    """Makes whatever is asked of the worker's onnx.shape_inference do something else."""
+
+    def does(code):
+        fake = tmp_path / "fake"
+        fake.mkdir()
+        (fake / "inference.py").write_text(
+            "import os, signal, time\n"
+            "def __getattr__(name):\n"
+            "    if name.startswith('__'):\n"
+            "        raise AttributeError(name)\n"
+            f"    return lambda *_, **__: {code}\n"
+        )
+        (fake / "sitecustomize.py").write_text(
+            "import sys\n"
+            "from importlib.util import spec_from_file_location\n"
+            "class Finder:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            "        if name == 'onnx.shape_inference':\n"
+            f"            return spec_from_file_location(name, {str(fake / 'inference.py')!r})\n"
+            "sys.meta_path.insert(0, Finder())\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", str(fake))
+
+    return does
+
+
+@pytest.fixture
+def unshaped(tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["h"]), helper.make_node("Relu", ["h"], ["y"])]
-    graph = modeldyno.graph(made(nodes, tmp_path), workspace=tmp_path / "workspace")
+    return made(nodes, tmp_path)
+
+
+def test_inference_that_kills_the_worker_costs_only_the_shapes(inference, unshaped, tmp_path):
+    inference("os.kill(os.getpid(), signal.SIGSEGV)")
+    graph = modeldyno.graph(unshaped, workspace=tmp_path / "workspace")
     assert [node.op for node in graph.nodes] == ["Relu", "Relu"]
-    assert graph_job._NOT_INFERRED in graph.notes
+    assert graph_job._CRASHED in graph.notes
+    assert len(list((tmp_path / "workspace" / "graphs").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_inference_without_end_costs_only_the_shapes_and_is_tried_again(
+    inference, unshaped, tmp_path
+):
+    inference("time.sleep(600)")
+    graph = modeldyno.graph(unshaped, timeout=12, workspace=tmp_path / "workspace")
+    assert [node.op for node in graph.nodes] == ["Relu", "Relu"]
+    assert NOT_IN_TIME in graph.notes
+    assert not (tmp_path / "workspace" / "graphs").exists()  # next time there may be time
+
+
+def test_inference_that_raises_is_a_note(inference, unshaped, tmp_path):
+    inference("1 / 0")
+    graph = modeldyno.graph(unshaped, workspace=tmp_path / "workspace")
+    assert any("inferring more failed: division by zero" in note for note in graph.notes)
 
 
 def test_a_worker_that_sends_rubbish_for_a_graph_is_not_believed():

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from modeldyno.core.graph_groups import Group, View
 
 # Of a graph as JSON: less than a message between processes may have (worker/messages.py).
-LARGEST_BYTES = 48 << 20
+LARGEST_BYTES = 60 << 20
 MOST_NODES = 100_000
+# A note: on a day with less load there may be more to tell.
+NOT_IN_TIME = "shapes are those in the file: inferring more took too long"
 
 # Who makes a tensor: the caller; the file (a weight); a node; the node that a body belongs to; or
 # nobody, which no engine will run.

@@ -30,8 +30,9 @@ MOST_NOTES = 20
 HIGHEST_RANK = 64
 _CUT = "…"
 _WIDEST_CHARACTER = 12  # bytes in JSON: two escaped surrogates
-_ROW = 48  # bytes of JSON around the texts of a row, at most
+_ROW = 32  # bytes of JSON around the texts of a row, at most
 _NUMBER = 24  # bytes of a number, at most
+_PLACE = 8  # of a number that stands for a tensor
 
 
 def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
@@ -122,7 +123,7 @@ class GraphBuilder:
         op_type, domain, name = (self._short(text) for text in (op_type, domain, name))
         taken, made = tuple(inputs), tuple(outputs)
         self._spend((id_, op_type, domain, name, scope, *bodies))
-        self._left -= _NUMBER * (len(taken) + len(made))
+        self._left -= _PLACE * (len(taken) + len(made))
         for attribute in attributes:
             self._spend_attribute(attribute)
         self._nodes.append(
@@ -142,7 +143,7 @@ class GraphBuilder:
         taken, made = tuple(inputs), tuple(outputs)
         name = self._short(name)
         self._spend((scope, name))
-        self._left -= _NUMBER * (len(taken) + len(made))
+        self._left -= _PLACE * (len(taken) + len(made))
         self._bodies.append(Body(scope, name, kind, taken, made))
 
     def scope(self, parts: Sequence[str]) -> str:
@@ -173,7 +174,7 @@ class GraphBuilder:
         outputs: Iterable[str],
     ) -> Graph:
         taken, made = tuple(inputs), tuple(outputs)
-        self._left -= _NUMBER * (len(taken) + len(made))
+        self._left -= _PLACE * (len(taken) + len(made))
         self._spend((name := self._short(name),))
         return Graph(
             format=model_format,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from modeldyno.core.graphs import Graph
+from modeldyno.core.graphs import NOT_IN_TIME, Graph
 from modeldyno.core.specs import GraphSpec
 from modeldyno.services.runs import RunService
 from modeldyno.store.graphs import Graphs
@@ -29,7 +29,7 @@ class GraphService:
             return kept
         graph = self._runs.run(replace(spec, model=replace(spec.model, sha256=sha256)))
         assert isinstance(graph, Graph)
-        if sha256:
+        if sha256 and NOT_IN_TIME not in graph.notes:
             self._kept.save(graph)
         return graph
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import assert_never
 
 from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError, StorageFailed, error_classes
+from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
     Artifact,
@@ -99,6 +100,8 @@ def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) ->
             store.append(run_id, message)
         case Finished(result=result):
             ending.result = result
+            if isinstance(result, Graph):  # long, and its folder is about to go
+                return
             _keep(store, run_id, lambda: store.finish(run_id, result, _state_of(result)))
         case Failed(failure=failure):
             kind = error_classes().get(failure.code, ModeldynoError)
