@@ -17,7 +17,7 @@ from onnxruntime.quantization import (
     quantize_static,
 )
 
-from modeldyno.core.errors import BadValue
+from modeldyno.core.errors import UserError
 from modeldyno.core.sessions import Target
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
@@ -226,7 +226,7 @@ def test_one_thread_has_nobody_to_spin_with(dense):
 )
 def test_what_it_cannot_do_is_refused_in_words(said, complaint, dense):
     opening = ENGINE.open(Target("onnxruntime", str(dense), **said))
-    with pytest.raises(BadValue, match=complaint):
+    with pytest.raises(UserError, match=complaint):
         opening.__enter__()
 
 

@@ -6,18 +6,25 @@ from dataclasses import replace
 
 import pytest
 
-from modeldyno.core.specs import QUICK
+from modeldyno.core.errors import WrongOutput
+from modeldyno.core.sessions import Parity, SessionFacts, Target
+from modeldyno.core.specs import QUICK, CellSpec
+from modeldyno.jobs.cells import Cell
+from modeldyno.jobs.contract import judge
+from modeldyno.jobs.preparation import Prepared
 from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
 from tests.packages import install
+from tests.scripts import INPUTS
 
 BUDGET = replace(QUICK, seconds=1.0)
 # ONNX Runtime under other names, each with a habit of its own.
 ENGINES = textwrap.dedent("""
     from contextlib import contextmanager
     from dataclasses import replace
+    from random import random
 
     from modeldyno.engines.catalog import Entry
     from modeldyno.engines.onnxruntime import OnnxRuntime
@@ -75,6 +82,13 @@ ENGINES = textwrap.dedent("""
         factor = 2
 
 
+    class Dice(Copy):
+        name = "dice"
+
+        def scaled(self, outputs):
+            return {name: random() * value for name, value in outputs.items()}
+
+
     class Lazy(Copy):
         name = "lazy"
         changes = {"contract": "hot"}
@@ -86,9 +100,10 @@ ENGINES = textwrap.dedent("""
         )
 
 
-    twin, rounding, converting, wrong, lazy = map(entry, (Twin, Rounding, Converting, Wrong, Lazy))
+    twin, rounding, converting = map(entry, (Twin, Rounding, Converting))
+    wrong, lazy, dice = map(entry, (Wrong, Lazy, Dice))
 """)
-NAMES = ("twin", "rounding", "converting", "wrong", "lazy")
+NAMES = ("twin", "rounding", "converting", "wrong", "lazy", "dice")
 
 
 @pytest.fixture
@@ -151,3 +166,30 @@ def test_each_batch_has_its_own_first(bench):
     result = bench("onnxruntime", "twin", batch=(1, 2))
     assert [cell.parity is None for cell in result.cells] == [True, True, False, False]
     assert [cell.mismatches for cell in result.cells] == [()] * 4
+
+
+def test_outputs_that_are_random_by_themselves_are_held_against_nobody(bench):
+    result = bench("onnxruntime", "dice")
+    assert [(cell.status, cell.mismatches, cell.parity) for cell in result.cells] == [
+        ("done", (), None)
+    ] * 2
+
+
+def test_nothing_is_held_against_a_cell_that_failed():
+    """What it computed may be what was wrong with it."""
+    first, second = (Cell(number, CellSpec(), prepared=prepared(number)) for number in (0, 1))
+    judge([first, second])
+    assert "outputs differ" in second.mismatches[0]
+    first.error = WrongOutput("no")
+    judge([first, second])
+    assert second.mismatches == ()
+
+
+def prepared(number):
+    facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {}, precision="fp32")
+    target = Target("scripted", "m.json")
+    parity = Parity(1.0, 1.0, agrees=False) if number else None
+    against = "reference-0.npz" if number else None
+    return Prepared(
+        CellSpec(), target, INPUTS, 1, facts, f"reference-{number}.npz", (), parity, against
+    )

@@ -1,17 +1,32 @@
 """Instances in real workers: pinned, started together, counted together, failed together."""
 
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from modeldyno.core.errors import BadValue
+from modeldyno.core.sessions import (
+    Calibration,
+    Energy,
+    Samples,
+    Session,
+    SessionFacts,
+    SessionPlan,
+    Together,
+    WarmUp,
+)
 from modeldyno.core.specs import DEFAULT, QUICK
+from modeldyno.jobs.benchmark import took_s
 from modeldyno.jobs.instances import Crowd
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
-from modeldyno.worker.messages import Side
-from tests.scripts import INPUTS, fault, script, target
+from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.messages import Examined, Side
+from tests.scripts import INPUTS, examine, fault, script, target
 
 ALL = len(allowed_cpus())
 
@@ -77,7 +92,7 @@ def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
 
 def test_repetitions_come_before_the_budget(room, tmp_path):
     """A rate is one figure of each repetition: an interval needs several, whatever they take."""
-    budget = replace(DEFAULT, name="custom", seconds=0.1)
+    budget = replace(DEFAULT, name="custom", seconds=5.0)
     (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=budget).cells
     assert cell.measurement.sessions == 6
 
@@ -97,3 +112,57 @@ def test_each_instance_has_cpus_of_its_own_while_there_are_enough(
     side = Side(target(tmp_path, threads=cores), INPUTS, "api")
     crowd = Crowd([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
     assert crowd.shares == shares
+
+
+class Clockwork:
+    """A meter that counts nanoseconds: a joule is a second."""
+
+    has_meter = True
+
+    def start(self):
+        return (time.perf_counter_ns(),)
+
+    def stop(self, before, calls):
+        return Energy((time.perf_counter_ns() - before[0]) / 1e9, "clock", calls)
+
+
+@pytest.mark.parametrize("latency_us", [200, 150_000])
+def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
+    """Even where a window holds few calls: what leads to it costs energy as well."""
+    model = script(tmp_path / "m.json", latency_us=latency_us)
+    reference = tmp_path / "scratch" / "reference.npz"
+    stop = Stop()
+    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(model,))
+    deadline_s = time.monotonic() + 60
+    side = Side(target(model, format="scripted"), INPUTS, "api")
+    with launched(surroundings) as worker:
+        worker.ask(examine(model, reference), Examined, deadline_s, stop)
+        plan = SessionPlan(max_time_s=1.0)
+        crowd = Crowd(
+            [worker], side, (allowed_cpus()[0],), str(reference), plan, 0, deadline_s, stop
+        )
+        crowd.open()
+        meter: Any = Clockwork()
+        (samples,), energy = crowd.measure_metered(1.0, meter)
+    stop.close()
+    per_sample_s = sum(samples.wall_ns) / len(samples.wall_ns) / 1e9
+    assert (energy.joules or 0.0) / energy.calls == pytest.approx(
+        per_sample_s / samples.calls_per_sample, rel=0.1
+    )
+
+
+def test_one_call_of_several_instances_is_too_few(tmp_path):
+    with pytest.raises(BadValue, match="at least 2"):
+        benchmark_spec(
+            script(tmp_path / "m.json"), CellOptions(instances=(2,)), InputOptions(), iterations=1
+        )
+
+
+def test_what_instances_measured_counts_once_when_a_run_is_resumed():
+    """Their windows were side by side, not one after the other."""
+    second = 1_000_000_000
+    samples = Samples((1,), (), 1, 64 * second, second, second, 0)
+    facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {})
+    one = Session(0.1, 0.1, Calibration(0.1, 1, 0.0), WarmUp(1, 0.0, steady=True), samples, facts)
+    both = replace(one, together=Together(1.0, (1.0,) * 64, 0.0, 0.1, 2))
+    assert took_s(both) == pytest.approx(1.2)

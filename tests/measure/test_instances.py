@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from modeldyno.core.errors import RunFailed
+from modeldyno.core.public import _side_by_side_json
 from modeldyno.core.sessions import (
     Calibration,
     Memory,
@@ -19,6 +21,7 @@ from modeldyno.measure.benchmark import cores_used, seconds_per_call
 from modeldyno.measure.instances import calls_within, common_window
 from modeldyno.measure.instances import joined as _joined
 from modeldyno.measure.instances import side_by_side as _side_by_side
+from modeldyno.measure.trend import trend
 
 MS = 1_000_000
 
@@ -136,3 +139,19 @@ def test_without_a_solo_run_there_is_no_scaling():
 
 def test_a_single_instance_has_no_such_figures():
     assert side_by_side([session()], 1, 1, "fixed") is None
+
+
+def test_instances_of_unequal_speed_are_no_trend():
+    """One after the other they would look like a machine that grew slower."""
+    quick, slow = steady(0, 3000, every_ms=10), steady(0, 3000, every_ms=15)
+    units = [joined([session(), session()], [quick, slow], None, cpus=2) for _ in range(6)]
+    samples = [np.array(unit.samples.wall_ns, dtype=float) for unit in units]
+    assert not trend(samples)
+    assert trend([np.sort(one) for one in samples])  # what the order hides
+
+
+def test_one_repetition_has_no_interval():
+    found = side_by_side([together((1.0, 1.0))], 1, 1, "fixed")
+    assert found.total_per_s.n == 1
+    document: Any = _side_by_side_json(found)
+    assert (document["total_ci95"], document["scaling_ci95"]) == (None, None)

@@ -48,6 +48,7 @@ def test_all_of_the_table_is_there_in_its_order():
         ("T13", "stopping"),
         ("T14", "long-calls"),
         ("T15", "fairness"),
+        ("T16", "instances"),
         ("T17", "reproducibility"),
     ]
 

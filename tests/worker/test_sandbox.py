@@ -1,5 +1,6 @@
 """What a worker cannot do, and what it still can. Each denial has its control outside."""
 
+import errno
 import json
 import os
 import select
@@ -121,6 +122,54 @@ def test_outside_the_sandbox_one_can(name, outcomes):
     if name in probes.ROOT_ONLY and os.geteuid() != 0:
         pytest.skip("only root can, and we are not")
     assert outcomes[False]["outcome"][name] == "done"
+
+
+# ---------------------------------------------------------------- workers that drive a device
+
+
+@needs_landlock
+@pytest.mark.parametrize("drives", [False, True])
+def test_only_a_worker_with_a_device_may_open_the_one_socket_that_cuda_needs(tmp_path, drives):
+    """And it may name its threads; but it reaches nobody, neither with this socket nor another."""
+    found = python(f"""
+        import json, os, socket
+        from modeldyno.core.sandbox import SandboxSpec
+        from modeldyno.worker import sandbox
+
+        address = {str(tmp_path / "s")!r}
+        listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listening.bind(address)
+        listening.listen()
+
+        def tried(do):
+            try:
+                do()
+            except OSError as error:
+                return error.errno
+            return 0
+
+        def connect():
+            socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect(address)
+
+        def name_a_thread():
+            with open(f"/proc/self/task/{{os.getpid()}}/comm", "w") as file:
+                file.write("x")
+
+        outside = tried(connect)
+        os.makedirs({str(tmp_path / "scratch")!r})
+        devices = ("/dev/null",) if {drives} else ()
+        sandbox.enter(SandboxSpec({str(tmp_path / "scratch")!r}, devices=devices))
+        kinds = [
+            (socket.AF_UNIX, socket.SOCK_SEQPACKET), (socket.AF_UNIX, socket.SOCK_STREAM),
+            (socket.AF_UNIX, socket.SOCK_DGRAM), (socket.AF_INET, socket.SOCK_STREAM),
+            (socket.AF_NETLINK, socket.SOCK_RAW),
+        ]
+        sockets = [tried(lambda kind=kind: socket.socket(*kind)) for kind in kinds]
+        print(json.dumps([outside, sockets, tried(connect), tried(name_a_thread)]))
+    """)
+    denied = errno.EPERM
+    first, naming = (0, 0) if drives else (denied, errno.EACCES)
+    assert found == [0, [first, denied, denied, denied, denied], denied, naming]
 
 
 # ---------------------------------------------------------------- what still works
@@ -258,6 +307,13 @@ def test_without_landlock_the_report_says_so_and_means_it(tmp_path):
 )  # fmt: skip
 def test_the_report_names_what_is_open(abi, landlock_, network, seccomp, said):
     assert str(sandbox.judge(abi, landlock_, network, seccomp)) == said
+
+
+def test_local_sockets_of_a_gpu_worker_need_the_network_namespace():
+    assert str(sandbox.judge(7, None, None, None, listens=True)) == "full"
+    assert str(sandbox.judge(7, None, "denied", None)) == "full"
+    told = str(sandbox.judge(7, None, "denied", None, listens=True))
+    assert told == "partial (no network namespace: denied, so it can listen on local sockets)"
 
 
 def test_switched_off_is_not_called_a_sandbox():

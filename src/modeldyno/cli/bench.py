@@ -229,7 +229,9 @@ def plan_line(spec: BenchmarkSpec) -> str:
     cores += f" (oversubscribed: {wanted} threads)" if wanted > most else ""
     if spec.iterations is not None:
         return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
-    seconds = count * spec.budget.seconds
+    from modeldyno.jobs.rounds import expected_s
+
+    seconds = expected_s(spec)
     return f"{Path(spec.model.path).name}: {cells} on {cores}, about {seconds:g} s of measuring"
 
 

@@ -174,7 +174,7 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "status": cell.status,
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,
-        "call_contract": cell.spec.contract,
+        "call_contract": (facts.contract if facts else None) or cell.spec.contract,
         "sandbox": _sandbox_text(cell.sandbox),
         "mismatches": list(cell.mismatches),
         **measurement_json(cell.measurement),
@@ -236,9 +236,9 @@ def _side_by_side_json(found: SideBySide | None) -> dict[str, Any] | None:
     total, scaling = found.total_per_s, found.scaling
     return {
         "total_per_s": total.value,
-        "total_ci95": _interval(total),
+        "total_ci95": _interval(total) if total.n > 1 else None,
         "scaling": scaling.value if scaling else None,
-        "scaling_ci95": _interval(scaling) if scaling else None,
+        "scaling_ci95": _interval(scaling) if scaling and scaling.n > 1 else None,
         "fairness": found.fairness,
         "items_per_cpu_s": found.items_per_cpu_s,
         "expected_contention": found.expected_contention,
@@ -348,7 +348,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "cores": side.spec.cores,
         "threads": facts.threads,
         "spinning": facts.spinning,
-        "call_contract": side.spec.contract,
+        "call_contract": facts.contract or side.spec.contract,
         "sandbox": _sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }

@@ -47,7 +47,7 @@ BUILT_IN = (
         factory="modeldyno.engines.onnxruntime:OnnxRuntime",
         package="onnxruntime",
         install="pip install onnxruntime",
-        devices=("cpu",),
+        devices=("cpu", "cuda", "tensorrt", "coreml"),
         formats=("onnx",),
         aliases=("ort",),
     ),

@@ -11,6 +11,8 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.engines import onnx_providers
+from modeldyno.engines.onnx_providers import Placement
 from modeldyno.engines.protocol import Capabilities, Tensors
 
 SPINNING = "session.intra_op.allow_spinning"
@@ -21,7 +23,7 @@ _PRECISIONS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16", "double":
 
 class OnnxRuntime:
     name = "onnxruntime"
-    capabilities = Capabilities(formats=("onnx",))
+    capabilities = Capabilities(formats=("onnx",), devices=onnx_providers.DEVICES)
 
     def version(self) -> str:
         import onnxruntime
@@ -49,11 +51,10 @@ class OnnxRuntime:
     def _load(self, target: Target, options: Any) -> OnnxSession:
         import onnxruntime
 
+        placed = onnx_providers.placement(target.device, onnxruntime.get_available_providers())
         threads_before = _threads()
         try:
-            raw = onnxruntime.InferenceSession(
-                target.model, options, providers=["CPUExecutionProvider"]
-            )
+            raw = onnxruntime.InferenceSession(target.model, options, providers=placed.wanted())
         except Exception as error:
             # Not a matter of inputs: nobody need try other shapes.
             raise EngineFailed(
@@ -61,18 +62,13 @@ class OnnxRuntime:
                 why=str(error).strip()[:600],
                 fix="Check its operators and versions with `modeldyno inspect`",
             ) from error
-        return OnnxSession(raw, 1 + _threads() - threads_before)
+        onnx_providers.check_taken(placed, raw.get_providers())
+        return OnnxSession(raw, placed, 1 + _threads() - threads_before)
 
 
 def _options(target: Target) -> Any:
     import onnxruntime
 
-    if target.device != "cpu":
-        raise BadValue(
-            f"ONNX Runtime cannot use device {target.device!r} here",
-            why="only its CPU provider is supported in this version",
-            fix="Leave the device out",
-        )
     if target.precision not in (None, "fp32"):
         raise BadValue(
             f"ONNX Runtime cannot change the precision to {target.precision!r}",
@@ -90,8 +86,9 @@ def _options(target: Target) -> Any:
 
 
 class OnnxSession:
-    def __init__(self, raw: Any, threads: int) -> None:
+    def __init__(self, raw: Any, placed: Placement, threads: int) -> None:
         self.raw = raw
+        self._placed = placed
         self._threads = threads
 
     @property
@@ -102,7 +99,7 @@ class OnnxSession:
         return SessionFacts(
             engine="onnxruntime",
             engine_version=str(onnxruntime.__version__),
-            device="cpu",
+            device=self._placed.device,
             providers=tuple(self.raw.get_providers()),
             threads=self._threads,
             spinning=_spins(options) if self._threads > 1 else None,
@@ -131,18 +128,28 @@ class OnnxSession:
         return call
 
     def _hot(self, inputs: Tensors) -> Callable[[], object]:
-        """Inputs bound and outputs preallocated once: the engine's floor."""
-        import onnxruntime
-
+        """Inputs bound and outputs preallocated once, on the device: the engine's floor."""
         binding = self.raw.io_binding()
         for name, value in inputs.items():
-            binding.bind_ortvalue_input(name, onnxruntime.OrtValue.ortvalue_from_numpy(value))
+            binding.bind_ortvalue_input(name, self._on_device(value))
         for output, value in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
-            binding.bind_ortvalue_output(
-                output.name, onnxruntime.OrtValue.ortvalue_from_numpy(value)
-            )
-        run = self.raw.run_with_iobinding
-        return lambda: run(binding)
+            binding.bind_ortvalue_output(output.name, self._on_device(value))
+        run, wait = self.raw.run_with_iobinding, binding.synchronize_outputs
+        if self._placed.memory == "cpu":
+            return lambda: run(binding)
+
+        def call() -> None:
+            run(binding)
+            wait()
+
+        return call
+
+    def _on_device(self, value: Any) -> Any:
+        import onnxruntime
+
+        return onnxruntime.OrtValue.ortvalue_from_numpy(
+            value, self._placed.memory, self._placed.index
+        )
 
     def run(self, inputs: Tensors) -> Tensors:
         names = [output.name for output in self.raw.get_outputs()]

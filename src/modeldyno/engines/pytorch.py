@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
-from modeldyno.core.errors import BadValue, EngineUnavailable
+from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, ModeldynoError
 from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Target
 from modeldyno.engines import torch_precision
 from modeldyno.engines.protocol import Capabilities, Tensors
@@ -47,7 +47,7 @@ class PyTorch:
             torch.cuda.init()
             torch.cuda.reset_peak_memory_stats(asked.device)
         with torch.inference_mode():
-            yield TorchSession(target, asked, _prepared(target, asked))
+            yield TorchSession(target, asked, _loaded(target, asked))
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once operator by operator, then as it will be measured."""
@@ -202,6 +202,20 @@ def _cuda_index(name: str, index: int) -> int:
 
 
 # ---------------------------------------------------------------- a session
+
+
+def _loaded(target: Target, asked: Asked) -> Loaded:
+    """Raises EngineFailed where loading fails: other inputs would not help."""
+    try:
+        return _prepared(target, asked)
+    except ModeldynoError:
+        raise
+    except Exception as error:
+        raise EngineFailed(
+            "PyTorch could not load the model",
+            why=f"{type(error).__name__}: {error}".strip()[:600],
+            fix="Check it with `modeldyno inspect`; the run's log has the whole story",
+        ) from error
 
 
 def _prepared(target: Target, asked: Asked) -> Loaded:

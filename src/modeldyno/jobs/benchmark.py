@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, UserError
+from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
@@ -42,7 +43,8 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     judge(cells)
     meanwhile = weather.weather(before, weather.read())
     ending = _changed(facts, copy) or stopped
-    results = tuple(cell.result(facts.path, meanwhile, ending) for cell in cells)
+    told = _attributable(meanwhile, cells)
+    results = tuple(cell.result(facts.path, told, ending) for cell in cells)
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -57,14 +59,24 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     )
 
 
+def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
+    """Where more threads than CPUs were ours, waiting threads do not tell of anybody else."""
+    from modeldyno.measure.cpus import allowed_cpus
+
+    most = max(cell.spec.cores * cell.spec.instances for cell in cells)
+    return replace(weather, pressure=None) if most > len(allowed_cpus()) else weather
+
+
 def _trusted(
     standings: dict[Objective, Standing], cells: Sequence[CellResult]
 ) -> dict[Objective, Standing]:
-    """An unusable number wins nothing. One that lost, lost by the rounds that both were in."""
+    """An unusable number wins nothing, nor one that turned out to be another kind of work. What
+    lost, lost by the rounds that both were in."""
     unusable = {
         number
         for number, cell in enumerate(cells)
-        if cell.measurement is not None and cell.measurement.noise == "unusable"
+        if cell.mismatches
+        or (cell.measurement is not None and cell.measurement.noise == "unusable")
     }
     return {
         objective: standing
@@ -79,11 +91,13 @@ def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
             cell.units.append(Measured(unit.process, unit.round, unit.measured))
-            cell.used_s += _took_s(unit.measured)
+            cell.used_s += took_s(unit.measured)
 
 
-def _took_s(session: Session) -> float:
-    timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9
+def took_s(session: Session) -> float:
+    """Of a cell's budget, as far as its session tells."""
+    instances = len(session.together.calls) if session.together else 1
+    timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9 / instances
     return session.load_s + session.first_call_s + timed
 
 

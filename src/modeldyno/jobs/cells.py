@@ -40,6 +40,11 @@ class Cell:
         return self.stop_reason is not None or self.error is not None
 
     @property
+    def is_running(self) -> bool:
+        """Whether it works, as far as we know: it ran once, and nothing went wrong since."""
+        return self.prepared is not None and self.error is None
+
+    @property
     def sessions(self) -> list[Session]:
         return [unit.session for unit in self.units]
 

@@ -26,7 +26,7 @@ def first_like(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
     for other in cells:
         if other is cell:
             return None
-        if other.prepared is not None and other.spec.batch_size == cell.spec.batch_size:
+        if other.is_running and other.spec.batch_size == cell.spec.batch_size:
             return other
     return None
 
@@ -46,7 +46,7 @@ def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     mine, theirs = _contract(cell), _contract(first)
     if mine != theirs:
         yield f"its call is {mine}, that of {first.name} is {theirs}"
-    parity = cell.prepared.parity
+    parity = cell.prepared.parity if cell.prepared.against == first.prepared.reference else None
     if parity is not None and not parity.agrees and cell.spec.precision == first.spec.precision:
         yield (
             f"outputs differ from those of {first.name} by {parity.max_rel_error:.2g} "
@@ -73,12 +73,17 @@ def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
         yield f"asked for {asked}, computes in {found}"
         return
     for other in cells:
-        if other.prepared is None or other.spec.precision != asked:
+        if not other.is_running or other.spec.precision != asked:
             continue
         expected = _facts(other).precision
-        if other is not cell and expected is not None and expected != found:
+        if other is not cell and expected is not None and _kinds(expected) != _kinds(found):
             yield f"computes in {found}, {other.name} in {expected}"
         return
+
+
+def _kinds(precision: str) -> set[str]:
+    """``int8+fp32`` and ``fp32+int8`` are the same work."""
+    return set(precision.split("+"))
 
 
 def _input_types(cell: Cell, first: Cell) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import selectors
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from modeldyno.core.errors import Cancelled
 from modeldyno.core.sessions import Energy, Samples, Session, SessionPlan
 from modeldyno.worker.launch import Stop, Worker
 from modeldyno.worker.messages import (
@@ -24,11 +26,11 @@ if TYPE_CHECKING:
     from modeldyno.measure.energy import Gauge
 
 HEAD_START_S = 0.05  # from the command to the common start: a message takes far less
-FEWEST_CALLS = 20  # of each instance in a window
+MANY_CALLS, FEW_CALLS = 20, 4  # of each instance in a window
 FOREVER_S = 10**6
 
 
-@dataclass(frozen=True)
+@dataclass
 class Crowd:
     """Instances that are measured together."""
 
@@ -40,15 +42,16 @@ class Crowd:
     seed: int
     deadline_s: float
     stop: Stop
+    call_s: float = 0.0  # known once they are open
 
     @property
     def shares(self) -> list[tuple[int, ...]]:
         """CPUs for each instance: its own, or shared ones where there are not enough."""
         return list(_shares(self.cpus, len(self.workers), self.side.target.threads))
 
-    def open(self) -> float:
+    def open(self) -> None:
         """Load and warm up: the first alone, for its call decides on the size of all samples;
-        then the others at once. Returns seconds per call."""
+        then the others at once."""
         commands = [
             OpenSide(
                 replace(self.side, target=replace(self.side.target, cpus=cpus)),
@@ -62,19 +65,37 @@ class Crowd:
             worker.tell(replace(command, calibration=first.calibration))
         for worker in self.workers[1:]:
             worker.hear(SideReady, self.deadline_s, self.stop)
-        return first.calibration.call_s
+        self.call_s = first.calibration.call_s
 
     def measure(self, seconds: float, skew_s: float = 0.0) -> list[Samples]:
         """The samples of each instance, from one common moment to another.
 
         With a skew each starts that much later than the one before: what a test wants to see.
         """
-        return self._measure(self.workers, seconds, skew_s)
+        self._start(self.workers, seconds, skew_s)
+        return self._hear(self.workers)
 
     def measure_one(self, seconds: float) -> Samples:
         """One instance alone, the others idle."""
-        (samples,) = self._measure(self.workers[:1], seconds)
+        self._start(self.workers[:1], seconds)
+        (samples,) = self._hear(self.workers[:1])
         return samples
+
+    def measure_metered(self, seconds: float, gauge: Gauge) -> tuple[list[Samples], Energy]:
+        """As ``measure``, and what the meter counted from the first moment to the last: only calls
+        happen in between."""
+        from modeldyno.measure.instances import calls_within
+
+        start, end = self._start(self.workers, seconds)
+        if not gauge.has_meter or self.plan.iterations is not None:
+            return self._hear(self.workers), gauge.nothing()
+        first = self._wait_until(start)
+        before = gauge.start()
+        last = self._wait_until(end)
+        spent = gauge.stop(before, 0)
+        windows = self._hear(self.workers)
+        made = sum(calls_within(one, (first, last)) for one in windows)
+        return windows, replace(spent, calls=made)
 
     def close(self) -> list[Session]:
         for worker in self.workers:
@@ -84,17 +105,31 @@ class Crowd:
             for worker in self.workers
         ]
 
-    def _measure(
+    def _start(
         self, workers: Sequence[Worker], seconds: float, skew_s: float = 0.0
-    ) -> list[Samples]:
+    ) -> tuple[int, int]:
+        """Tell them when to begin and when to end, on the clock they share with us."""
         iterations = self.plan.iterations
-        start = time.perf_counter_ns() + round(HEAD_START_S * 1e9)
+        # Each makes a call before, so that the first one that counts finds its cache warm.
+        start = time.perf_counter_ns() + round((HEAD_START_S + 2 * self.call_s) * 1e9)
         end = start + round((seconds if iterations is None else FOREVER_S) * 1e9)
         for number, worker in enumerate(workers):
             worker.tell(MeasureWindow(start + round(number * skew_s * 1e9), end, iterations))
+        return start, end
+
+    def _hear(self, workers: Sequence[Worker]) -> list[Samples]:
         return [
             worker.hear(WindowMeasured, self.deadline_s, self.stop).samples for worker in workers
         ]
+
+    def _wait_until(self, moment_ns: int) -> int:
+        """Asleep, but a wish to stop is noticed at once; the moment it really was."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.stop, selectors.EVENT_READ)
+            selector.select(max(0.0, (moment_ns - time.perf_counter_ns()) / 1e9))
+        if self.stop.requested:
+            raise Cancelled("Stopped on request")
+        return time.perf_counter_ns()
 
 
 def _shares(cpus: tuple[int, ...], instances: int, cores: int) -> Iterator[tuple[int, ...]]:
@@ -110,29 +145,29 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
     """
     from modeldyno.measure.instances import joined
 
-    seconds = max(seconds, FEWEST_CALLS * crowd.open())
+    crowd.open()
+    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
     solo: Samples | None = None
     wants_solo = crowd.plan.iterations is None  # else exactly so many calls were asked for
     is_solo_first = random.Random(crowd.seed).random() < 0.5  # noqa: S311 - an order
     if wants_solo and is_solo_first:
         solo = crowd.measure_one(seconds / 2)
-    before = gauge.start()
-    windows = crowd.measure(seconds)
-    energy = gauge.stop(before, sum(map(_calls, windows)))
+    windows, energy = crowd.measure_metered(seconds, gauge)
     if wants_solo and not is_solo_first:
         solo = crowd.measure_one(seconds / 2)
     return replace(joined(crowd.close(), windows, solo, len(crowd.cpus)), energy=energy)
 
 
 def meter_one(crowd: Crowd, seconds: float, gauge: Gauge) -> Energy:
-    """What the calls of one instance take from the meter, while nothing else is done."""
-    seconds = max(seconds, crowd.open())
-    before = gauge.start()
-    samples = crowd.measure_one(seconds)
-    energy = gauge.stop(before, _calls(samples))
+    """What the calls of one instance take from the meter."""
+    crowd.open()
+    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
+    _, energy = crowd.measure_metered(seconds, gauge)
     crowd.close()
     return energy
 
 
-def _calls(samples: Samples) -> int:
-    return len(samples.wall_ns) * samples.calls_per_sample
+def _long_enough(seconds: float, call_s: float, plan: SessionPlan) -> float:
+    """Many calls in a window, as far as the budget of a session goes; a few in any case."""
+    most = max(seconds, plan.max_time_s or 0.0)
+    return max(min(max(seconds, MANY_CALLS * call_s), most), FEW_CALLS * call_s)

@@ -30,7 +30,8 @@ class Prepared:
     facts: SessionFacts
     reference: str
     notes: tuple[str, ...]
-    parity: Parity | None = None  # to the outputs of the cell it is held against
+    parity: Parity | None = None  # to the outputs of the cell it is held against …
+    against: str | None = None  # … which are kept here
 
 
 def prepare(
@@ -84,6 +85,7 @@ def prepare(
             )
         ),
         parity=examined.parity,
+        against=command.against,
     )
 
 

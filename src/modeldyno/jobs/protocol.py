@@ -74,6 +74,6 @@ class Context:
 
 def _devices(cells: Sequence[CellSpec]) -> tuple[Path, ...]:
     """The GPU's nodes, for workers that compute there."""
-    if not any(cell.device.startswith("cuda") for cell in cells):
+    if not any(cell.device.startswith(("cuda", "tensorrt")) for cell in cells):
         return ()
     return tuple(sorted(Path("/dev").glob("nvidia*")))

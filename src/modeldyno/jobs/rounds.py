@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
 from modeldyno.core.jobs import CellProgress, Progress, Unit
 from modeldyno.core.results import Objective, Standing, StopReason
-from modeldyno.core.sessions import Session, SessionPlan
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.sessions import Energy, Session, SessionPlan
+from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import judge
 from modeldyno.jobs.crew import Crew
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
+FAR_TOO_LONG = 4  # times the budget: then fewer must do
 FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
 FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
 
@@ -104,12 +105,13 @@ class Rounds:
             start = time.monotonic()
             try:
                 session = self._measure(cell, process, crew, lease.cpus)
+                cell.used_s += time.monotonic() - start
+                session = self._metered(session, cell, process, crew, lease.cpus)
                 self._accept(session, cell, process, number)
             except (Cancelled, StorageFailed):
                 raise
             except ModeldynoError as error:
                 cell.error = error
-            cell.used_s += time.monotonic() - start
         if cell.error is None:
             cell.stop_reason = decide(self._spec, cell)
         if cell.is_over:
@@ -143,21 +145,42 @@ class Rounds:
             padding_seed=self._padding_seed(cell, process),
             reference=prepared.reference,
         )
-        session = worker.ask(command, SessionMeasured, deadline_s, self._context.stop).session
-        gauge = self._gauge(prepared.facts.device)
+        return worker.ask(command, SessionMeasured, deadline_s, self._context.stop).session
+
+    def _metered(
+        self, session: Session, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]
+    ) -> Session:
+        """The session with what calls cost, where there is a meter: once in each process.
+
+        It counts neither against budget nor time limit, and cannot spoil what was measured.
+        """
+        assert cell.prepared is not None
+        gauge = self._gauge(cell.prepared.facts.device)
         is_first = all(unit.process != process for unit in cell.units)
-        if not (gauge.has_meter and is_first and self._spec.iterations is None):
-            return replace(session, energy=gauge.nothing())
-        crowd = self._crowd(cell, [worker], cpus)
-        return replace(session, energy=meter_one(crowd, WINDOW_S, gauge))
+        if session.energy is not None or not gauge.has_meter or not is_first:
+            return session if session.energy else replace(session, energy=gauge.nothing())
+        if self._spec.iterations is not None:
+            return replace(session, energy=Energy(None, "not metered with a number of iterations"))
+        crowd = self._crowd(cell, crew.workers(cell, process), cpus)
+        try:
+            energy = meter_one(crowd, self._window_s, gauge)
+        except Cancelled:
+            return session  # the wish to stop is still there, and is heard next
+        except ModeldynoError as error:
+            crew.dismiss(cell)
+            energy = Energy(None, f"metering failed: {error.title}")
+        return replace(session, energy=energy)
+
+    @property
+    def _window_s(self) -> float:
+        return QUICK_WINDOW_S if self._spec.budget.name == "quick" else WINDOW_S
 
     def _measure_together(
         self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]
     ) -> Session:
         assert cell.prepared is not None
-        seconds = QUICK_WINDOW_S if self._spec.budget.name == "quick" else WINDOW_S
         gauge = self._gauge(cell.prepared.facts.device)
-        return measure_together(self._crowd(cell, workers, cpus), seconds, gauge)
+        return measure_together(self._crowd(cell, workers, cpus), self._window_s, gauge)
 
     def _crowd(self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]) -> Crowd:
         prepared = cell.prepared
@@ -217,6 +240,7 @@ class Rounds:
             return
         from modeldyno.measure.sweep import outraced
 
+        judge(self._cells)
         lost = outraced(self._figures("latency")) & outraced(self._figures("throughput"))
         for cell in self._cells:
             if cell.number in lost and not cell.is_over:
@@ -329,14 +353,24 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     from modeldyno.measure.benchmark import floors_and_typicals
     from modeldyno.measure.stopping import decide
 
-    if len(cell.units) < _fewest(spec, cell):
+    if (
+        len(cell.units) < _fewest(spec, cell.spec)
+        and cell.used_s < FAR_TOO_LONG * spec.budget.seconds
+    ):
         return None
     floors, typicals = floors_and_typicals(cell.sessions)
     return decide(floors, typicals, spec.budget, cell.used_s)
 
 
-def _fewest(spec: BenchmarkSpec, cell: Cell) -> int:
+def expected_s(spec: BenchmarkSpec) -> float:
+    """About how long all cells take: their budget, or the fewest repetitions of instances."""
+    window_s = QUICK_WINDOW_S if spec.budget.name == "quick" else WINDOW_S
+    each_s = 2 * window_s  # with one instance alone, and loading
+    return sum(max(spec.budget.seconds, _fewest(spec, cell) * each_s) for cell in spec.cells)
+
+
+def _fewest(spec: BenchmarkSpec, cell: CellSpec) -> int:
     """Repetitions before time may end a cell: a rate of many instances is one figure each."""
-    if cell.spec.instances == 1:
+    if cell.instances == 1:
         return 0
     return FEWEST_QUICK_REPETITIONS if spec.budget.name == "quick" else FEWEST_REPETITIONS

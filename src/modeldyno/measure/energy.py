@@ -52,7 +52,7 @@ def find(
     kind, _, index = device.partition(":")
     if kind == "cpu":
         return _rapl(root / "sys/class/powercap")
-    if kind == "cuda":
+    if kind in ("cuda", "tensorrt"):
         return _gpu(int(index or 0), load_nvml, environment.get("CUDA_VISIBLE_DEVICES"))
     raise NoMeter(f"we know no energy meter for {kind}")
 
@@ -131,7 +131,7 @@ class Gauge:
     def start(self) -> Counts:
         return self._read() if self._meter else ()
 
-    def stop(self, before: Counts, calls: int) -> Energy:
+    def stop(self, before: Counts, calls: float) -> Energy:
         """What was spent since ``before``, in which time so many calls were made."""
         after = self._read() if self._meter and before else ()
         if self._meter is None or not after:
@@ -152,11 +152,11 @@ class Gauge:
 
 def per_item(sessions: Sequence[Session], batch_size: int) -> tuple[float | None, str]:
     """Joules per item over all metered sessions, and what was metered or why nothing was."""
-    metered = [s for s in sessions if s.energy is not None and s.energy.joules is not None]
+    metered = [s for s in sessions if s.energy and s.energy.joules is not None and s.energy.calls]
     if not metered:
         known = [s.energy.source for s in sessions if s.energy is not None]
         return None, known[0] if known else "energy was not read"
     readings = [s.energy for s in metered if s.energy]
     joules = sum(reading.joules or 0.0 for reading in readings)
     items = batch_size * sum(reading.calls for reading in readings)
-    return (joules / items if items else None), readings[0].source
+    return joules / items, readings[0].source

@@ -53,7 +53,7 @@ def joined(
         raise RunFailed(
             "An instance did not finish two calls in its window",
             why="too little was seen of it to know a rate",
-            fix="Use fewer instances or a smaller batch",
+            fix="Use fewer instances or a smaller batch; with --iterations, more of them",
         )
     window = common_window(windows)
     if window[1] <= window[0]:
@@ -74,7 +74,7 @@ def joined(
         together=Together(
             window_s=(window[1] - window[0]) / 1e9,
             calls=calls,
-            solo_calls_per_s=_rate(solo) if solo else 0.0,
+            solo_calls_per_s=_rate(solo) if solo and len(solo.ends_ns) > 1 else 0.0,
             cpu_s_per_call=cpu_s,
             cpus=cpus,
         ),
@@ -89,12 +89,11 @@ def _rate(samples: Samples) -> float:
 
 def _pooled(windows: Sequence[Samples], window: Window, cpu_s: float) -> Samples:
     """The samples that ended in the window; CPU time in proportion."""
-    wall = tuple(
-        took
-        for one in windows
-        for took, end in zip(one.wall_ns, one.ends_ns, strict=True)
-        if window[0] <= end <= window[1]
-    ) or tuple(took for one in windows for took in one.wall_ns)
+    ended = sorted(  # in the order of time: a trend is looked for in it
+        (end, took) for one in windows for took, end in zip(one.wall_ns, one.ends_ns, strict=True)
+    )
+    inside = [took for end, took in ended if window[0] <= end <= window[1]]
+    wall = tuple(inside or [took for _, took in ended])
     k = windows[0].calls_per_sample
     return Samples(
         wall_ns=wall,
@@ -162,5 +161,5 @@ def side_by_side(
 def _estimate(values: Sequence[float], reason: StopReason) -> Estimate:
     level = published_level(reason)
     if len(values) < 2:
-        return Estimate(values[0], values[0], values[0], level, 1, "sessions")
+        return Estimate(values[0], values[0], values[0], level, 1, "sessions")  # no interval
     return log_t(values, level, "sessions")

@@ -16,38 +16,37 @@ from modeldyno.selftest.room import Room, temporary_room
 
 ROUNDS = 2000  # some 50 to 100 µs
 FACTORS, SHORT_FACTORS = (2, 4, 8), (2, 8)
-BOUNDS = (0.97, 1.04)
-CONTROL_FACTOR, CONTROL_REALLY = 2, 2.2
-BUDGET_S, SHORT_BUDGET_S = 4.0, 2.5
+# The short form runs beside other tests: a change of the CPU's speed moves it by some percent.
+BOUNDS, SHORT_BOUNDS = (0.97, 1.04), (0.92, 1.06)
+CONTROL_FACTOR, CONTROL_REALLY, SHORT_CONTROL_REALLY = 2, 2.2, 2.6
+BUDGET_S = 4.0
 
 
 def run(short: bool = False, seed: int = 7) -> Outcome:
     start = perf_counter()
-    budget_s = SHORT_BUDGET_S if short else BUDGET_S
+    bounds = SHORT_BOUNDS if short else BOUNDS
+    really = SHORT_CONTROL_REALLY if short else CONTROL_REALLY
     with temporary_room() as room:
         factors = SHORT_FACTORS if short else FACTORS
-        ratios = {factor: _ratio(room, factor, budget_s, seed) / factor for factor in factors}
-        control = _ratio(room, CONTROL_REALLY, budget_s, seed) / CONTROL_FACTOR
-    passed = all(_is_linear(ratio) for ratio in ratios.values()) and not _is_linear(control)
+        ratios = {factor: _ratio(room, factor, seed) / factor for factor in factors}
+        control = _ratio(room, really, seed) / CONTROL_FACTOR
+    linear = [bounds[0] <= ratio <= bounds[1] for ratio in (*ratios.values(), control)]
+    passed = all(linear[:-1]) and not linear[-1]
     return Outcome(
         id="T7",
         name="linearity",
         passed=passed,
         observed={"ratio_over_factor": {str(f): round(r, 4) for f, r in ratios.items()}},
-        threshold={"ratio_over_factor": BOUNDS, "more_work_than_said": f"outside {BOUNDS}"},
+        threshold={"ratio_over_factor": bounds, "more_work_than_said": f"outside {bounds}"},
         control={"more_work_than_said": round(control, 4)},
         seed=seed,
         seconds=perf_counter() - start,
     )
 
 
-def _is_linear(ratio: float) -> bool:
-    return BOUNDS[0] <= ratio <= BOUNDS[1]
-
-
-def _ratio(room: Room, factor: float, budget_s: float, seed: int) -> float:
+def _ratio(room: Room, factor: float, seed: int) -> float:
     base, more = _script(room.folder, 1), _script(room.folder, factor)
-    result = python_api.compare(base, more, budget=budget_s, seed=seed, workspace=room.workspace)
+    result = python_api.compare(base, more, budget=BUDGET_S, seed=seed, workspace=room.workspace)
     return result.ratio.value
 
 

@@ -85,6 +85,8 @@ def benchmark_spec(
     path = model_path(model)
     if iterations is not None:
         _between(1, MOST_ITERATIONS, "iterations", iterations)
+        if max(cells.instances, default=1) > 1:
+            _at_least(2, "iterations of several instances", iterations)
         budget = replace(budget, processes=1, sessions_per_process=1)
     if warmup is not None:
         _at_least(0, "warmup", warmup)

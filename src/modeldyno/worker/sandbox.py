@@ -62,7 +62,8 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
     _try(_drop_capabilities)
     no_landlock = _try(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
     no_seccomp = _try(lambda: seccomp.install(spec.allow_exec, bool(spec.devices)))
-    return judge(0 if no_landlock else abi, no_landlock, no_network, no_seccomp)
+    listens = bool(spec.devices)
+    return judge(0 if no_landlock else abi, no_landlock, no_network, no_seccomp, listens)
 
 
 def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
@@ -72,14 +73,21 @@ def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
 
 
 def judge(
-    abi: int, no_landlock: str | None, no_network: str | None, no_seccomp: str | None
+    abi: int,
+    no_landlock: str | None,
+    no_network: str | None,
+    no_seccomp: str | None,
+    listens: bool = False,
 ) -> SandboxReport:
     """What is open, given the Landlock ABI and why each layer is missing (None: it is there).
 
     Layers overlap: the filter denies every socket, so that without a network namespace, or with a
-    Landlock that knows no TCP, nothing is open.
+    Landlock that knows no TCP, nothing is open. A worker that drives a device ``listens``: the
+    filter leaves it local sockets, which only the namespace keeps to itself.
     """
     missing = []
+    if no_network and listens and not no_seccomp:
+        missing.append(f"no network namespace: {no_network}, so it can listen on local sockets")
     if no_landlock:
         missing.append(f"no landlock: {no_landlock}, so it can read and write your files")
     if no_seccomp:
