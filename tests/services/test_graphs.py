@@ -7,6 +7,7 @@ import pytest
 from modeldyno.core.errors import GraphUnavailable, ModelChanged, ModelNotFound
 from modeldyno.core.specs import GraphSpec, ModelSpec
 from modeldyno.formats.onnx_nodes import read_graph
+from modeldyno.services import graphs
 from modeldyno.services.graphs import GraphService
 from modeldyno.store.graphs import Graphs
 from tests import onnx_models
@@ -80,8 +81,30 @@ def test_a_damaged_entry_is_read_again(service, reads, model, tmp_path):
     first = service.graph(spec(model))
     (entry,) = (tmp_path / "graphs").iterdir()
     entry.write_bytes(entry.read_bytes()[:-3])
-    assert service.graph(spec(model)) == first
+    later = GraphService(reads, Graphs(tmp_path / "graphs"))
+    assert later.graph(spec(model)) == first
     assert len(reads.specs) == 2
+
+
+def test_another_process_finds_it_in_the_workspace(service, reads, model, tmp_path):
+    first = service.graph(spec(model))
+    assert GraphService(reads, Graphs(tmp_path / "graphs")).graph(spec(model)) == first
+    assert len(reads.specs) == 1
+
+
+def test_the_same_process_gets_the_very_same_graph_while_it_is_remembered(
+    reads, model, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(graphs, "MOST_REMEMBERED", 2)
+    service = GraphService(reads, Graphs(tmp_path / "graphs"))
+    paths = [onnx_models.saved(onnx_models.embedding(n), tmp_path / f"{n}.onnx") for n in (3, 4)]
+    service.graph(spec(model))
+    first = service.graph(spec(model))  # one node, out of the workspace
+    assert service.graph(spec(model)) is first
+    for path in (*paths, *paths):  # two more push it out
+        service.graph(spec(path))
+    assert service.graph(spec(model)) is not first
+    assert len(reads.specs) == 3
 
 
 # ---------------------------------------------------------------- with real workers
