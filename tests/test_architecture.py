@@ -177,6 +177,21 @@ def prints(path: Path) -> Iterator[ast.Call]:
             yield node
 
 
+def test_the_api_opens_no_file_and_builds_no_path():
+    """What a client names goes through store/roots.py, which hands back what is open already."""
+    opening = {"open", "Path", "PurePath", "os.open", "os.path.join"}
+    files = sorted((PACKAGE / "api").rglob("*.py"))
+    assert len(files) >= 5
+    assert not [path for path in files if opening & called(path.read_text())]
+    assert called("Path(name).read_text()") & opening
+
+
+def called(code: str) -> set[str]:
+    return {
+        ast.unparse(node.func) for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)
+    }
+
+
 def test_no_module_has_a_name_that_says_nothing():
     vague = {"utils", "util", "common", "helpers", "helper", "misc"}
     assert not [path for path in SOURCES if {path.stem, path.parent.name} & vague]

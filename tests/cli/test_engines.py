@@ -19,7 +19,7 @@ def test_the_document_is_what_the_schema_promises():
         "version": VERSION,
         "why_not": None,
         "install": "pip install onnxruntime",
-        "devices": ["cpu"],
+        "devices": ["cpu", "cuda", "tensorrt", "coreml"],
         "formats": ["onnx"],
     }
 
@@ -27,7 +27,8 @@ def test_the_document_is_what_the_schema_promises():
 def test_people_get_a_table():
     ended = modeldyno("engines")
     lines = [line.split() for line in ended.out.splitlines()]
-    assert ["onnxruntime", "yes", VERSION, "cpu", "onnx"] in lines
+    devices = ["cpu,", "cuda,", "tensorrt,", "coreml"]
+    assert ["onnxruntime", "yes", VERSION, *devices, "onnx"] in lines
 
 
 def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):

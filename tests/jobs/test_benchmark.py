@@ -8,6 +8,7 @@ from onnx import helper
 
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.results import Failure
+from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
 from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
 from modeldyno.settings import Settings
@@ -178,6 +179,15 @@ def test_a_model_that_is_random_by_itself_is_not_called_wrong(room, tmp_path):
     result = room.service.run(spec(onnx_models.saved(made, tmp_path / "m.onnx"), iterations=5))
     (cell,) = result.cells
     assert (cell.status, cell.measurement.parity) == ("done", None)
+
+
+def test_few_rounds_name_neither_a_best_cell_nor_a_tie(room, tmp_path):
+    model = script(tmp_path / "m.json")
+    budget = replace(QUICK, seconds=0.01)  # one session each
+    result = room.service.run(spec(model, batch=(1, 2), budget=budget))
+    assert [cell.measurement.sessions for cell in result.cells] == [1, 1]
+    assert result.standings == {}
+    assert unranked_sentence(result).startswith("Not ranked after 1 round: too few")
 
 
 # ---------------------------------------------------------------- what goes wrong

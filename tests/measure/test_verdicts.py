@@ -104,3 +104,15 @@ def test_a_wide_interval_warns_of_comparisons_below_it():
 def test_every_reason_of_an_unusable_number_is_given():
     _, reasons = noise_verdict(3.2, 1.5, 0.08, True, False)
     assert len(reasons) == 5
+
+
+def test_an_interval_as_wide_as_the_value_is_unusable():
+    """However well the floor is known: ten calls of 72 µs ± 103."""
+    noise, reasons = noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=1.43)
+    assert (noise, reasons[0]) == ("unusable", "The typical latency is known to ±143 % only.")
+    assert noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=0.1)[0] == "quiet"
+
+
+def test_nobody_is_sent_to_a_floor_that_is_not_known():
+    assert not any("Read the floor" in r for r in noise_verdict(2.0, 1.2, 0.12, False, True)[1])
+    assert any("Read the floor" in r for r in noise_verdict(2.0, 1.2, 0.01, False, True)[1])

@@ -13,6 +13,7 @@ Advice = tuple[str, str]
 
 SLOW_FIRST_CALL = 50  # times a typical one
 FEWEST_SESSIONS = 4  # for an interval over sessions
+QUIET_CONTENTION = 1.05
 QUIET_WIDTH = 0.01  # of the floor's interval, as in the noise verdict
 
 
@@ -39,8 +40,7 @@ def _about(
         yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec, longer)
     if found.sessions < FEWEST_SESSIONS:
         yield (
-            "the interval is from within sessions: it excludes what differs between sessions, "
-            "about 1 %",
+            "the interval is from within sessions: what differs between sessions is not in it",
             "measure without --iterations" if spec.iterations else f"use {longer}",
         )
     if found.overhead_share > 0.01:
@@ -74,4 +74,8 @@ def _calmer(found: Measurement, spec: BenchmarkSpec, longer: str) -> str:
         taken = figures.counted(found.sessions, "session")
         were = "was" if found.sessions == 1 else "were"
         return f"{taken} {were} taken; measure longer with {longer}"
+    if found.noise == "unusable":
+        return f"measure longer with {longer}, or use `modeldyno compare`, which cancels drift"
+    if (found.contention or 1.0) < QUIET_CONTENTION:
+        return f"measure longer with {longer}; `modeldyno compare` tells small differences"
     return "close other programs, or rely on the floor and on `modeldyno compare`"

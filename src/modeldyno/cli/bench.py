@@ -85,17 +85,16 @@ def bench(
 
         modeldyno bench weights.pth --architecture nets:build --input x=float32\[1,3,224,224]
     """
-    from modeldyno.core.ids import RunId
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
     from modeldyno.settings import Settings
-    from modeldyno.workbench import open_workbench
+    from modeldyno.workbench import open_history, open_workbench
 
     room = open_workbench(Settings.read(workspace))
     for file in (raw, csv):
         requests.check_folder(file)
     if resume is not None:
-        run_id = RunId(resume)
+        run_id = open_history(Settings.read(workspace)).find(resume).run_id
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
         axes = (instances != "1", device != "cpu", precision)
@@ -238,7 +237,7 @@ def plan_line(spec: BenchmarkSpec) -> str:
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.cli.advice import advise
     from modeldyno.core import figures
-    from modeldyno.core.sentences import side_by_side_sentence
+    from modeldyno.core.sentences import side_by_side_sentence, unranked_sentence
     from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 
     model = result.model
@@ -263,6 +262,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         if cell.error is not None and cell.error.code != "CANCELLED":
             output.fault(_cell_name(cell), cell.error)
     if not quiet:
+        if unranked := unranked_sentence(result):
+            output.tell(unranked)
         for text, help_text in advise(result):
             output.warn(text, help_text)
         output.tell()

@@ -149,7 +149,8 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     head, rows = comparison_rows(result)
     output.table(head, rows, left=("", "model", "engine", "precision"))
     output.say("")
-    output.headline(f"{result.verdict}: {comparison_sentence(result)}")
+    stopped = "stopped before its end; " if result.interrupted else ""
+    output.headline(f"{stopped}{result.verdict}: {comparison_sentence(result)}")
     if quiet:
         return
     output.tell(

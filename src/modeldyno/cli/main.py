@@ -29,6 +29,7 @@ EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.UserError: 2,
     errors.ModelNotFound: 4,
     errors.RunNotFound: 4,
+    errors.FileNotFound: 4,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,

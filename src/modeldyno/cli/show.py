@@ -85,6 +85,8 @@ def _unfinished(kept: KeptRun, folder: RunFolder) -> None:
         output.tell(f"What its workers printed: {folder.log}")
     if kept.state == "running":
         output.tell("It is being measured right now")
+    elif kept.state == "failed":
+        output.tell("It failed: measure it again, with what the error says")
     elif kept.kind == "benchmark":
         output.tell(f"next: modeldyno bench --resume {kept.run_id}")
     else:

@@ -11,6 +11,10 @@ ModeldynoError
 │   ├── EngineUnknown      no engine of that name
 │   ├── EngineUnavailable  the engine is known, but not usable here
 │   ├── InputUnresolved    an input's shape, type or values cannot be decided without help
+│   ├── PathRefused        a path of a client that is not a plain one below an allowed folder
+│   ├── FileNotFound       no such file below the allowed folders
+│   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
+│   ├── TokenUnusable      the token's file is open to others, or holds no token
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
 │   ├── LeasesUnusable     CPU cores cannot be locked against other measurements
 │   └── SandboxUnavailable the system cannot confine a worker as far as required
@@ -86,6 +90,22 @@ class EngineUnavailable(UserError):
 
 class InputUnresolved(UserError):
     code = "MODEL_INPUT"
+
+
+class PathRefused(UserError):
+    code = "PATH_REFUSED"
+
+
+class FileNotFound(UserError):
+    code = "FILE_NOT_FOUND"
+
+
+class ArchiveRefused(UserError):
+    code = "ARCHIVE_REFUSED"
+
+
+class TokenUnusable(UserError):
+    code = "TOKEN_UNUSABLE"
 
 
 class WorkspaceUnusable(UserError):

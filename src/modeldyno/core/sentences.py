@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from modeldyno.core import figures
-from modeldyno.core.results import ComparisonResult, Measurement
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Measurement
 
+RANKED_FROM = 4  # rounds
 WAITING = 1.2  # times what so many threads on so many CPUs must cost
 
 
@@ -69,3 +70,15 @@ def side_by_side_sentence(found: Measurement) -> str:
             f"oversubscribed: {figures.plain(beside.expected_contention, 2)} threads for each CPU"
         )
     return "; ".join(parts)
+
+
+def unranked_sentence(result: BenchmarkResult) -> str:
+    """Why several cells were measured and none is called the best; empty where one is."""
+    cells = [cell for cell in result.cells if cell.measurement and not cell.mismatches]
+    if result.standings or len(cells) < 2 or result.interrupted:
+        return ""
+    fewest = min(cell.measurement.sessions for cell in cells if cell.measurement)
+    if fewest < RANKED_FROM:
+        rounds = figures.counted(fewest, "round")
+        return f"Not ranked after {rounds}: too few to tell the cells apart; measure longer"
+    return "Not ranked: the number that leads is unusable"

@@ -32,6 +32,7 @@ MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
 FAR_TOO_LONG = 4  # times the budget: then fewer must do
 FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
+FEWEST_ROUNDS = 4  # before cells are told apart, or called tied
 FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
 
 
@@ -252,8 +253,10 @@ class Rounds:
         judge(self._cells)
         objectives: tuple[Objective, ...] = ("latency", "throughput")
         found = {objective: standing(self._figures(objective)) for objective in objectives}
-        ranked = len(self._figures("latency"))  # one alone is not the best of anything
-        return {o: who for o, who in found.items() if who is not None and ranked > 1}
+        rounds = [len(by_round) for by_round in self._figures("latency").values()]
+        if len(rounds) < 2 or min(rounds) < FEWEST_ROUNDS:
+            return {}  # one alone is not the best of anything, and few rounds tell nothing apart
+        return {objective: who for objective, who in found.items() if who is not None}
 
     def _remeasure(self, winner: Cell, crew: Crew) -> None:
         """The best of many was also lucky: publish what fresh sessions say."""

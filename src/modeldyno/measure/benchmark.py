@@ -19,9 +19,7 @@ from modeldyno.measure.trend import trend
 from modeldyno.measure.verdicts import noise_verdict
 
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
-WITHIN_SESSIONS = (
-    "Too few sessions to see what differs between them (about 1 %): the interval leaves that out."
-)
+WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interval leaves that out."
 MOSTLY = 0.75  # of the sessions must have reached their plateau
 
 
@@ -54,6 +52,7 @@ def summarise(
         latency.floor.relative,
         moved,
         steady,
+        latency.typical.relative,
     )
     if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)

@@ -16,6 +16,7 @@ Gate = Literal["pass", "fail", "inconclusive"]
 QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
 QUIET_GAP, NOISY_GAP = 1.03, 1.10  # typical over floor
 QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's interval, relative
+USABLE_TYPICAL = 0.5  # of the typical's interval: one that reaches to half of it says nothing
 OUT_OF_REACH = 100  # times the pairs taken: nobody waits for that
 
 
@@ -67,15 +68,17 @@ def noise_verdict(
     floor_half_width: float,
     trend: bool,
     steady: bool,
+    typical_half_width: float = 0.0,
 ) -> tuple[Noise, tuple[str, ...]]:
     """How far to trust a number, and why: one sentence for each thing that speaks.
 
     ``contention`` is wall over CPU time, or what the kernel's pressure amounts to; None where
-    neither can be read. The half-width is relative.
+    neither can be read. Half-widths are relative.
     """
-    broken = _broken(floor_half_width, trend, steady)
+    broken = _broken(floor_half_width, trend, steady, typical_half_width)
     if broken:
-        return "unusable", (*broken, *_disturbances(contention, typical_over_floor))
+        known = floor_half_width <= USABLE_WIDTH
+        return "unusable", (*broken, *_disturbances(contention, typical_over_floor, known))
     disturbed = (
         *_disturbances(contention, typical_over_floor),
         *_imprecision(floor_half_width),
@@ -85,7 +88,7 @@ def noise_verdict(
     return ("noisy", disturbed) if disturbed else ("quiet", (_calm(contention),))
 
 
-def _broken(half_width: float, trend: bool, steady: bool) -> list[str]:
+def _broken(half_width: float, trend: bool, steady: bool, typical: float) -> list[str]:
     reasons = []
     if not steady:
         reasons.append("Warm-up ended before the latency had settled; give it more time or calls.")
@@ -97,16 +100,19 @@ def _broken(half_width: float, trend: bool, steady: bool) -> list[str]:
         reasons.append(
             f"{_known_to(half_width)}, too wide to say much. Measure longer or on a calmer machine."
         )
+    if typical > USABLE_TYPICAL:
+        reasons.append(f"The typical latency is known to ±{100 * typical:.0f} % only.")
     return reasons
 
 
-def _disturbances(contention: float | None, typical_over_floor: float) -> list[str]:
+def _disturbances(
+    contention: float | None, typical_over_floor: float, is_floor_known: bool = True
+) -> list[str]:
     reasons = []
     if contention is not None and contention >= CONTENDED:
-        reasons.append(
-            f"Other work held the processor (contention {contention:.2f}, undisturbed is 1)."
-            " Read the floor; typical and tails belong to the neighbours."
-        )
+        held = f"Other work held the processor (contention {contention:.2f}, undisturbed is 1)."
+        read = " Read the floor; typical and tails belong to the neighbours."
+        reasons.append(held + (read if is_floor_known else ""))
     elif contention is not None and contention >= QUIET_CONTENTION:
         reasons.append(f"Other work ran beside (contention {contention:.2f}, undisturbed is 1).")
     if typical_over_floor >= QUIET_GAP:
@@ -135,4 +141,5 @@ def _calm(contention: float | None) -> str:
 
 
 def _known_to(half_width: float) -> str:
-    return f"The floor is known to ±{100 * half_width:.1f} %"
+    digits = 2 if half_width < TRUSTED_WIDTH else 1
+    return f"The floor is known to ±{100 * half_width:.{digits}f} %"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,8 @@ from modeldyno.jobs.protocol import Jobs
 from modeldyno.store.runs import RunFolder, Runs
 
 Listener = Callable[[JobMessage], None]
+
+PATIENCE_S = 5.0  # cancelling takes two at the most
 
 
 class RunService:
@@ -87,11 +90,18 @@ class RunService:
         return ending.result_or_raise()
 
     def _wait(self, run_id: RunId) -> None:
-        try:
-            self._jobs.wait(run_id)
-        except KeyboardInterrupt:
-            self._jobs.cancel(run_id)
-            self._jobs.wait(run_id)
+        """Ctrl-C cancels. Who presses it again must wait while what was measured is being kept."""
+        asked_at: float | None = None
+        while True:
+            try:
+                if asked_at is not None:
+                    self._jobs.cancel(run_id)
+                return self._jobs.wait(run_id)
+            except KeyboardInterrupt:
+                now = time.monotonic()
+                if asked_at is not None and now - asked_at > PATIENCE_S:
+                    raise
+                asked_at = asked_at or now
 
 
 def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) -> None:

@@ -12,6 +12,7 @@ from modeldyno.core.codec import decode
 from modeldyno.core.errors import BadValue, RunNotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
+from modeldyno.core.ids import run_id as checked
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.specs import LOOKING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
@@ -49,7 +50,7 @@ class History:
             ) from error
 
     def folder(self, run_id: RunId) -> RunFolder:
-        return RunFolder(self._root / run_id)
+        return RunFolder(self._root / checked(run_id))
 
     def _id(self, word: str | None) -> RunId:
         ids = self._ids()

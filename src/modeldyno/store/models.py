@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from modeldyno.core.errors import ModelChanged, ModelNotFound, StorageFailed
@@ -61,7 +63,7 @@ def _copy(source: Path, target: Path) -> None:
         raise ModelNotFound(f"Cannot read {source.name}", why=error.strerror or "") from error
     try:
         with reading, target.open("xb") as writing:
-            _transfer(reading.fileno(), writing.fileno())
+            transfer(reading.fileno(), writing.fileno())
     except OSError as error:
         raise StorageFailed(
             "There is no room for a private copy of the model",
@@ -71,19 +73,31 @@ def _copy(source: Path, target: Path) -> None:
     target.chmod(0o444)
 
 
-def _transfer(source: int, target: int) -> None:
-    """``copy_file_range`` shares blocks where it can; plain reads and writes otherwise."""
+def transfer(source: int, target: int, at_most: int = sys.maxsize) -> int:
+    """How many bytes were copied, from where ``source`` stands; more than ``at_most`` are not.
+
+    ``copy_file_range`` shares blocks where it can; plain reads and writes otherwise.
+    """
     if hasattr(os, "copy_file_range"):
+        start = os.lseek(source, 0, os.SEEK_CUR)
         try:
-            while os.copy_file_range(source, target, CHUNK):
-                pass
+            return _pour(lambda size: os.copy_file_range(source, target, size), at_most)
         except OSError:
-            os.lseek(source, 0, os.SEEK_SET)
+            os.lseek(source, start, os.SEEK_SET)
             os.ftruncate(target, 0)
             os.lseek(target, 0, os.SEEK_SET)
-        else:
-            return
-    while chunk := os.read(source, CHUNK):
-        view = memoryview(chunk)
-        while view:
-            view = view[os.write(target, view) :]
+    return _pour(lambda size: _write(target, os.read(source, size)), at_most)
+
+
+def _pour(some: Callable[[int], int], at_most: int) -> int:
+    left = at_most
+    while left and (done := some(min(CHUNK, left))):
+        left -= done
+    return at_most - left
+
+
+def _write(target: int, data: bytes) -> int:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(target, view) :]
+    return len(data)

@@ -27,6 +27,7 @@ from modeldyno.core.errors import (
     WorkspaceUnusable,
 )
 from modeldyno.core.ids import RunId, new_run_id
+from modeldyno.core.ids import run_id as checked
 from modeldyno.core.jobs import Result, Unit
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState, may_move
@@ -131,7 +132,7 @@ class Runs:
             _write(path, {"sha256": sha256})
 
     def folder(self, run_id: RunId) -> RunFolder:
-        return RunFolder(self._root / run_id)
+        return RunFolder(self._root / checked(run_id))
 
     def append(self, run_id: RunId, unit: Unit) -> None:
         """Keep a unit: samples first, then the line that names them, both synced."""

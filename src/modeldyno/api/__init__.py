@@ -1,0 +1,1 @@
+"""The server: guard outermost, then the surfaces."""

@@ -1,0 +1,152 @@
+"""What a client reads when we say no; the only place that knows HTTP codes.
+
+``/api/v1`` gets problem documents (RFC 9457) with our code, reason and advice, ``/api`` plain text,
+which its clients show as it is. Nothing that a client sent stands in a refusal, and no folder of
+this machine in any answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from modeldyno.core import errors
+
+Surface = Literal["v1", "inc", "socket", "page"]
+Headers = tuple[tuple[bytes, bytes], ...]
+
+STATUSES: dict[type[errors.ModeldynoError], int] = {
+    errors.ModeldynoError: 500,
+    errors.UserError: 400,
+    errors.ModelNotFound: 404,
+    errors.RunNotFound: 404,
+    errors.FileNotFound: 404,
+    errors.PathRefused: 403,
+    errors.UnsafeFormat: 403,
+    errors.TokenUnusable: 503,
+    errors.StorageFailed: 507,
+}
+
+
+@dataclass(frozen=True)
+class Refusal:
+    status: int
+    code: str
+    title: str
+    why: str
+    fix: str
+    headers: Headers = ()
+
+
+MALFORMED = Refusal(
+    400,
+    "REQUEST_MALFORMED",
+    "This request cannot be understood in one way only",
+    "its path is not plain, or a header that may come once came twice or holds no sensible value",
+    "Send one Host, at most one Origin and Content-Length, and a path without .. or //",
+)
+TOO_MANY_HEADERS = Refusal(
+    431, "HEADERS_TOO_LARGE", "Too many headers", "a request may bring 100, in 32 KiB", "Send fewer"
+)
+HOST = Refusal(
+    403,
+    "HOST_REFUSED",
+    "This server does not answer to that host name",
+    "a web page could point a name of its own at this machine",
+    "Use the address that the server printed when it started, with its port",
+)
+ORIGIN = Refusal(
+    403,
+    "ORIGIN_REFUSED",
+    "This request comes from another web page",
+    "only the server's own pages may use it from a browser",
+    "Open the address that the server printed when it started",
+)
+METHOD = Refusal(
+    405, "METHOD_REFUSED", "This method is not served", "nothing here needs it", "Use another one"
+)
+TOKEN = Refusal(
+    401,
+    "TOKEN_NEEDED",
+    "Wrong or missing token",
+    "every request needs the token of this workspace",
+    "Send the header `Authorization: Bearer TOKEN`, or open the address that the server printed",
+    ((b"www-authenticate", b"Bearer"),),
+)
+FORGERY = Refusal(
+    403,
+    "CSRF_NEEDED",
+    "A change from a browser needs more than its cookie",
+    "another page could send the cookie along",
+    "Send X-Modeldyno-CSRF and JSON from the server's own page, or use the token",
+)
+TOO_LARGE = Refusal(
+    413,
+    "BODY_TOO_LARGE",
+    "The request's body is too large",
+    "1 MiB is enough for any request that is no upload",
+    "Send less, or upload the file",
+    ((b"connection", b"close"),),
+)
+BUG = Refusal(
+    500, "BUG", "Something went wrong in the server", "it is our bug", "The server's log says more"
+)
+
+
+def limited(retry_after_s: int) -> Refusal:
+    return Refusal(
+        429,
+        "TOO_MANY_FAILURES",
+        "Too many requests without the right token",
+        "ten a minute are answered",
+        "Wait a minute, then send the token",
+        ((b"retry-after", str(retry_after_s).encode()),),
+    )
+
+
+def refusal_of(error: errors.ModeldynoError) -> Refusal:
+    """One of our own errors, as a client may read it."""
+    status = next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+    title, why, fix = (without_folders(text) for text in (error.title, error.why, error.fix))
+    return Refusal(status, error.code, title, why, fix)
+
+
+@lru_cache(maxsize=256)  # bounded: some refusals say what the client said
+def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
+    """Status, headers and bytes."""
+    status, headers, body = refusal.status, refusal.headers, _text(refusal)
+    kind = b"text/plain; charset=utf-8"
+    if surface == "v1":
+        kind, body = b"application/problem+json", _problem(refusal)
+    elif surface == "inc" and status == 401:  # its clients know no other
+        status, headers = 403, ()
+    length = str(len(body)).encode()
+    return status, (*headers, (b"content-type", kind), (b"content-length", length)), body
+
+
+def _problem(refusal: Refusal) -> bytes:
+    document = {
+        "type": "about:blank",
+        "title": refusal.title,
+        "status": refusal.status,
+        "code": refusal.code,
+        "detail": refusal.why,
+        "fix": refusal.fix,
+    }
+    return json.dumps(document).encode()
+
+
+def _text(refusal: Refusal) -> bytes:
+    return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part).encode()
+
+
+# A path has two parts or more, so that "and/or" and "/api" stay as they are.
+_FOLDERS = re.compile(r"(?<![\w.:/~])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"<>|:;,()]+[/\\])+")
+
+
+def without_folders(text: str) -> str:
+    """``/home/ann/models/net.onnx`` → ``net.onnx``: where it lies is nobody's business."""
+    return _FOLDERS.sub("", text)

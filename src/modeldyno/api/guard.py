@@ -1,0 +1,221 @@
+"""The outermost layer of the server: every request and every web socket passes here first.
+
+It must stay outermost. Inside a framework's router it would miss what is mounted beside it, which
+is how Socket.IO servers came to answer pages of strangers. It covers every path and method, health
+and static files too, and it knows nothing of any framework: plain ASGI, standard library only.
+
+The server below must not have believed forwarded headers already (``api/listening.py``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from modeldyno.api import errors
+from modeldyno.api.access import CALLER, Access, Caller
+from modeldyno.api.errors import Headers, Refusal, Surface, body_of, refusal_of
+from modeldyno.api.head import Head, read_head, surface_of
+from modeldyno.core.errors import ModeldynoError
+
+logger = logging.getLogger(__name__)
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+SMALL_BODY = 64 << 10
+JSON_BODY = 1 << 20
+UPLOAD_BODY = 8 << 30
+
+_PAGE_POLICY = (
+    b"default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    b"img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
+    b"form-action 'self'; frame-ancestors 'none'"
+)
+# Whatever the API sends, even a page that somebody uploaded, runs and loads nothing. Not `sandbox`:
+# a log in such a tab would refresh itself as a page from elsewhere, which we refuse.
+_DATA_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_ALWAYS: Headers = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_ON_PAGES: Headers = (*_ALWAYS, (b"content-security-policy", _PAGE_POLICY))
+_ON_DATA: Headers = (
+    *_ALWAYS,
+    (b"content-security-policy", _DATA_POLICY),
+    (b"cache-control", b"no-store"),
+)
+_HIDDEN = frozenset(
+    [name for name, _ in _ALWAYS] + [b"content-security-policy", b"server", b"x-powered-by"]
+)
+_STARTS = ("http.response.start", "websocket.http.response.start")
+
+
+@dataclass(frozen=True)
+class Rules:
+    hosts: frozenset[bytes]  # as in the Host header, with the port
+    origins: frozenset[bytes]  # as in the Origin header: scheme, host and port
+    uploads: tuple[str, ...] = ()  # below these paths a body may be a model
+    trusts_proxy: bool = False
+
+
+class Guard:
+    def __init__(self, app: App, rules: Rules, access: Access) -> None:
+        self._app = app
+        self._rules = rules
+        self._access = access
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if kind not in ("http", "websocket"):
+            raise ValueError(f"there is no rule for {kind!r}")  # a new kind does not slip through
+        surface = surface_of(scope["path"])
+        answer = _Answer(send, surface)
+        try:
+            found = self._judge(scope, surface)
+        except ModeldynoError as error:  # the token's file became unusable: nobody gets in
+            logger.exception("nobody can be let in")
+            found = refusal_of(error)
+        if isinstance(found, Refusal):
+            await _refuse(answer, kind, found)
+            return
+        head, caller = found
+        seen = {**scope, "headers": head.headers, CALLER: caller}
+        if kind == "http":
+            await self._exchange(seen, head, _Body(receive, answer, self._limit(head)), answer)
+        else:
+            await self._app(seen, receive, answer.send)
+
+    def _judge(
+        self, scope: MutableMapping[str, Any], surface: Surface
+    ) -> tuple[Head, Caller | None] | Refusal:
+        head = read_head(scope, surface, self._rules.trusts_proxy)
+        if isinstance(head, Refusal):
+            return head
+        once = head.once
+        if once.get(b"host") not in self._rules.hosts:
+            return errors.HOST
+        origin = once.get(b"origin")
+        if origin is not None and origin not in self._rules.origins:
+            return errors.ORIGIN
+        if not _comes_from_here(head):
+            return errors.ORIGIN
+        if head.method in ("TRACE", "CONNECT") or (head.is_websocket and surface == "page"):
+            return errors.METHOD
+        if head.body_bytes is not None and head.body_bytes > self._limit(head):
+            return errors.TOO_LARGE
+        caller = self._access.admit(head)
+        return caller if isinstance(caller, Refusal) else (head, caller)
+
+    def _limit(self, head: Head) -> int:
+        if head.surface in ("page", "socket"):
+            return SMALL_BODY
+        return UPLOAD_BODY if head.path.startswith(self._rules.uploads) else JSON_BODY
+
+    async def _exchange(
+        self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _Answer
+    ) -> None:
+        try:
+            await self._app(scope, body.receive, answer.send)
+        except Exception:
+            if body.is_too_large:  # the application noticed that its client is gone: as intended
+                return
+            if answer.has_started:
+                raise
+            logger.exception("%s %s failed", head.method, head.path)
+            await answer.refuse(errors.BUG)
+
+
+def _comes_from_here(head: Head) -> bool:
+    """By what browsers say of the page that asks; other programs say nothing.
+
+    Other ports of this machine count as the same *site*, so that is not enough. A link from
+    anywhere may open a page of ours: the browser shows it, and tells the other page nothing.
+    """
+    site = head.once.get(b"sec-fetch-site")
+    if site is None or site in (b"same-origin", b"none"):
+        return True
+    return (
+        head.surface == "page"
+        and not head.is_websocket
+        and head.method == "GET"
+        and site in (b"cross-site", b"same-site")
+        and head.once.get(b"sec-fetch-mode") == b"navigate"
+        and head.once.get(b"sec-fetch-dest") == b"document"
+    )
+
+
+async def _refuse(answer: _Answer, kind: str, refusal: Refusal) -> None:
+    if kind == "http":
+        await answer.refuse(refusal)
+    else:  # before it was accepted: the server answers 403
+        await answer.send({"type": "websocket.close", "code": 1008})
+
+
+class _Answer:
+    """The way back: our headers on everything, and nothing after a refusal."""
+
+    def __init__(self, send: Send, surface: Surface) -> None:
+        self._send = send
+        self._surface = surface
+        self.has_started = False
+        self._is_over = False
+
+    async def send(self, message: Message) -> None:
+        if self._is_over:
+            return
+        if message["type"] in _STARTS:
+            self.has_started = True
+            message = {**message, "headers": self._harden(message.get("headers", ()))}
+        await self._send(message)
+
+    async def refuse(self, refusal: Refusal) -> None:
+        """Unless an answer is under way already."""
+        if not self.has_started:
+            status, headers, body = body_of(refusal, self._surface)
+            await self.send({"type": "http.response.start", "status": status, "headers": headers})
+            await self.send({"type": "http.response.body", "body": body})
+        self._is_over = True
+
+    def _harden(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        is_page = self._surface == "page"
+        kept = [
+            header
+            for header in headers
+            if (name := header[0].lower()) not in _HIDDEN
+            and not name.startswith(b"access-control-")
+            and (is_page or name != b"cache-control")
+        ]
+        kept += _ON_PAGES if is_page else _ON_DATA
+        return kept
+
+
+class _Body:
+    """The way in: counted, whatever length was announced."""
+
+    def __init__(self, receive: Receive, answer: _Answer, limit: int) -> None:
+        self._receive = receive
+        self._answer = answer
+        self._left = limit
+        self.is_too_large = False
+
+    async def receive(self) -> Message:
+        if self.is_too_large:
+            return {"type": "http.disconnect"}
+        message = await self._receive()
+        self._left -= len(message.get("body", b""))
+        if self._left < 0:
+            self.is_too_large = True
+            await self._answer.refuse(errors.TOO_LARGE)
+            return {"type": "http.disconnect"}
+        return message

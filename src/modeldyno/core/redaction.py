@@ -1,0 +1,62 @@
+"""Text before it is logged or shown: without secrets, and without what commands a terminal."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterable
+
+HIDDEN = "[hidden]"
+_SHORTEST_SECRET = 8  # shorter ones would hide ordinary words
+
+_HEADER = re.compile(
+    r"""((?:proxy-)?authorization|(?:set-)?cookie|x-modeldyno-csrf)  # name
+        (['"]?\s*[:=,]\s*(?:b?['"])?)                               # as header, pair or literal
+        (?:[^'"\r\n]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_BEARER = re.compile(r"\b(bearer)\s+[A-Za-z0-9._~+/=-]{8,}", re.IGNORECASE)
+_QUERY = re.compile(
+    r"(?:(?<=%3F)|(?<=%26)|\b)(token|code|csrf|password|secret)(=|%3D)[^&\s\"'#;,)]+", re.IGNORECASE
+)
+_USER = re.compile(r"\b([A-Za-z][A-Za-z0-9+.-]*://)[^/\s@'\"]+@")
+
+# Escape sequences whole (CSI; OSC and its kin up to their end), then every other control character,
+# then the invisible marks that turn the direction of text around.
+_SEQUENCES = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
+    r"|\x1b[ -/]*[0-~]?"
+)
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
+    """``secrets`` by value, wherever they stand; others by what stands before them."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
+    text = _HEADER.sub(rf"\1\2{HIDDEN}", text)
+    text = _BEARER.sub(rf"\1 {HIDDEN}", text)
+    text = _QUERY.sub(rf"\1\2{HIDDEN}", text)
+    return _USER.sub(rf"\1{HIDDEN}@", text)
+
+
+def without_controls(text: str) -> str:
+    """Untrusted text for a terminal or a log: tabs and line ends stay, nothing else commands."""
+    return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+class RedactingFormatter(logging.Formatter):
+    """On the formatter, not on a logger: tracebacks and what libraries log pass here, too."""
+
+    def __init__(
+        self, fmt: str | None = None, secrets: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        super().__init__(fmt)
+        self._secrets = secrets
+
+    def format(self, record: logging.LogRecord) -> str:
+        # Controls first: a colour inside a secret would hide it from us, not from readers.
+        text = without_secrets(without_controls(super().format(record)), self._secrets())
+        return text.replace("\n", "\n    ")  # no text can pass for a line of its own

@@ -1,0 +1,247 @@
+"""The members of a zip or tar archive, one after the other, without believing the archive.
+
+Python's own ``extractall`` has been talked into writing outside its folder more than once. Here an
+archive is a list of plain files with plain names; at the first thing that is not, it is refused
+as a whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import BinaryIO, cast
+
+from modeldyno.core.errors import ArchiveRefused
+
+MOST_MEMBERS = 10_000
+PIECE = 1 << 20
+_LARGEST_DIRECTORY = 8 << 20  # bytes; 10 000 members with long names need a few
+_LARGEST_EXTENSION = 64 << 10  # of a tar member's long name
+_BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, struct.error, EOFError,
+    OSError, ValueError, NotImplementedError, RuntimeError, OverflowError, KeyError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Member:
+    name: str
+    size_bytes: int  # as stated
+    packed_bytes: int | None  # in the archive, where that can be told for one member
+    pieces: Iterator[bytes] | None  # None for a folder
+
+
+def members(file: BinaryIO) -> Iterator[Member]:
+    """By content, not by name; each member must be read before the next. Raises ArchiveRefused."""
+    with _damage():
+        for member in _members(file):
+            pieces = None if member.pieces is None else _careful(member.pieces)
+            yield replace(member, pieces=pieces)
+
+
+def _careful(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with _damage():
+        yield from pieces
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        raise refused("it is damaged: " + (str(error) or type(error).__name__)[:200]) from error
+
+
+def refused(why: str) -> ArchiveRefused:
+    return ArchiveRefused(
+        "The archive cannot be unpacked", why=why, fix="Pack plain files alone, as zip or tar.gz"
+    )
+
+
+def _members(file: BinaryIO) -> Iterator[Member]:
+    head = file.read(512)
+    file.seek(0)
+    if head.startswith(b"PK\x03\x04"):
+        return _zip(file)
+    if head.startswith(b"\x1f\x8b"):
+        return _tar(cast(BinaryIO, gzip.GzipFile(fileobj=file)))
+    if head[257:262] == b"ustar":
+        return _tar(file)
+    raise refused("it is neither zip nor tar nor tar.gz")
+
+
+# ---------------------------------------------------------------- zip
+
+
+def _zip(file: BinaryIO) -> Iterator[Member]:
+    _check_directory(file)
+    with zipfile.ZipFile(file) as archive:
+        infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+        if len(infos) > MOST_MEMBERS:
+            raise refused(f"it has more than {MOST_MEMBERS} members")
+        end = 0
+        for info in infos:
+            end = _check_place(file, info, end)
+            name, packed = info.orig_filename, info.compress_size
+            if info.is_dir():
+                yield Member(name.removesuffix("/"), 0, packed, None)
+                continue
+            with archive.open(info) as member:
+                yield Member(name, info.file_size, packed, _pieces(member.read))
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """zipfile reads the whole table of contents at once: look at its stated size first."""
+    size = file.seek(0, 2)
+    start = max(0, size - 65_557)
+    file.seek(start)
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) - at < 22:
+        raise refused("it has no table of contents")
+    stated = struct.unpack_from("<I", tail, at + 12)[0]
+    locator = tail[max(0, at - 20) : at]
+    if locator.startswith(b"PK\x06\x07"):
+        file.seek(struct.unpack_from("<Q", locator, 8)[0])
+        record = file.read(56)
+        stated = struct.unpack_from("<Q", record, 40)[0]
+    if stated > _LARGEST_DIRECTORY:
+        raise refused("its table of contents is too large")
+
+
+def _check_place(file: BinaryIO, info: zipfile.ZipInfo, end: int) -> int:
+    """Where the member ends. The table of contents and the member itself must say the same."""
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > info.is_dir():
+        raise refused("a member is a link or a device")
+    if info.flag_bits & 0x1:
+        raise refused("a member is encrypted")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise refused("a member is packed in a way that we do not read")
+    if info.is_dir() and info.file_size:
+        raise refused("a folder has content")
+    if info.header_offset < end or (end == 0 and info.header_offset != 0):
+        raise refused("members overlap, or something stands before them")
+    file.seek(info.header_offset)
+    header = file.read(30)
+    fields = struct.unpack("<4s2xHH4xIIIHH", header)
+    signature, (flags, method, crc, packed, size, names, extra) = fields[0], map(int, fields[1:])
+    name = file.read(names)
+    encoding = "utf-8" if flags & 0x800 else "cp437"
+    told = (info.flag_bits, info.compress_type, info.orig_filename)
+    if signature != b"PK\x03\x04" or (flags, method, name.decode(encoding)) != told:
+        raise refused("its table of contents and its members disagree")
+    later = bool(flags & 0x8)  # sizes then stand behind the member
+    sizes = ((crc, info.CRC), (packed, info.compress_size), (size, info.file_size))
+    for said, listed in sizes:
+        if said != listed and said != 0xFFFFFFFF and not (later and said == 0):
+            raise refused("its table of contents and its members disagree")
+    return info.header_offset + 30 + names + extra + info.compress_size
+
+
+# ---------------------------------------------------------------- tar
+
+
+def _tar(stream: BinaryIO) -> Iterator[Member]:
+    """Header by header: ``tarfile`` itself would follow whatever an extended header asks for."""
+    for _ in range(MOST_MEMBERS + 1):
+        found = _tar_header(stream)
+        if found is None:
+            return
+        pieces = None if found.isdir() else _exactly(stream, found.size)
+        yield Member(found.name, found.size, None, pieces)
+        if pieces is not None and any(True for _ in pieces):
+            raise refused("a member was not read to its end")
+        _read(stream, -found.size % tarfile.BLOCKSIZE)
+    raise refused(f"it has more than {MOST_MEMBERS} members")
+
+
+def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
+    """The next member, with the long name that may stand before it; None at the end."""
+    stated: dict[str, str] = {}
+    for _ in range(4):  # a global, an extended and a long name, then the member
+        block = stream.read(tarfile.BLOCKSIZE)
+        if len(block) == tarfile.BLOCKSIZE and not block.strip(b"\0") and not stated:
+            return None
+        if len(block) < tarfile.BLOCKSIZE:
+            raise refused("it ends before its end")
+        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+        if info.size < 0:
+            raise refused("a member has a negative size")
+        match info.type:
+            case tarfile.GNUTYPE_LONGNAME:
+                stated["path"] = _extension(stream, info.size).rstrip(b"\0").decode()
+            case tarfile.XHDTYPE | tarfile.XGLTYPE:
+                stated |= _records(_extension(stream, info.size))
+            case tarfile.REGTYPE | tarfile.AREGTYPE | tarfile.DIRTYPE:
+                return _completed(info, stated)
+            case _:
+                raise refused("a member is a link, a device or sparse")
+    raise refused("a member has too many headers")
+
+
+def _completed(info: tarfile.TarInfo, stated: dict[str, str]) -> tarfile.TarInfo:
+    if any(key.startswith("GNU.sparse") or key == "linkpath" for key in stated):
+        raise refused("a member is a link, a device or sparse")
+    info.name = stated.get("path", info.name)
+    if info.isdir():
+        info.name = info.name.rstrip("/")
+        if info.size or "size" in stated:
+            raise refused("a folder has content")
+    elif info.name.endswith("/"):
+        raise refused("a file is named like a folder")
+    if "size" in stated:
+        if not stated["size"].isdecimal():
+            raise refused("a member has no sensible size")
+        info.size = int(stated["size"])
+    return info
+
+
+def _extension(stream: BinaryIO, size: int) -> bytes:
+    if size > _LARGEST_EXTENSION:
+        raise refused("a member's name is too long")
+    data = _read(stream, size)
+    _read(stream, -size % tarfile.BLOCKSIZE)
+    return data
+
+
+def _records(data: bytes) -> dict[str, str]:
+    """``13 path=a/b\\n`` and so on: each line begins with its length."""
+    found: dict[str, str] = {}
+    while data.strip(b"\0"):
+        length = int(data.partition(b" ")[0])
+        record, data = data[:length], data[length:]
+        key, is_there, value = record.partition(b" ")[2].partition(b"=")
+        if length < 5 or not is_there or not value.endswith(b"\n"):
+            raise refused("a member's extended header is damaged")
+        found[key.decode()] = value[:-1].decode()
+    return found
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
+    while piece := read(PIECE):
+        yield piece
+
+
+def _exactly(stream: BinaryIO, size: int) -> Iterator[bytes]:
+    while size:
+        piece = _read(stream, min(PIECE, size))
+        size -= len(piece)
+        yield piece
+
+
+def _read(stream: BinaryIO, size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) != size:
+        raise refused("it ends in the middle of a member")
+    return data

@@ -1,0 +1,147 @@
+"""Browsers that may come in: by a one-time code, then by a cookie, until the token changes.
+
+(A *session* is something else here: one loaded engine.)
+
+Sign-ins live behind the small protocol below. For now there is only a dictionary, so a restart of
+the server ends all of them; the database brings an implementation that keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+CODE_LIFETIME_S = 60.0
+LIFETIME_S = 7 * 24 * 3600
+MOST_CODES = 100
+MOST_SIGN_INS = 1000
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """``id`` is the hash of the cookie's value: who reads the store cannot come in with it."""
+
+    id: str
+    under: str  # the hash of the token it was made under; with another token it counts nothing
+    csrf: str  # what our page sends along to show that it is our page
+    until_s: float
+
+
+class SignInStore(Protocol):
+    def add(self, sign_in: SignIn) -> None: ...
+    def find(self, id: str) -> SignIn | None: ...
+    def remove(self, id: str) -> None: ...
+    def remove_all(self) -> None: ...
+
+
+class SignInsInMemory:
+    def __init__(self) -> None:
+        self._all: OrderedDict[str, SignIn] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def add(self, sign_in: SignIn) -> None:
+        with self._lock:
+            self._all[sign_in.id] = sign_in
+            while len(self._all) > MOST_SIGN_INS:
+                self._all.popitem(last=False)
+
+    def find(self, id: str) -> SignIn | None:
+        return self._all.get(id)
+
+    def remove(self, id: str) -> None:
+        with self._lock:
+            self._all.pop(id, None)
+
+    def remove_all(self) -> None:
+        with self._lock:
+            self._all.clear()
+
+
+class SignIns:
+    """``token`` tells the token as it is now: another process may rotate it at any time."""
+
+    def __init__(
+        self,
+        token: Callable[[], str],
+        store: SignInStore,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._token = token
+        self._store = store
+        self._clock = clock
+        self._codes: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def known_under(self, token: str) -> str | None:
+        """The token's hash when it is the right one.
+
+        Takes as long for every wrong token, an empty one included.
+        """
+        hashed = _hashed(token)
+        is_right = self.is_current(hashed)
+        return hashed if is_right and token else None
+
+    def is_current(self, under: str) -> bool:
+        """Whether this is the hash of the token as it is now."""
+        return hmac.compare_digest(under, _hashed(self._token()))
+
+    def new_code(self) -> str:
+        """Good once, for a minute: it may stand in a URL, where a token must not."""
+        code = secrets.token_urlsafe(32)
+        with self._lock:
+            self._codes[_hashed(code)] = (_hashed(self._token()), self._clock() + CODE_LIFETIME_S)
+            while len(self._codes) > MOST_CODES:
+                self._codes.popitem(last=False)
+        return code
+
+    def redeem(self, code: str) -> tuple[str, SignIn] | None:
+        """The cookie's value and its sign-in, for a code that was not used before."""
+        with self._lock:
+            under, until_s = self._codes.pop(_hashed(code), ("", 0.0))
+        is_good = self.is_current(under) and self._clock() < until_s
+        return self._sign_in() if is_good else None
+
+    def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
+        """For ``?token=`` on the page."""
+        return self._sign_in() if self.known_under(token) else None
+
+    def find(self, secret: str | None) -> SignIn | None:
+        """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""
+        if not secret:
+            return None
+        found = self._store.find(_hashed(secret))
+        if found is None or self.holds(found):
+            return found
+        self._store.remove(found.id)
+        return None
+
+    def holds(self, sign_in: SignIn) -> bool:
+        """Whether it is neither over nor revoked nor made under another token."""
+        is_there = self._store.find(sign_in.id) is not None
+        return is_there and self._clock() < sign_in.until_s and self.is_current(sign_in.under)
+
+    def revoke(self, id: str) -> None:
+        self._store.remove(id)
+
+    def revoke_all(self) -> None:
+        self._store.remove_all()
+        with self._lock:
+            self._codes.clear()
+
+    def _sign_in(self) -> tuple[str, SignIn]:
+        secret = secrets.token_urlsafe(32)
+        until_s = self._clock() + LIFETIME_S
+        made = SignIn(_hashed(secret), _hashed(self._token()), secrets.token_urlsafe(32), until_s)
+        self._store.add(made)
+        return secret, made
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

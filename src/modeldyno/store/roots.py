@@ -1,0 +1,151 @@
+"""The folders that clients may name files in, and the one way from such a name to a file.
+
+What comes back is an open descriptor, never a path: a path would be looked up again, and could
+lead elsewhere then.
+"""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from modeldyno.core.client_paths import check_text, names_in, refused, shown
+from modeldyno.core.errors import FileNotFound, PathRefused
+from modeldyno.store.beneath import open_beneath
+
+MOST_ENTRIES = 1000
+
+Opening = Callable[[int, tuple[str, ...], int], int]
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    descriptor: int
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Entry:
+    name: str
+    kind: Literal["folder", "file"]
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    entries: tuple[Entry, ...]  # folders first, then by name
+    is_cut: bool  # there are more
+
+
+class Roots:
+    """A path of a client is relative to one of the folders, or absolute and below one.
+
+    The folders are the owner's choice, so links on the way *to* one are followed.
+    """
+
+    def __init__(self, folders: Iterable[Path], opening: Opening = open_beneath) -> None:
+        self._folders = tuple(Path(folder).absolute() for folder in folders)
+        self._opening = opening
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What a client may start from, in the owner's order."""
+        return tuple(str(folder) for folder in self._folders)
+
+    @contextmanager
+    def open(self, path: str) -> Iterator[OpenFile]:
+        """A regular file that has no other name; closed at the end.
+
+        Raises PathRefused or FileNotFound.
+        """
+        descriptor = self._first(path, os.O_RDONLY)
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise refused(path, "it is not a file")
+            if status.st_nlink != 1:  # its other name may be anywhere on this disk
+                raise refused(path, "the file has a second name (a hard link)")
+            yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size)
+        finally:
+            os.close(descriptor)
+
+    def entries(self, path: str) -> Listing:
+        """Files and folders that could be opened; hidden ones, links and devices are left out."""
+        descriptor = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with os.scandir(descriptor) as found:
+                kept = filter(None, map(_entry, found))
+                first = heapq.nsmallest(
+                    MOST_ENTRIES + 1, kept, key=lambda e: (e.kind == "file", e.name)
+                )
+        finally:
+            os.close(descriptor)
+        return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
+
+    def _first(self, path: str, flags: int) -> int:
+        for folder, names in self._places(path):
+            try:
+                return self._open(folder, names, flags)
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _told(path, error) from error
+        raise FileNotFound(
+            f'There is no "{shown(path)}"',
+            why="no folder that this server may use holds it",
+            fix="Check the spelling, or start the server with --models-root FOLDER",
+        )
+
+    def _places(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
+        check_text(path)
+        if not path.startswith("/"):
+            names = names_in(path)
+            return [(folder, names) for folder in self._folders]
+        found: list[tuple[Path, tuple[str, ...]]] = []
+        for folder in self._folders:
+            if path == str(folder):
+                found.append((folder, ()))
+            elif path.startswith(f"{folder}/"):
+                found.append((folder, names_in(path[len(str(folder)) + 1 :])))
+        if not found:
+            raise refused(path, "it lies outside the folders that this server may use")
+        return found
+
+    def _open(self, folder: Path, names: tuple[str, ...], flags: int) -> int:
+        top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        if not names:
+            return top
+        try:
+            return self._opening(top, names, flags)
+        finally:
+            os.close(top)
+
+
+def _told(path: str, error: OSError) -> Exception:
+    match error.errno:
+        case errno.ELOOP | errno.EXDEV:
+            return refused(path, "a link is on the way")
+        case errno.ENOTDIR:
+            return refused(path, "a link or a file stands where a folder should be")
+        case _:
+            return refused(path, error.strerror or "it cannot be opened")
+
+
+def _entry(found: os.DirEntry[str]) -> Entry | None:
+    try:
+        names_in(found.name)
+        status = found.stat(follow_symlinks=False)
+    except (PathRefused, OSError):  # a name that no client can say, or gone meanwhile
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return Entry(found.name, "folder", 0)
+    is_plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    return Entry(found.name, "file", status.st_size) if is_plain else None

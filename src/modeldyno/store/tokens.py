@@ -1,0 +1,112 @@
+"""The workspace's token: one line in a file that nobody else can read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+
+from modeldyno.core.errors import TokenUnusable
+
+_BYTES = 32
+_SHAPE = re.compile(r"[A-Za-z0-9_-]{43,128}")  # 43 characters hold 256 bits
+_MOST = 256
+
+_Seen = tuple[int, int, int, int, int]
+
+
+class TokenFile:
+    """Made on first use. A file that is open to others, or holds no proper token, is refused."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: tuple[_Seen, str] | None = None
+
+    def current(self) -> str:
+        """Read again only when the file changed: one ``stat`` otherwise, so ask for every request.
+
+        Raises TokenUnusable.
+        """
+        try:
+            seen = _seen(os.lstat(self._path))
+        except FileNotFoundError:
+            return self._create()
+        except OSError as error:
+            raise self._unusable(error.strerror or "it cannot be read") from error
+        if self._known is None or self._known[0] != seen:
+            self._known = self._read()
+        return self._known[1]
+
+    def rotate(self) -> str:
+        """A new token, in one step; from then on the old one opens nothing."""
+        token = secrets.token_urlsafe(_BYTES)
+        temporary = self._write(token)
+        try:
+            temporary.replace(self._path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise self._unusable(error.strerror or "it cannot be written") from error
+        return token
+
+    def _create(self) -> str:
+        temporary = self._write(secrets.token_urlsafe(_BYTES))
+        try:
+            # A link, unlike a move, does not overwrite: whoever comes second uses the first's.
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, self._path)
+        except OSError as error:
+            raise self._unusable(error.strerror or "it cannot be written") from error
+        finally:
+            temporary.unlink(missing_ok=True)
+        self._known = self._read()
+        return self._known[1]
+
+    def _write(self, token: str) -> Path:
+        """Private from its first moment: a file that is closed off later was open before."""
+        temporary = self._path.with_name(f".{self._path.name}-{secrets.token_hex(8)}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(temporary, flags, 0o600), "w") as file:
+                file.write(token + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise self._unusable(error.strerror or "it cannot be written") from error
+        return temporary
+
+    def _read(self) -> tuple[_Seen, str]:
+        try:
+            descriptor = os.open(
+                self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            )
+        except OSError as error:
+            raise self._unusable(error.strerror or "it cannot be read") from error
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise self._unusable("it is not a plain file")
+            if status.st_uid != os.geteuid():
+                raise self._unusable("it belongs to another user")
+            if stat.S_IMODE(status.st_mode) & 0o077:
+                raise self._unusable("other users can read or change it")
+            text = file.read(_MOST + 1).decode("latin-1").removesuffix("\n")
+        if not _SHAPE.fullmatch(text):
+            raise self._unusable("it holds no token of 43 letters, digits, - or _")
+        return _seen(status), text
+
+    def _unusable(self, why: str) -> TokenUnusable:
+        return TokenUnusable(
+            f"The workspace's token cannot be used (file {self._path.name!r})",
+            why=why,
+            fix="Remove that file from the workspace: the next start makes a new one",
+        )
+
+
+def _seen(status: os.stat_result) -> _Seen:
+    """All that changes when the file is replaced, rewritten or opened up to others."""
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
