@@ -160,6 +160,7 @@ def test_the_parent_of_a_run_loads_no_engine(tmp_path):
 import modeldyno
 modeldyno.bench({str(model_path())!r}, iterations=3, workspace={str(tmp_path)!r})
 modeldyno.inspect({str(model_path())!r})
+modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
 """
     assert not loaded_by(code) & ({"onnx", "onnxruntime", "torch"} | DATABASE)
 

@@ -24,7 +24,7 @@ from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
 from modeldyno.cli import bench, compare, main, output
-from modeldyno.core import errors, public
+from modeldyno.core import errors, public, public_graphs
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
 
@@ -318,7 +318,10 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
             yield from objects(value)
 
 
-NAMES = ("benchmark", "comparison", "doctor", "engines", "error", "model", "runs", "trust")
+NAMES = (
+    *("benchmark", "comparison", "doctor", "engines", "error", "graph", "model", "runs"),
+    "trust",
+)
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
 
@@ -332,6 +335,7 @@ def test_there_is_a_schema_for_every_document():
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
+        public_graphs.GRAPH_SCHEMA,
         public.MODEL_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",

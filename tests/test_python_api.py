@@ -170,6 +170,17 @@ def test_looking_into_a_model(model):
     assert "<td>x</td>" in facts._repr_html_()
 
 
+def test_looking_at_a_graph(model, workspace, tmp_path):
+    graph = modeldyno.graph(model)
+    assert [(node.op, node.inputs) for node in graph.nodes] == [("Gemm", ("x", "w", "b"))]
+    assert repr(graph) == "<Graph 'g': 1 nodes, 4 tensors>"
+    assert str(graph).splitlines()[0] == "1 node, 0 edges, 0 groups, 2 initializers"
+    document = json.loads(graph.to_json(tmp_path / "graph.json"))
+    schemas.check("graph", document)
+    assert json.loads((tmp_path / "graph.json").read_text()) == document
+    assert [path.name for path in workspace.iterdir()] == ["graphs"]
+
+
 def test_only_what_is_offered_is_there():
     assert set(modeldyno.__all__) <= set(dir(modeldyno))
     with pytest.raises(AttributeError, match="no attribute 'benchmark'"):

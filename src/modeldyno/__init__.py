@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from modeldyno.python_api import bench, compare, inspect
+    from modeldyno.python_api import bench, compare, graph, inspect
 
-__all__ = ["bench", "compare", "inspect"]
+__all__ = ["bench", "compare", "graph", "inspect"]
 
 
 def __getattr__(name: str) -> Any:

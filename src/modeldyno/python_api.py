@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.graphs import Graph
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
@@ -155,6 +156,13 @@ def inspect(model: str | Path, *, timeout: float = 60.0) -> ModelFacts:
     result = _workbench(None).service.run(requests.inspection_spec(model, timeout))
     assert isinstance(result, ModelFacts)
     return result
+
+
+def graph(
+    model: str | Path, *, timeout: float = 60.0, workspace: str | Path | None = None
+) -> Graph:
+    """A model's graph, read in a worker process; kept in the workspace for the next look."""
+    return _workbench(workspace).graphs.graph(requests.graph_spec(model, timeout))
 
 
 def _workbench(workspace: str | Path | None) -> Workbench:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.local import LocalJobs
+from modeldyno.services.graphs import GraphService
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
 from modeldyno.services.vouched import VouchedRuns
 from modeldyno.settings import Settings
+from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
@@ -25,6 +27,7 @@ class Workbench:
     runs: Runs
     service: RunService
     trust: TrustService
+    graphs: GraphService
 
 
 def open_workbench(settings: Settings) -> Workbench:
@@ -32,7 +35,8 @@ def open_workbench(settings: Settings) -> Workbench:
     trust = Trust(settings.workspace / "trust.json")
     jobs = LocalJobs()
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
-    return Workbench(runs, service, TrustService(trust, service))
+    graphs = GraphService(service, Graphs(settings.workspace / "graphs"))
+    return Workbench(runs, service, TrustService(trust, service), graphs)
 
 
 def open_history(settings: Settings) -> History:

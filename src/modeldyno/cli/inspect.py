@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from modeldyno.cli import options, output
+from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
     from modeldyno.core.models import ModelFacts
@@ -15,10 +16,20 @@ if TYPE_CHECKING:
 
 def inspect(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    graph: Annotated[bool, typer.Option("--graph", help="Its nodes, in groups.")] = False,
+    depth: Annotated[
+        int | None, typer.Option(help="Groups inside groups to show, with --graph.", min=1)
+    ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to read it.")] = 60.0,
     json: options.Json = False,
+    workspace: options.Workspace = None,
 ) -> None:
     """What is in a model file: inputs, outputs, operators, parameters. Nothing of it is run."""
+    if graph:
+        _inspect_graph(model, depth, timeout, json, workspace)
+        return
+    if depth is not None:
+        raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
     from modeldyno.python_api import inspect as read
 
     facts = read(model, timeout=timeout)
@@ -28,6 +39,22 @@ def inspect(
         output.document({"schema": MODEL_SCHEMA} | model_json(facts))
     else:
         _show(facts)
+
+
+def _inspect_graph(
+    model: str, depth: int | None, timeout: float, as_json: bool, workspace: Path | None
+) -> None:
+    from modeldyno.python_api import graph as read
+
+    found = read(model, timeout=timeout, workspace=workspace)
+    if as_json:
+        from modeldyno.core.public_graphs import graph_json
+
+        output.document(graph_json(found))
+    else:
+        from modeldyno.core import graph_tree
+
+        output.say(graph_tree.tree_text(found, depth or graph_tree.DEPTH))
 
 
 _TIERS = {

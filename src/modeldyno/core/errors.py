@@ -6,6 +6,7 @@ ModeldynoError
 │   ├── ModelNotFound      no such file
 │   ├── RunNotFound        no such run in the workspace
 │   ├── ModelUnreadable    the file is not a model we can read (truncated, text, archive, unknown)
+│   ├── GraphUnavailable   the model has no graph that can be shown, or one that is too large
 │   ├── UnsafeFormat       loading the file could run code hidden in it
 │   ├── EngineUnknown      no engine of that name
 │   ├── EngineUnavailable  the engine is known, but not usable here
@@ -76,6 +77,10 @@ class RunNotFound(UserError):
 
 class ModelUnreadable(UserError):
     code = "MODEL_UNREADABLE"
+
+
+class GraphUnavailable(UserError):
+    code = "GRAPH_UNAVAILABLE"
 
 
 class UnsafeFormat(UserError):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.sessions import Pair, Session
 
-Result = BenchmarkResult | ComparisonResult | ModelFacts
+Result = BenchmarkResult | ComparisonResult | ModelFacts | Graph
 
 
 @dataclass(frozen=True)

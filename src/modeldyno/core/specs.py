@@ -118,4 +118,15 @@ class InspectionSpec:
     kind: Literal["inspection"] = "inspection"
 
 
-RunSpec = BenchmarkSpec | ComparisonSpec | InspectionSpec
+@dataclass(frozen=True)
+class GraphSpec:
+    """Read a model's graph."""
+
+    model: ModelSpec
+    timeout_s: float = 60.0
+    memory_limit_bytes: int | None = None
+    kind: Literal["graph"] = "graph"
+
+
+RunSpec = BenchmarkSpec | ComparisonSpec | InspectionSpec | GraphSpec
+LOOKING = (InspectionSpec, GraphSpec)  # nothing is run, and no run is kept

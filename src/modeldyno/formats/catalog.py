@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import assert_never
 
+from modeldyno.core.errors import GraphUnavailable
+from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
-from modeldyno.formats import onnx, scripted, torch_files
+from modeldyno.formats import onnx, onnx_nodes, scripted, torch_files, torch_nodes
 from modeldyno.formats.recognise import recognise
+from modeldyno.formats.refusals import shown
 
 
 def read(path: Path) -> ModelFacts:
@@ -25,3 +28,28 @@ def read(path: Path) -> ModelFacts:
             return torch_files.read_checkpoint(path)
         case unreachable:
             assert_never(unreachable)
+
+
+def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
+    """A model's graph; raises as ``read`` does, and GraphUnavailable where there is none."""
+    match recognise(path):
+        case "onnx":
+            return onnx_nodes.read_graph(path, infer_shapes)
+        case "torch-export":
+            return torch_nodes.read_graph(path)
+        case "torchscript":
+            raise _no_graph(path, "is TorchScript, whose graph is written as code")
+        case "torch-checkpoint":
+            raise _no_graph(path, "is a checkpoint: weights without the graph that uses them")
+        case "scripted":
+            raise _no_graph(path, "is a script of latencies and has no graph")
+        case unreachable:
+            assert_never(unreachable)
+
+
+def _no_graph(path: Path, what: str) -> GraphUnavailable:
+    return GraphUnavailable(
+        f"There is no graph to show for {shown(path)}",
+        why=f"it {what}; graphs are read from ONNX files and torch.export programs (.pt2)",
+        fix="Export the model to ONNX, or with torch.export.save, and look at that file",
+    )

@@ -21,7 +21,7 @@ from modeldyno.formats.refusals import shown
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
-_PROTOBUF_LIMIT = 2**31 - 1
+PROTOBUF_LIMIT = 2**31 - 1
 # Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
 _NEVER_LEARNED = ("int64", "uint64", "bool", "string")
 # Domains whose operators need a library of their own, though their names look official.
@@ -34,26 +34,31 @@ def read(path: Path) -> ModelFacts:
     Parameters are the elements of all initializers and of the constants with more than one
     element, in sub-graphs too, except those of types that only shapes and indices have.
     """
-    model = _parse(path)
     try:
-        return _facts(path, model)
+        return _facts(path, parse(path))
     except UnicodeDecodeError as error:
-        raise ModelUnreadable(
-            f"{shown(path)} is damaged",
-            why="a name in it is not UTF-8 text",
-            fix="Copy, download or export it again",
-        ) from error
+        raise undecodable(path) from error
 
 
-def _parse(path: Path) -> ModelProto:
+def undecodable(path: Path) -> ModelUnreadable:
+    """protobuf decodes a name when it is looked at, not before."""
+    return ModelUnreadable(
+        f"{shown(path)} is damaged",
+        why="a name in it is not UTF-8 text",
+        fix="Copy, download or export it again",
+    )
+
+
+def parse(path: Path) -> ModelProto:
+    """The whole file, without the weights beside it; raises ModelUnreadable."""
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # has no types
 
     size = path.stat().st_size
-    if size > _PROTOBUF_LIMIT:
+    if size > PROTOBUF_LIMIT:
         raise ModelUnreadable(
             f"{shown(path)} is too large for one ONNX file",
-            why=f"it has {size} bytes, and protobuf cannot read more than {_PROTOBUF_LIMIT}",
+            why=f"it has {size} bytes, and protobuf cannot read more than {PROTOBUF_LIMIT}",
             fix="Export it with external data: onnx.save(model, path, save_as_external_data=True)",
         )
     try:

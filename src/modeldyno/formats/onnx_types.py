@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from modeldyno.core.models import Dim, TensorSpec
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 _NOT_A_SYMBOL = ("", "?", "-1", "None")
 
 
+@lru_cache(256)
 def dtype_name(elem_type: int) -> str:
     """numpy's name, or ml_dtypes' for the types numpy lacks; "string" for strings."""
     from onnx import TensorProto, helper

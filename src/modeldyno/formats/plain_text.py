@@ -14,3 +14,8 @@ def is_text(data: bytes) -> bool:
             return False
         text = data[: error.start].decode("utf-8")
     return all(c.isprintable() or c in "\t\n\r\f\ufeff" for c in text)
+
+
+def decoded(text: str | bytes) -> str:
+    """protobuf hands out a name that is not UTF-8 as bytes; raises UnicodeDecodeError then."""
+    return text if isinstance(text, str) else text.decode("utf-8")

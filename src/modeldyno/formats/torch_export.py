@@ -16,7 +16,7 @@ from modeldyno.formats.archives import Archive
 from modeldyno.formats.refusals import shown
 
 # torch._export.serde.schema.ScalarType
-_DTYPES = {
+DTYPES = {
     **{1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32"},
     **{8: "float64", 12: "bool", 13: "bfloat16", 28: "uint16", 34: "uint32", 35: "uint64"},
 }
@@ -24,7 +24,8 @@ _SYMBOL = re.compile(r"(?:Symbol\(')?([A-Za-z_]\w*)(?:'.*\))?")
 _NUMBERS = {"as_int": "int64", "as_sym_int": "int64", "as_sym_float": "float64"}
 _RAW = ("weight_", "tensor_")  # all else is an object
 COMPILED = "data/aotinductor/"
-_TROUBLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+# What taking apart a document that is laid out otherwise may raise.
+TROUBLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,15 @@ class Program:
 
 def program(path: Path, archive: Archive) -> Program:
     """Raises ModelUnreadable for archives without a graph, or with one that cannot be read."""
+    document = exported(path, archive)
+    try:
+        return _program(document, archive)
+    except TROUBLE as error:
+        raise laid_out_otherwise(path, error) from error
+
+
+def exported(path: Path, archive: Archive) -> Any:
+    """The program's JSON; raises ModelUnreadable when there is none."""
     graphs = archive.under("models/", ".json") or archive.under("serialized_exported_program", "")
     if not graphs:
         raise ModelUnreadable(
@@ -48,17 +58,15 @@ def program(path: Path, archive: Archive) -> Program:
             why="it holds machine code for one kind of machine, and no program to measure",
             fix="Give the .pt2 that torch.export.save wrote",
         )
-    document = archive.json(graphs[0])
-    try:
-        return _program(document, archive)
-    except _TROUBLE as error:
-        raise ModelUnreadable(
-            f"The graph of {shown(path)} cannot be read",
-            why=f"it is not laid out as torch.export of version 2.10 or newer does: {error!r}"[
-                :300
-            ],
-            fix="Export the model again with a newer PyTorch",
-        ) from error
+    return archive.json(graphs[0])
+
+
+def laid_out_otherwise(path: Path, error: Exception) -> ModelUnreadable:
+    return ModelUnreadable(
+        f"The graph of {shown(path)} cannot be read",
+        why=f"it is not laid out as torch.export of version 2.10 or newer does: {error!r}"[:300],
+        fix="Export the model again with a newer PyTorch",
+    )
 
 
 def _program(document: Any, archive: Archive) -> Program:
@@ -69,7 +77,7 @@ def _program(document: Any, archive: Archive) -> Program:
     return Program(
         inputs=_inputs(signature["input_specs"], values),
         outputs=_outputs(signature["output_specs"], values),
-        nodes_by_op=dict(Counter(_op(node["target"]) for node in module["graph"]["nodes"])),
+        nodes_by_op=dict(Counter(op_name(node["target"]) for node in module["graph"]["nodes"])),
         weights_by_dtype=weights,
         producer=f"torch {document.get('torch_version', '')}".strip(),
         notes=(f"{pickled} of its tensors are pickled",) if pickled else (),
@@ -101,7 +109,7 @@ def _payloads(document: Any, folder: str) -> Iterator[tuple[str, list[str]]]:
             yield ("raw" if is_raw else "pickled"), [folder + name]
 
 
-def _op(target: str) -> str:
+def op_name(target: str) -> str:
     """``torch.ops.aten.conv2d.default`` → ``aten.conv2d``."""
     return str(target).removeprefix("torch.ops.").removesuffix(".default")
 
@@ -112,7 +120,7 @@ def _inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
         argument = spec.get("user_input", {}).get("arg", {})
         if "as_tensor" in argument:
             name = argument["as_tensor"]["name"]
-            found.append(InputSpec(name, _dtype(values[name]), _shape(values[name])))
+            found.append(InputSpec(name, dtype_of(values[name]), shape_of(values[name])))
         elif kinds := argument.keys() & _NUMBERS.keys():
             kind = kinds.pop()
             name = argument[kind].get("as_name") or argument[kind]["name"]
@@ -123,14 +131,14 @@ def _inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
 def _outputs(specs: Any, values: Any) -> tuple[TensorSpec, ...]:
     names = [spec["user_output"]["arg"].get("as_tensor") for spec in specs if "user_output" in spec]
     tensors = [name["name"] for name in names if name]
-    return tuple(TensorSpec(n, _dtype(values[n]), _shape(values[n])) for n in tensors)
+    return tuple(TensorSpec(n, dtype_of(values[n]), shape_of(values[n])) for n in tensors)
 
 
-def _dtype(meta: Any) -> str:
-    return _DTYPES.get(meta["dtype"], f"type {meta['dtype']}")
+def dtype_of(meta: Any) -> str:
+    return DTYPES.get(meta["dtype"], f"type {meta['dtype']}")
 
 
-def _shape(meta: Any) -> tuple[Dim, ...]:
+def shape_of(meta: Any) -> tuple[Dim, ...]:
     return tuple(_dim(size) for size in meta["sizes"])
 
 
@@ -150,5 +158,5 @@ def _weights(archive: Archive) -> tuple[dict[str, int], int]:
             pickled += bool(entry.get("use_pickle"))
             if entry["is_param"]:
                 sizes = [int(size["as_int"]) for size in entry["tensor_meta"]["sizes"]]
-                counts[_dtype(entry["tensor_meta"])] += math.prod(sizes)
+                counts[dtype_of(entry["tensor_meta"])] += math.prod(sizes)
     return dict(counts.most_common()), pickled

@@ -15,7 +15,13 @@ from modeldyno.core.errors import Cancelled, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, InspectionSpec, RunSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    ComparisonSpec,
+    GraphSpec,
+    InspectionSpec,
+    RunSpec,
+)
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
 from modeldyno.store.runs import RunFolder
@@ -107,3 +113,7 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             from modeldyno.jobs.inspection import run_inspection
 
             return run_inspection(spec, context)
+        case GraphSpec():
+            from modeldyno.jobs.graph import run_graph
+
+            return run_graph(spec, context)

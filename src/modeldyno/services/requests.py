@@ -24,6 +24,7 @@ from modeldyno.core.specs import (
     Budget,
     CellSpec,
     ComparisonSpec,
+    GraphSpec,
     InspectionSpec,
     ModelSpec,
     RunSpec,
@@ -164,6 +165,11 @@ def comparison_spec(
 def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpec:
     _positive("timeout", timeout_s)
     return InspectionSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
+
+
+def graph_spec(model: str | Path, timeout_s: float = 60.0) -> GraphSpec:
+    _positive("timeout", timeout_s)
+    return GraphSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
 
 
 def choose_budget(

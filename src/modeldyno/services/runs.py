@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import assert_never
 
 from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError, StorageFailed, error_classes
+from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
     Artifact,
@@ -23,7 +24,7 @@ from modeldyno.core.jobs import (
 )
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunState
-from modeldyno.core.specs import BenchmarkSpec, InspectionSpec, RunSpec
+from modeldyno.core.specs import LOOKING, BenchmarkSpec, RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.store.runs import RunFolder, Runs
 
@@ -39,7 +40,7 @@ class RunService:
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
-        if isinstance(spec, InspectionSpec):  # looking leaves no trace in the workspace
+        if isinstance(spec, LOOKING):  # looking leaves no trace in the workspace
             with TemporaryDirectory(prefix="modeldyno-") as place:
                 store = Runs(Path(place))
                 return self._run_in(store, store.create(spec), spec, listen)
@@ -109,6 +110,8 @@ def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) ->
             store.append(run_id, message)
         case Finished(result=result):
             ending.result = result
+            if isinstance(result, Graph):  # long, and its folder is about to go
+                return
             _keep(store, run_id, lambda: store.finish(run_id, result, _state_of(result)))
         case Failed(failure=failure):
             kind = error_classes().get(failure.code, ModeldynoError)

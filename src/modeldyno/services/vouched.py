@@ -13,6 +13,7 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
+    GraphSpec,
     InspectionSpec,
     ModelSpec,
     RunSpec,
@@ -42,7 +43,7 @@ class VouchedRuns(RunService):
 
     def _vouched(self, spec: RunSpec) -> RunSpec:
         match spec:
-            case InspectionSpec():  # looking runs nothing
+            case InspectionSpec() | GraphSpec():  # looking runs nothing
                 return spec
             case BenchmarkSpec():
                 return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))

@@ -14,7 +14,7 @@ from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
-from modeldyno.core.specs import BenchmarkSpec, InspectionSpec
+from modeldyno.core.specs import LOOKING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
 
 _RESULTS: dict[str, Any] = {"benchmark": BenchmarkResult, "comparison": ComparisonResult}
@@ -83,8 +83,8 @@ class History:
         """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
         folder = self.folder(run_id)
         spec = folder.spec()
-        if isinstance(spec, InspectionSpec):
-            raise ValueError("an inspection leaves no run")  # noqa: TRY004 - of the file's content
+        if isinstance(spec, LOOKING):
+            raise ValueError("looking at a model leaves no run")  # noqa: TRY004 - of the file's content
         began = _began(run_id)
         assert began is not None
         state = folder.state()

@@ -40,6 +40,7 @@ from modeldyno.worker.messages import (
     Examine,
     Examined,
     Failed,
+    GraphRead,
     Inspect,
     Inspected,
     MeasureBlock,
@@ -48,6 +49,7 @@ from modeldyno.worker.messages import (
     MeasureWindow,
     OpenSide,
     PairMeasured,
+    ReadGraph,
     Reply,
     SessionMeasured,
     Side,
@@ -59,6 +61,7 @@ from modeldyno.worker.messages import (
     write_all,
 )
 
+_LOOKING = (Inspect, ReadGraph)  # commands for which no engine is loaded
 _DEVICE_TIME_S = 0.2
 _FEWEST_DEVICE_CALLS, _MOST_DEVICE_CALLS = 10, 200
 _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
@@ -77,7 +80,7 @@ def main(arguments: list[str]) -> None:
         inspecting = True
         while (body := read_frame(commands)) is not None:
             command: Command = unpack(Command, body)
-            if inspecting and not isinstance(command, Inspect):
+            if inspecting and not isinstance(command, _LOOKING):
                 sandbox.close_inspection(spec, report)
                 inspecting = False
             write_all(replies, packed(answer(command, bench)))
@@ -131,7 +134,7 @@ def _in_words(command: Command, error: Exception) -> ModeldynoError:
             why=error.strerror or text,
             fix="Free some space or choose another folder with --workspace",
         )
-    what = "read" if isinstance(command, Inspect) else "load or run"
+    what = "read" if isinstance(command, _LOOKING) else "load or run"
     return EngineFailed(
         f"The engine could not {what} the model",
         why=text[:600],
@@ -155,6 +158,8 @@ def _do(command: Command, bench: _Bench) -> Reply:
     match command:
         case Inspect():
             return _inspect(command)
+        case ReadGraph():
+            return _read_graph(command)
         case Examine():
             return _examine(command)
         case MeasureSession():
@@ -177,6 +182,13 @@ def _inspect(command: Inspect) -> Inspected:
     from modeldyno.formats import catalog as formats
 
     return Inspected(formats.read(Path(command.path)))
+
+
+def _read_graph(command: ReadGraph) -> GraphRead:
+    from modeldyno.core.graph_rows import to_rows
+    from modeldyno.formats import catalog as formats
+
+    return GraphRead(to_rows(formats.read_graph(Path(command.path), command.infer_shapes)))
 
 
 # ---------------------------------------------------------------- examine

@@ -42,6 +42,15 @@ class Inspect:
 
 
 @dataclass(frozen=True)
+class ReadGraph:
+    """Read a model's graph: its nodes and the tensors between them."""
+
+    path: str
+    infer_shapes: bool = True  # in native code, which a hostile file may crash
+    kind: Literal["read-graph"] = "read-graph"
+
+
+@dataclass(frozen=True)
 class Examine:
     """Try the rungs of the ladder until one inference runs; keep its outputs as the reference."""
 
@@ -126,6 +135,12 @@ class Inspected:
 
 
 @dataclass(frozen=True)
+class GraphRead:
+    rows: dict[str, Any]  # core/graph_rows.py checks them
+    kind: Literal["graph-read"] = "graph-read"
+
+
+@dataclass(frozen=True)
 class Examined:
     facts: SessionFacts
     rung: int
@@ -173,8 +188,9 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Command = Inspect | Examine | MeasureSession | MeasurePair | Beside
-Reply = Inspected | Examined | SessionMeasured | PairMeasured | SideReady | WindowMeasured | Failed
+Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | Beside
+Measured = SessionMeasured | PairMeasured | SideReady | WindowMeasured
+Reply = Inspected | GraphRead | Examined | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:

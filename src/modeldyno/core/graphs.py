@@ -1,0 +1,158 @@
+"""A model's graph: operators, the tensors between them, and the scopes they lie in.
+
+Ids are names made unique: a node or tensor whose name repeats, or is missing, gets a number, in
+the order of the file. So ids stay the same as long as the file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from modeldyno.core.models import Dim, ModelFormat
+
+if TYPE_CHECKING:
+    from modeldyno.core.graph_groups import Group, View
+
+# Of a graph as JSON: less than a message between processes may have (worker/messages.py).
+LARGEST_BYTES = 60 << 20
+MOST_NODES = 100_000
+# A note: on a day with less load there may be more to tell.
+NOT_IN_TIME = "shapes are those in the file: inferring more took too long"
+
+# Who makes a tensor: the caller; the file (a weight); a node; the node that a body belongs to; or
+# nobody, which no engine will run.
+TensorKind = Literal["input", "initializer", "node", "argument", "missing"]
+BodyKind = Literal["subgraph", "function"]
+Scalar = bool | int | float | str  # "NaN", "Infinity" and "-Infinity" are numbers JSON has not
+AttributeValue = Scalar | tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTensor:
+    id: str
+    name: str
+    kind: TensorKind
+    dtype: str | None  # numpy's name; None: not known
+    shape: tuple[Dim, ...] | None  # None: not even the rank is known
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A setting of a node. What is large is described and not shown: then ``note`` says so."""
+
+    name: str
+    type: str  # "int", "floats", "tensor", "graph" …
+    value: AttributeValue  # of a tensor: its elements in one row
+    note: str = ""
+    dtype: str | None = None  # of a tensor
+    shape: tuple[Dim, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    id: str
+    op_type: str
+    domain: str  # empty: the format's own operators
+    name: str  # as in the file; may be empty
+    scope: str  # "encoder/layer/0": the group it lies in; empty at the top
+    inputs: tuple[str, ...]  # ids of tensors; empty where an optional input is left out
+    outputs: tuple[str, ...]
+    attributes: tuple[Attribute, ...] = ()
+    bodies: tuple[str, ...] = ()  # scopes of the branches, loop bodies or functions it runs
+
+    @property
+    def op(self) -> str:
+        """``Conv``, or with its domain where that is not the format's own."""
+        return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
+
+    @property
+    def label(self) -> str:
+        """The last part of its id, without its scope."""
+        return self.id.rpartition("/")[2] or self.id
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A graph inside the graph: a branch, a loop's body, or a local function (once, however often
+    it is called). Its nodes lie in ``scope`` or below."""
+
+    scope: str
+    name: str
+    kind: BodyKind
+    inputs: tuple[str, ...]  # ids of tensors
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A tensor on its way from the node that makes it to one that takes it."""
+
+    source: str  # ids of nodes
+    target: str
+    tensor: GraphTensor
+
+
+@dataclass(frozen=True)
+class Graph:
+    format: ModelFormat
+    sha256: str  # of the model file
+    name: str
+    nodes: tuple[GraphNode, ...]  # in the order of the file; a body's nodes follow their owner
+    tensors: tuple[GraphTensor, ...]
+    inputs: tuple[str, ...]  # ids of tensors
+    outputs: tuple[str, ...]
+    bodies: tuple[Body, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def tensor(self) -> dict[str, GraphTensor]:
+        """Tensors by id."""
+        return {tensor.id: tensor for tensor in self.tensors}
+
+    @cached_property
+    def node(self) -> dict[str, GraphNode]:
+        """Nodes by id."""
+        return {node.id: node for node in self.nodes}
+
+    @cached_property
+    def edges(self) -> tuple[Edge, ...]:
+        """Between nodes; a tensor that a node takes twice is one edge."""
+        maker = {tensor: node.id for node in self.nodes for tensor in node.outputs if tensor}
+        return tuple(
+            Edge(maker[tensor], node.id, self.tensor[tensor])
+            for node in self.nodes
+            for tensor in dict.fromkeys(node.inputs)
+            if tensor in maker
+        )
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The scopes, each before those inside it."""
+        from modeldyno.core.graph_groups import groups
+
+        return groups(self)
+
+    def view(self, expanded: Collection[str] | None = None) -> View:
+        """What there is to draw when only these groups are open; None: as a first look should."""
+        from modeldyno.core import graph_groups
+
+        return graph_groups.view(self, graph_groups.opening(self) if expanded is None else expanded)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno inspect --graph --json`` prints."""
+        from modeldyno.core import exports
+        from modeldyno.core.public_graphs import graph_json
+
+        return exports.deliver(exports.json_text(graph_json(self)), path)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name!r}: {len(self.nodes)} nodes, {len(self.tensors)} tensors>"
+
+    def __str__(self) -> str:
+        from modeldyno.core.graph_tree import tree_text
+
+        return tree_text(self)

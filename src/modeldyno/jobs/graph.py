@@ -1,0 +1,57 @@
+"""Read a model's graph in a worker."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from modeldyno.core.codec import Mismatch
+from modeldyno.core.errors import ModelChanged, OutOfMemory, TimedOut, WorkerCrashed, WorkerGarbled
+from modeldyno.core.graph_rows import from_rows
+from modeldyno.core.graphs import NOT_IN_TIME, Graph
+from modeldyno.core.specs import GraphSpec
+from modeldyno.jobs.protocol import Context
+from modeldyno.worker.launch import launched
+from modeldyno.worker.messages import GraphRead, ReadGraph
+
+_CRASHED = "shapes are those in the file: inferring more ended the process that tried"
+
+
+def run_graph(spec: GraphSpec, context: Context) -> Graph:
+    """Shape inference is native code, and a strange file may crash it, or keep it busy for ever:
+    then the graph is read once more without."""
+    begin = time.monotonic()
+    try:
+        return _read(spec, context, begin + spec.timeout_s / 2, infer_shapes=True)
+    except (WorkerCrashed, OutOfMemory, TimedOut) as error:
+        note = NOT_IN_TIME if isinstance(error, TimedOut) else _CRASHED
+        graph = _read(spec, context, begin + spec.timeout_s, infer_shapes=False)
+        return replace(graph, notes=(*graph.notes, note))
+
+
+def _read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: bool) -> Graph:
+    surroundings = context.surroundings(
+        spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
+    )
+    with launched(surroundings) as worker:
+        command = ReadGraph(spec.model.path, infer_shapes)
+        read = worker.ask(command, GraphRead, deadline_s, context.stop)
+    graph = _checked(read)
+    if spec.model.sha256 not in (None, graph.sha256):
+        raise ModelChanged(
+            f"{Path(spec.model.path).name} changed while it was being read",
+            fix="Make sure that nothing rewrites it, and try again",
+        )
+    return graph
+
+
+def _checked(read: GraphRead) -> Graph:
+    try:
+        return from_rows(read.rows)
+    except Mismatch as error:
+        raise WorkerGarbled(
+            "The worker sent something that is not a graph",
+            why=str(error),
+            fix="The model wrote into our pipe: do not trust it",
+        ) from error
