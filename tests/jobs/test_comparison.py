@@ -76,7 +76,8 @@ def test_progress_shows_the_ratio_that_the_result_will_have(room, tmp_path):
     model = script(tmp_path / "m.json", latency_us=200)
     heard: list[JobMessage] = []
     room.service.run(spec(model, f"{model}@batch=2", pairs=3), heard.append)
-    ratios = [message.ratio for message in heard if isinstance(message, Progress)]
+    progress = [message for message in heard if isinstance(message, Progress)]
+    ratios = [p.ratio for p in progress if not p.doing.startswith("waiting")]  # for cores
     assert ratios[0] is None
     assert ratios[1:] == pytest.approx([0.5, 0.5], rel=0.1)
 
