@@ -50,7 +50,7 @@ def test_our_own_engines_are_usable_here():
         version=importlib.metadata.version("onnxruntime"),
         why_not=None,
         install="pip install onnxruntime",
-        devices=("cpu",),
+        devices=("cpu", "cuda", "tensorrt", "coreml"),
         formats=("onnx",),
     )
     assert found["scripted"].usable
