@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.runs import RunSummary, State
+from modeldyno.core.runs import Runnable, RunSummary, State
 from modeldyno.core.specs import BenchmarkSpec
 
 Mode = Literal["performance", "accuracy"]
@@ -26,13 +26,9 @@ class NewBenchmark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark(NewBenchmark):
+class Benchmark(Runnable, NewBenchmark):
     id: BenchmarkId
-    created_at: datetime
     modified_at: datetime | None = None
-    state: State = "draft"  # of its latest run, as is the summary
-    last_run_at: datetime | None = None
-    summary: RunSummary = field(default_factory=RunSummary)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
-from modeldyno.core.runs import RunSummary, State
+from modeldyno.core.runs import Runnable
 from modeldyno.core.specs import ComparisonSpec
 
 
@@ -21,9 +20,5 @@ class NewComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison(NewComparison):
+class Comparison(Runnable, NewComparison):
     id: ComparisonId
-    created_at: datetime
-    state: State = "draft"
-    last_run_at: datetime | None = None
-    summary: RunSummary = field(default_factory=RunSummary)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId, RunId
-from modeldyno.core.runs import RunSummary, State
+from modeldyno.core.runs import Runnable
 
 OptimizationType = Literal["quantization", "graph", "mixed-precision"]
 TrialStatus = Literal["done", "failed"]
@@ -26,13 +26,9 @@ class NewOptimization:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Optimization(NewOptimization):
+class Optimization(Runnable, NewOptimization):
     id: OptimizationId
-    created_at: datetime
     modified_at: datetime | None = None
-    state: State = "draft"
-    last_run_at: datetime | None = None
-    summary: RunSummary = field(default_factory=RunSummary)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
-from modeldyno.core.runs import RunSummary, State
+from modeldyno.core.runs import Runnable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +20,9 @@ class NewProfile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Profile(NewProfile):
+class Profile(Runnable, NewProfile):
     id: ProfileId
-    created_at: datetime
     modified_at: datetime | None = None
-    state: State = "draft"
-    last_run_at: datetime | None = None
-    summary: RunSummary = field(default_factory=RunSummary)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -82,6 +82,16 @@ class CellOutcome:
     error_code: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Runnable:
+    """What benchmarks, comparisons, optimizations and profiles show of their latest run."""
+
+    created_at: datetime
+    state: State = "draft"
+    last_run_at: datetime | None = None
+    summary: RunSummary = field(default_factory=RunSummary)
+
+
 @dataclass(frozen=True)
 class RunOf:
     """Whose run it is."""

@@ -57,6 +57,13 @@ def page_of(
     return Page(items, _sealed(wanted, *place))
 
 
+def of_project(query: Query, wanted: Wanted, table: Any) -> Query:
+    """The filters that every list of a project's things has."""
+    if wanted.project_id is not None:
+        query = query.where(table.project_id == wanted.project_id)
+    return named(dated(query, wanted, table.created_at), wanted, table.name_key)
+
+
 def named(query: Query, wanted: Wanted, name_key: Column) -> Query:
     if not wanted.text:
         return query

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, insert, select, update
 
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.store.pages import Query, Sorting, dated, named, page_of
+from modeldyno.store.pages import Query, Sorting, of_project, page_of
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import find, refuse_after_run
+from modeldyno.store.records.finding import expect_in_project, find, refuse_after_run
 from modeldyno.store.tables import OWNERS
 
 T = TypeVar("T")
@@ -39,8 +39,13 @@ def add(
 def edit(
     connection: Connection, kind: str, number: int, values: dict[str, Any], now: datetime
 ) -> None:
-    """Settings only before the first run; the name at any time."""
+    """What is None stays, and so do single settings. Settings only before the first run, the name
+    at any time."""
     row = find(connection, kind, number)
+    values = {name: value for name, value in values.items() if value is not None}
+    expect_in_project(connection, row.project_id, dataset=values.get("dataset_id"))
+    if "settings" in values:
+        values["settings"] = row.settings | values["settings"]
     if "name" in values:
         name = checked_name(values["name"])
         values |= {"name": name, "name_key": search_key(name)}
@@ -58,17 +63,19 @@ def edit(
 def page(
     connection: Connection,
     kind: str,
-    query: Query,
     wanted: Wanted,
     read: Callable[[Any], T],
+    query: Query | None = None,
 ) -> Page[T]:
-    """All filters but the engine, which each kind finds in its own way."""
+    """``query``, if given, has looked for the engine in its own way."""
     rows = OWNERS[kind]
-    if wanted.project_id is not None:
-        query = query.where(rows.project_id == wanted.project_id)
+    if query is None:
+        query = select(*rows.__table__.c)
+        if wanted.engine is not None:
+            query = query.where(rows.engine == wanted.engine)
     if wanted.state is not None:
         query = query.where(rows.state == wanted.state)
-    query = named(dated(query, wanted, rows.created_at), wanted, rows.name_key)
+    query = of_project(query, wanted, rows)
     return page_of(connection, query, wanted, _sortings(kind), _column(kind, "id"), read)
 
 

@@ -57,13 +57,10 @@ class Benchmarks:
         spec: BenchmarkSpec | None = None,
     ) -> Benchmark:
         """What is not given stays; raises WrongState once it has run (a name may change still)."""
-        given = {"name": name, "mode": mode, "dataset_id": dataset_id}
-        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        values: dict[str, Any] = {"name": name, "mode": mode, "dataset_id": dataset_id}
         if spec is not None:
             values |= {"spec": encode(spec)} | asdict(summarise_spec(spec))
         with self._database.writing() as connection:
-            row = find(connection, "benchmark", number)
-            expect_in_project(connection, row.project_id, dataset=dataset_id)
             runnables.edit(connection, "benchmark", number, values, self._clock())
             if spec is not None:
                 connection.execute(delete(Cells).where(Cells.benchmark_id == number))
@@ -93,7 +90,7 @@ class Benchmarks:
             cells = exists().where(Cells.benchmark_id == Rows.id, Cells.engine == wanted.engine)
             query = query.where(cells | (Rows.engine == wanted.engine))
         with self._database.reading() as connection:
-            return runnables.page(connection, "benchmark", query, wanted, _row)
+            return runnables.page(connection, "benchmark", wanted, _row, query)
 
     def of_fingerprint(self, project_id: ProjectId, fingerprint: str) -> BenchmarkId | None:
         query = select(Rows.id).where(

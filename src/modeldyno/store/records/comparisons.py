@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, NewComparison
@@ -24,7 +24,6 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Comparisons as Rows
 
 
 class Comparisons:
@@ -47,12 +46,8 @@ class Comparisons:
             return _comparison(find(connection, "comparison", number))
 
     def page(self, wanted: Wanted | None = None) -> Page[Comparison]:
-        wanted = wanted or Wanted()
-        query = select(*Rows.__table__.c)
-        if wanted.engine is not None:
-            query = query.where(Rows.engine == wanted.engine)
         with self._database.reading() as connection:
-            return runnables.page(connection, "comparison", query, wanted, _comparison)
+            return runnables.page(connection, "comparison", wanted or Wanted(), _comparison)
 
     def delete(self, number: ComparisonId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

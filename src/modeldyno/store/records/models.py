@@ -13,7 +13,7 @@ from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
-from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
+from modeldyno.store.pages import Sorting, of_project, page_of, refuse
 from modeldyno.store.records.events import tell, tell_many
 from modeldyno.store.records.finding import (
     Clock,
@@ -85,10 +85,7 @@ class Models:
     def page(self, wanted: Wanted | None = None) -> Page[Model]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state")
-        query = select(*Rows.__table__.c)
-        if wanted.project_id is not None:
-            query = query.where(Rows.project_id == wanted.project_id)
-        query = named(dated(query, wanted, Rows.created_at), wanted, Rows.name_key)
+        query = of_project(select(*Rows.__table__.c), wanted, Rows)
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, Rows.id, _model)
 

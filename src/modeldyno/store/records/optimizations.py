@@ -24,7 +24,6 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Optimizations as Rows
 from modeldyno.store.tables import Runs, Trials
 
 
@@ -60,24 +59,15 @@ class Optimizations:
         settings: dict[str, Any] | None = None,
     ) -> Optimization:
         """What is not given stays, single settings included; raises WrongState once it has run."""
-        given = {"name": name, "type": type, "dataset_id": dataset_id}
-        given |= {"target_precision": precision}
-        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        values = {"name": name, "type": type, "dataset_id": dataset_id, "settings": settings}
+        values |= {"target_precision": precision}
         with self._database.writing() as connection:
-            row = find(connection, "optimization", number)
-            expect_in_project(connection, row.project_id, dataset=dataset_id)
-            if settings is not None:
-                values["settings"] = row.settings | settings
             runnables.edit(connection, "optimization", number, values, self._clock())
             return _optimization(find(connection, "optimization", number))
 
     def page(self, wanted: Wanted | None = None) -> Page[Optimization]:
-        wanted = wanted or Wanted()
-        query = select(*Rows.__table__.c)
-        if wanted.engine is not None:
-            query = query.where(Rows.engine == wanted.engine)
         with self._database.reading() as connection:
-            return runnables.page(connection, "optimization", query, wanted, _optimization)
+            return runnables.page(connection, "optimization", wanted or Wanted(), _optimization)
 
     def add_trial(self, trial: Trial) -> None:
         """Durable when this returns. One that is the best so far replaces the best before."""

@@ -25,7 +25,6 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.tables import ProfileRows
-from modeldyno.store.tables import Profiles as Rows
 
 
 class Profiles:
@@ -56,23 +55,14 @@ class Profiles:
         settings: dict[str, Any] | None = None,
     ) -> Profile:
         """What is not given stays, single settings included; raises WrongState once it has run."""
-        given = {"name": name, "dataset_id": dataset_id}
-        values: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
+        values = {"name": name, "dataset_id": dataset_id, "settings": settings}
         with self._database.writing() as connection:
-            row = find(connection, "profile", number)
-            expect_in_project(connection, row.project_id, dataset=dataset_id)
-            if settings is not None:
-                values["settings"] = row.settings | settings
             runnables.edit(connection, "profile", number, values, self._clock())
             return _profile(find(connection, "profile", number))
 
     def page(self, wanted: Wanted | None = None) -> Page[Profile]:
-        wanted = wanted or Wanted()
-        query = select(*Rows.__table__.c)
-        if wanted.engine is not None:
-            query = query.where(Rows.engine == wanted.engine)
         with self._database.reading() as connection:
-            return runnables.page(connection, "profile", query, wanted, _profile)
+            return runnables.page(connection, "profile", wanted or Wanted(), _profile)
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
         """All rows of a run at once."""

@@ -1,5 +1,7 @@
 """The first tables."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -8,9 +10,65 @@ from modeldyno.store.columns import Key, Long, Moment
 revision = "0001"
 down_revision = None
 
+_SORTED_BY = (
+    "created_at", "name_key", "state", "typical_s", "last_run_at", "throughput_per_s"
+)  # fmt: skip
+
 
 def _one_of(*columns: str) -> str:
     return " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns) + " = 1"
+
+
+def _named() -> tuple[sa.Column[Any], ...]:
+    return (
+        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
+        sa.Column("name_key", Key, nullable=False),
+        sa.Column("created_at", Moment(), nullable=False),
+    )
+
+
+def _figures() -> tuple[sa.Column[Any], ...]:
+    """Of the latest run."""
+    return (
+        sa.Column("engine", sa.Text(), nullable=True),
+        sa.Column("device", sa.Text(), nullable=True),
+        sa.Column("precision", sa.Text(), nullable=True),
+        sa.Column("batch_size", sa.Integer(), nullable=True),
+        sa.Column("cores", sa.Integer(), nullable=True),
+        sa.Column("instances", sa.Integer(), nullable=True),
+        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
+        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
+        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
+        sa.Column("noise", sa.Text(), nullable=True),
+        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
+        sa.Column("verdict", sa.Text(), nullable=True),
+        sa.Column("ratio", sa.Float(precision=53), nullable=True),
+        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
+        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
+    )
+
+
+def _key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
+    return sa.PrimaryKeyConstraint(*columns, name=op.f(f"pk_{table}"))
+
+
+def _refers(table: str, column: str, to: str, ondelete: str | None = None) -> Any:
+    name = op.f(f"fk_{table}_{column}")
+    return sa.ForeignKeyConstraint([column], [f"{to}.id"], name=name, ondelete=ondelete)
+
+
+def _index(table: str, *columns: str, unique: bool = False) -> None:
+    name = op.f(f"ix_{table}_{'_'.join(columns)}")
+    op.create_index(name, table, list(columns), unique=unique)
+
+
+def _list_indexes(table: str) -> None:
+    """One for each way to sort a project's list, and for the list of all projects."""
+    _index(table, "created_at", "id")
+    _index(table, "project_id", "state", "created_at", "id")
+    for column in _SORTED_BY:
+        _index(table, "project_id", column, "id")
 
 
 def upgrade() -> None:
@@ -21,26 +79,23 @@ def upgrade() -> None:
         sa.Column("project_id", sa.Integer(), nullable=True),
         sa.Column("payload", sa.JSON(), nullable=False),
         sa.Column("created_at", Moment(), nullable=False),
-        sa.PrimaryKeyConstraint("number", name=op.f("pk_events")),
+        _key("events", "number"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_events_project_id_number"), "events", ["project_id", "number"])
+    _index("events", "project_id", "number")
     op.create_table(
         "projects",
         sa.Column("modified_at", Moment(), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_projects")),
+        *_named(),
+        _key("projects", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_projects_created_at_id"), "projects", ["created_at", "id"])
+    _index("projects", "created_at", "id")
     op.create_table(
         "tombstones",
         sa.Column("run_id", Key, nullable=False),
         sa.Column("removed_at", Moment(), nullable=False),
-        sa.PrimaryKeyConstraint("run_id", name=op.f("pk_tombstones")),
+        _key("tombstones", "run_id"),
     )
     op.create_table(
         "datasets",
@@ -50,20 +105,13 @@ def upgrade() -> None:
         sa.Column("filter", sa.JSON(), nullable=True),
         sa.Column("metric", sa.JSON(), nullable=True),
         sa.Column("template_path", sa.Text(), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_datasets_project_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_datasets")),
+        _refers("datasets", "project_id", "projects"),
+        _key("datasets", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
-        op.f("ix_datasets_project_id_created_at_id"), "datasets", ["project_id", "created_at", "id"]
-    )
+    _index("datasets", "project_id", "created_at", "id")
     op.create_table(
         "models",
         sa.Column("path", sa.Text(), nullable=False),
@@ -78,19 +126,14 @@ def upgrade() -> None:
         sa.Column("facts", sa.JSON(), nullable=True),
         sa.Column("trusted_at", Moment(), nullable=True),
         sa.Column("trust_reason", sa.Text(), nullable=False),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_models_project_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_models")),
+        _refers("models", "project_id", "projects"),
+        _key("models", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(
-        op.f("ix_models_project_id_created_at_id"), "models", ["project_id", "created_at", "id"]
-    )
-    op.create_index(op.f("ix_models_sha256"), "models", ["sha256"])
+    _index("models", "project_id", "created_at", "id")
+    _index("models", "sha256")
     op.create_table(
         "benchmarks",
         sa.Column("model_id", sa.Integer(), nullable=False),
@@ -100,171 +143,44 @@ def upgrade() -> None:
         sa.Column("rerun_of", sa.Integer(), nullable=True),
         sa.Column("fingerprint", sa.String(length=64), nullable=True),
         sa.Column("modified_at", Moment(), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("state", Key, nullable=False),
         sa.Column("last_run_at", Moment(), nullable=True),
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["dataset_id"], ["datasets.id"], name=op.f("fk_benchmarks_dataset_id")
-        ),
-        sa.ForeignKeyConstraint(["model_id"], ["models.id"], name=op.f("fk_benchmarks_model_id")),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_benchmarks_project_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["rerun_of"],
-            ["benchmarks.id"],
-            name=op.f("fk_benchmarks_rerun_of"),
-            ondelete="SET NULL",
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_benchmarks")),
+        *_figures(),
+        _refers("benchmarks", "dataset_id", "datasets"),
+        _refers("benchmarks", "model_id", "models"),
+        _refers("benchmarks", "project_id", "projects"),
+        _refers("benchmarks", "rerun_of", "benchmarks", ondelete="SET NULL"),
+        _key("benchmarks", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_benchmarks_created_at_id"), "benchmarks", ["created_at", "id"])
-    op.create_index(op.f("ix_benchmarks_dataset_id"), "benchmarks", ["dataset_id"])
-    op.create_index(op.f("ix_benchmarks_model_id"), "benchmarks", ["model_id"])
-    op.create_index(
-        op.f("ix_benchmarks_project_id_created_at_id"),
-        "benchmarks",
-        ["project_id", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_fingerprint"),
-        "benchmarks",
-        ["project_id", "fingerprint"],
-        unique=True,
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_name_key_id"), "benchmarks", ["project_id", "name_key", "id"]
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_state_created_at_id"),
-        "benchmarks",
-        ["project_id", "state", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_state_id"),
-        "benchmarks",
-        ["project_id", "state", "id"],
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_typical_s_id"),
-        "benchmarks",
-        ["project_id", "typical_s", "id"],
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_last_run_at_id"),
-        "benchmarks",
-        ["project_id", "last_run_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_benchmarks_project_id_throughput_per_s_id"),
-        "benchmarks",
-        ["project_id", "throughput_per_s", "id"],
-    )
-    op.create_index(op.f("ix_benchmarks_rerun_of"), "benchmarks", ["rerun_of"])
+    _list_indexes("benchmarks")
+    _index("benchmarks", "dataset_id")
+    _index("benchmarks", "model_id")
+    _index("benchmarks", "project_id", "fingerprint", unique=True)
+    _index("benchmarks", "rerun_of")
     op.create_table(
         "comparisons",
         sa.Column("a_model_id", sa.Integer(), nullable=False),
         sa.Column("b_model_id", sa.Integer(), nullable=False),
         sa.Column("spec", sa.JSON(), nullable=False),
         sa.Column("fingerprint", sa.String(length=64), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("state", Key, nullable=False),
         sa.Column("last_run_at", Moment(), nullable=True),
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["a_model_id"], ["models.id"], name=op.f("fk_comparisons_a_model_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["b_model_id"], ["models.id"], name=op.f("fk_comparisons_b_model_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_comparisons_project_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_comparisons")),
+        *_figures(),
+        _refers("comparisons", "a_model_id", "models"),
+        _refers("comparisons", "b_model_id", "models"),
+        _refers("comparisons", "project_id", "projects"),
+        _key("comparisons", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_comparisons_a_model_id"), "comparisons", ["a_model_id"])
-    op.create_index(op.f("ix_comparisons_b_model_id"), "comparisons", ["b_model_id"])
-    op.create_index(op.f("ix_comparisons_created_at_id"), "comparisons", ["created_at", "id"])
-    op.create_index(
-        op.f("ix_comparisons_project_id_created_at_id"),
-        "comparisons",
-        ["project_id", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_fingerprint"),
-        "comparisons",
-        ["project_id", "fingerprint"],
-        unique=True,
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_name_key_id"),
-        "comparisons",
-        ["project_id", "name_key", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_state_created_at_id"),
-        "comparisons",
-        ["project_id", "state", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_state_id"),
-        "comparisons",
-        ["project_id", "state", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_typical_s_id"),
-        "comparisons",
-        ["project_id", "typical_s", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_last_run_at_id"),
-        "comparisons",
-        ["project_id", "last_run_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_comparisons_project_id_throughput_per_s_id"),
-        "comparisons",
-        ["project_id", "throughput_per_s", "id"],
-    )
+    _index("comparisons", "a_model_id")
+    _index("comparisons", "b_model_id")
+    _list_indexes("comparisons")
+    _index("comparisons", "project_id", "fingerprint", unique=True)
     op.create_table(
         "optimizations",
         sa.Column("model_id", sa.Integer(), nullable=False),
@@ -273,146 +189,40 @@ def upgrade() -> None:
         sa.Column("target_precision", sa.Text(), nullable=False),
         sa.Column("settings", sa.JSON(), nullable=False),
         sa.Column("modified_at", Moment(), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("state", Key, nullable=False),
         sa.Column("last_run_at", Moment(), nullable=True),
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["dataset_id"], ["datasets.id"], name=op.f("fk_optimizations_dataset_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["model_id"], ["models.id"], name=op.f("fk_optimizations_model_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_optimizations_project_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_optimizations")),
+        *_figures(),
+        _refers("optimizations", "dataset_id", "datasets"),
+        _refers("optimizations", "model_id", "models"),
+        _refers("optimizations", "project_id", "projects"),
+        _key("optimizations", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_optimizations_created_at_id"), "optimizations", ["created_at", "id"])
-    op.create_index(op.f("ix_optimizations_dataset_id"), "optimizations", ["dataset_id"])
-    op.create_index(op.f("ix_optimizations_model_id"), "optimizations", ["model_id"])
-    op.create_index(
-        op.f("ix_optimizations_project_id_created_at_id"),
-        "optimizations",
-        ["project_id", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_name_key_id"),
-        "optimizations",
-        ["project_id", "name_key", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_state_created_at_id"),
-        "optimizations",
-        ["project_id", "state", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_state_id"),
-        "optimizations",
-        ["project_id", "state", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_typical_s_id"),
-        "optimizations",
-        ["project_id", "typical_s", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_last_run_at_id"),
-        "optimizations",
-        ["project_id", "last_run_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_optimizations_project_id_throughput_per_s_id"),
-        "optimizations",
-        ["project_id", "throughput_per_s", "id"],
-    )
+    _list_indexes("optimizations")
+    _index("optimizations", "dataset_id")
+    _index("optimizations", "model_id")
     op.create_table(
         "profiles",
         sa.Column("model_id", sa.Integer(), nullable=False),
         sa.Column("dataset_id", sa.Integer(), nullable=True),
         sa.Column("settings", sa.JSON(), nullable=False),
         sa.Column("modified_at", Moment(), nullable=True),
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
+        *_named(),
         sa.Column("project_id", sa.Integer(), nullable=False),
         sa.Column("state", Key, nullable=False),
         sa.Column("last_run_at", Moment(), nullable=True),
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["dataset_id"], ["datasets.id"], name=op.f("fk_profiles_dataset_id")
-        ),
-        sa.ForeignKeyConstraint(["model_id"], ["models.id"], name=op.f("fk_profiles_model_id")),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_profiles_project_id")
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_profiles")),
+        *_figures(),
+        _refers("profiles", "dataset_id", "datasets"),
+        _refers("profiles", "model_id", "models"),
+        _refers("profiles", "project_id", "projects"),
+        _key("profiles", "id"),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_profiles_created_at_id"), "profiles", ["created_at", "id"])
-    op.create_index(op.f("ix_profiles_dataset_id"), "profiles", ["dataset_id"])
-    op.create_index(op.f("ix_profiles_model_id"), "profiles", ["model_id"])
-    op.create_index(
-        op.f("ix_profiles_project_id_created_at_id"), "profiles", ["project_id", "created_at", "id"]
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_name_key_id"), "profiles", ["project_id", "name_key", "id"]
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_state_created_at_id"),
-        "profiles",
-        ["project_id", "state", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_state_id"), "profiles", ["project_id", "state", "id"]
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_typical_s_id"), "profiles", ["project_id", "typical_s", "id"]
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_last_run_at_id"),
-        "profiles",
-        ["project_id", "last_run_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_profiles_project_id_throughput_per_s_id"),
-        "profiles",
-        ["project_id", "throughput_per_s", "id"],
-    )
+    _list_indexes("profiles")
+    _index("profiles", "dataset_id")
+    _index("profiles", "model_id")
     op.create_table(
         "cells",
         sa.Column("benchmark_id", sa.Integer(), nullable=False),
@@ -423,15 +233,10 @@ def upgrade() -> None:
         sa.Column("batch_size", sa.Integer(), nullable=False),
         sa.Column("cores", sa.Integer(), nullable=False),
         sa.Column("instances", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"],
-            ["benchmarks.id"],
-            name=op.f("fk_cells_benchmark_id"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("benchmark_id", "number", name=op.f("pk_cells")),
+        _refers("cells", "benchmark_id", "benchmarks", ondelete="CASCADE"),
+        _key("cells", "benchmark_id", "number"),
     )
-    op.create_index(op.f("ix_cells_engine_benchmark_id"), "cells", ["engine", "benchmark_id"])
+    _index("cells", "engine", "benchmark_id")
     op.create_table(
         "notes",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
@@ -457,37 +262,14 @@ def upgrade() -> None:
             ),
             name=op.f("ck_notes_of_one"),
         ),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"],
-            ["benchmarks.id"],
-            name=op.f("fk_notes_benchmark_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["comparison_id"],
-            ["comparisons.id"],
-            name=op.f("fk_notes_comparison_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["dataset_id"], ["datasets.id"], name=op.f("fk_notes_dataset_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["model_id"], ["models.id"], name=op.f("fk_notes_model_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["optimization_id"],
-            ["optimizations.id"],
-            name=op.f("fk_notes_optimization_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["profile_id"], ["profiles.id"], name=op.f("fk_notes_profile_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(
-            ["project_id"], ["projects.id"], name=op.f("fk_notes_project_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_notes")),
+        _refers("notes", "benchmark_id", "benchmarks", ondelete="CASCADE"),
+        _refers("notes", "comparison_id", "comparisons", ondelete="CASCADE"),
+        _refers("notes", "dataset_id", "datasets", ondelete="CASCADE"),
+        _refers("notes", "model_id", "models", ondelete="CASCADE"),
+        _refers("notes", "optimization_id", "optimizations", ondelete="CASCADE"),
+        _refers("notes", "profile_id", "profiles", ondelete="CASCADE"),
+        _refers("notes", "project_id", "projects", ondelete="CASCADE"),
+        _key("notes", "id"),
         sa.UniqueConstraint("benchmark_id", name=op.f("uq_notes_benchmark_id")),
         sa.UniqueConstraint("comparison_id", name=op.f("uq_notes_comparison_id")),
         sa.UniqueConstraint("dataset_id", name=op.f("uq_notes_dataset_id")),
@@ -502,18 +284,11 @@ def upgrade() -> None:
         sa.Column("optimization_id", sa.Integer(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("benchmark_id", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"], ["benchmarks.id"], name=op.f("fk_pins_benchmark_id")
-        ),
-        sa.ForeignKeyConstraint(
-            ["optimization_id"],
-            ["optimizations.id"],
-            name=op.f("fk_pins_optimization_id"),
-            ondelete="CASCADE",
-        ),
-        sa.PrimaryKeyConstraint("optimization_id", "kind", name=op.f("pk_pins")),
+        _refers("pins", "benchmark_id", "benchmarks"),
+        _refers("pins", "optimization_id", "optimizations", ondelete="CASCADE"),
+        _key("pins", "optimization_id", "kind"),
     )
-    op.create_index(op.f("ix_pins_benchmark_id"), "pins", ["benchmark_id"])
+    _index("pins", "benchmark_id")
     op.create_table(
         "runs",
         sa.Column("id", Key, nullable=False),
@@ -531,68 +306,25 @@ def upgrade() -> None:
         sa.Column("tool_version", sa.Text(), nullable=True),
         sa.Column("failure", sa.JSON(), nullable=True),
         sa.Column("stamp", Long, nullable=True),
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
+        *_figures(),
         sa.CheckConstraint(
             _one_of("benchmark_id", "comparison_id", "optimization_id", "profile_id"),
             name=op.f("ck_runs_of_one"),
         ),
-        sa.ForeignKeyConstraint(
-            ["benchmark_id"],
-            ["benchmarks.id"],
-            name=op.f("fk_runs_benchmark_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["comparison_id"],
-            ["comparisons.id"],
-            name=op.f("fk_runs_comparison_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["optimization_id"],
-            ["optimizations.id"],
-            name=op.f("fk_runs_optimization_id"),
-            ondelete="CASCADE",
-        ),
-        sa.ForeignKeyConstraint(
-            ["profile_id"], ["profiles.id"], name=op.f("fk_runs_profile_id"), ondelete="CASCADE"
-        ),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_runs_project_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
+        _refers("runs", "benchmark_id", "benchmarks", ondelete="CASCADE"),
+        _refers("runs", "comparison_id", "comparisons", ondelete="CASCADE"),
+        _refers("runs", "optimization_id", "optimizations", ondelete="CASCADE"),
+        _refers("runs", "profile_id", "profiles", ondelete="CASCADE"),
+        _refers("runs", "project_id", "projects"),
+        _key("runs", "id"),
     )
-    op.create_index(
-        op.f("ix_runs_benchmark_id_created_at_id"), "runs", ["benchmark_id", "created_at", "id"]
-    )
-    op.create_index(
-        op.f("ix_runs_comparison_id_created_at_id"), "runs", ["comparison_id", "created_at", "id"]
-    )
-    op.create_index(op.f("ix_runs_created_at_id"), "runs", ["created_at", "id"])
-    op.create_index(
-        op.f("ix_runs_optimization_id_created_at_id"),
-        "runs",
-        ["optimization_id", "created_at", "id"],
-    )
-    op.create_index(
-        op.f("ix_runs_profile_id_created_at_id"), "runs", ["profile_id", "created_at", "id"]
-    )
-    op.create_index(
-        op.f("ix_runs_project_id_created_at_id"), "runs", ["project_id", "created_at", "id"]
-    )
-    op.create_index(op.f("ix_runs_state"), "runs", ["state"])
+    _index("runs", "benchmark_id", "created_at", "id")
+    _index("runs", "comparison_id", "created_at", "id")
+    _index("runs", "created_at", "id")
+    _index("runs", "optimization_id", "created_at", "id")
+    _index("runs", "profile_id", "created_at", "id")
+    _index("runs", "project_id", "created_at", "id")
+    _index("runs", "state")
     op.create_table(
         "cell_outcomes",
         sa.Column("run_id", Key, nullable=False),
@@ -609,10 +341,8 @@ def upgrade() -> None:
         sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
         sa.Column("noise", sa.Text(), nullable=True),
         sa.Column("error_code", sa.Text(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["run_id"], ["runs.id"], name=op.f("fk_cell_outcomes_run_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("run_id", "number", name=op.f("pk_cell_outcomes")),
+        _refers("cell_outcomes", "run_id", "runs", ondelete="CASCADE"),
+        _key("cell_outcomes", "run_id", "number"),
     )
     op.create_table(
         "jobs",
@@ -630,17 +360,13 @@ def upgrade() -> None:
         sa.Column("queued_at", Moment(), nullable=False),
         sa.Column("started_at", Moment(), nullable=True),
         sa.Column("finished_at", Moment(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["run_id"], ["runs.id"], name=op.f("fk_jobs_run_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_jobs")),
+        _refers("jobs", "run_id", "runs", ondelete="CASCADE"),
+        _key("jobs", "id"),
         sa.UniqueConstraint("run_id", name=op.f("uq_jobs_run_id")),
         sqlite_autoincrement=True,
     )
-    op.create_index(op.f("ix_jobs_queued_at_id"), "jobs", ["queued_at", "id"])
-    op.create_index(
-        op.f("ix_jobs_state_priority_position"), "jobs", ["state", "priority", "position"]
-    )
+    _index("jobs", "queued_at", "id")
+    _index("jobs", "state", "priority", "position")
     op.create_table(
         "profile_rows",
         sa.Column("run_id", Key, nullable=False),
@@ -652,10 +378,8 @@ def upgrade() -> None:
         sa.Column("accelerator_s", sa.Float(precision=53), nullable=True),
         sa.Column("calls", sa.Integer(), nullable=False),
         sa.Column("defined", sa.Integer(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["run_id"], ["runs.id"], name=op.f("fk_profile_rows_run_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("run_id", "number", name=op.f("pk_profile_rows")),
+        _refers("profile_rows", "run_id", "runs", ondelete="CASCADE"),
+        _key("profile_rows", "run_id", "number"),
     )
     op.create_table(
         "trials",
@@ -670,15 +394,11 @@ def upgrade() -> None:
         sa.Column("size_bytes", Long, nullable=True),
         sa.Column("is_best", sa.Boolean(), nullable=False),
         sa.Column("failure", sa.JSON(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["model_id"], ["models.id"], name=op.f("fk_trials_model_id"), ondelete="SET NULL"
-        ),
-        sa.ForeignKeyConstraint(
-            ["run_id"], ["runs.id"], name=op.f("fk_trials_run_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("run_id", "number", name=op.f("pk_trials")),
+        _refers("trials", "model_id", "models", ondelete="SET NULL"),
+        _refers("trials", "run_id", "runs", ondelete="CASCADE"),
+        _key("trials", "run_id", "number"),
     )
-    op.create_index(op.f("ix_trials_model_id"), "trials", ["model_id"])
+    _index("trials", "model_id")
     op.create_table(
         "core_leases",
         sa.Column("host", sa.Text(), nullable=False),
@@ -688,30 +408,31 @@ def upgrade() -> None:
         sa.Column("pid", sa.Integer(), nullable=False),
         sa.Column("started", Long, nullable=False),
         sa.Column("taken_at", Moment(), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["job_id"], ["jobs.id"], name=op.f("fk_core_leases_job_id"), ondelete="CASCADE"
-        ),
-        sa.PrimaryKeyConstraint("host", "core", name=op.f("pk_core_leases")),
+        _refers("core_leases", "job_id", "jobs", ondelete="CASCADE"),
+        _key("core_leases", "host", "core"),
     )
-    op.create_index(op.f("ix_core_leases_job_id"), "core_leases", ["job_id"])
+    _index("core_leases", "job_id")
 
 
 def downgrade() -> None:
-    op.drop_table("core_leases")
-    op.drop_table("trials")
-    op.drop_table("profile_rows")
-    op.drop_table("jobs")
-    op.drop_table("cell_outcomes")
-    op.drop_table("runs")
-    op.drop_table("pins")
-    op.drop_table("notes")
-    op.drop_table("cells")
-    op.drop_table("profiles")
-    op.drop_table("optimizations")
-    op.drop_table("comparisons")
-    op.drop_table("benchmarks")
-    op.drop_table("models")
-    op.drop_table("datasets")
-    op.drop_table("tombstones")
-    op.drop_table("projects")
-    op.drop_table("events")
+    for table in (
+        "core_leases",
+        "trials",
+        "profile_rows",
+        "jobs",
+        "cell_outcomes",
+        "runs",
+        "pins",
+        "notes",
+        "cells",
+        "profiles",
+        "optimizations",
+        "comparisons",
+        "benchmarks",
+        "models",
+        "datasets",
+        "tombstones",
+        "projects",
+        "events",
+    ):
+        op.drop_table(table)
