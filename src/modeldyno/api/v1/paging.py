@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from fastapi import Query
+from fastapi import Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from modeldyno.api.v1.shape import MOST_ID, Told
+from modeldyno.api.v1.shape import MOST_ID, Told, answer
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import Page, Wanted
 
@@ -64,3 +64,8 @@ class PageTold(Told, Generic[T]):
 
 def told(page: Page[V], shape: Callable[[V], T]) -> PageTold[T]:
     return PageTold(items=[shape(item) for item in page.items], next=page.next)
+
+
+def page_answer(page: Page[V], shape: Callable[[V], dict[str, Any]]) -> Response:
+    """The same from plain values; see ``shape.answer``."""
+    return answer({"items": [shape(item) for item in page.items], "next": page.next})

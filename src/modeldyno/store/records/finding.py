@@ -32,8 +32,12 @@ def find(connection: Connection, kind: str, number: int) -> Any:
     if 0 < number <= _LARGEST:  # what no column can hold is not there either
         row = connection.execute(select(*columns).where(columns.id == number)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
+        raise not_found(kind, number)
     return row
+
+
+def not_found(kind: str, number: int) -> NotFound:
+    return NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
 def expect_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
