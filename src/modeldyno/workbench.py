@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
@@ -54,6 +56,8 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -111,7 +115,9 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
@@ -143,6 +149,8 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
             looking=open_workbench(settings),
             held=held.pop_all(),
         )

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from modeldyno.api.v1.shape import MOST_ID, Told
+from modeldyno.api.v1.shape import MOST_ID, Told, answer
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import Page, Wanted
 
@@ -95,3 +95,8 @@ class PageTold(Told, Generic[T]):
 
 def told(page: Page[V], shape: Callable[[V], T]) -> PageTold[T]:
     return PageTold(items=[shape(item) for item in page.items], next=page.next)
+
+
+def page_answer(page: Page[V], shape: Callable[[V], dict[str, Any]]) -> Response:
+    """The same from plain values; see ``shape.answer``."""
+    return answer({"items": [shape(item) for item in page.items], "next": page.next})
