@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import Listed, PageTold, told
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.ids import ProjectId
@@ -44,6 +45,7 @@ def router(server: Server) -> APIRouter:
         return told(projects.page(asked.wanted()), _told)
 
     @routes.post("", status_code=201, responses=problems(409, 413))
+    @once(server)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
         made = projects.add(asked.name)
         response.headers["Location"] = f"/api/v1/projects/{made.id}"
