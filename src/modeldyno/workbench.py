@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -54,6 +55,7 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -115,6 +117,7 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -143,6 +146,7 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
+            system=SystemService(settings, records, open_doctor(settings)),
             looking=open_workbench(settings),
             held=held.pop_all(),
         )

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.sign_ins import SignIn
 from modeldyno.store.records import sign_ins
@@ -35,13 +37,10 @@ class Answered:
         assert answers.find("create_project", "old") == ANSWER
 
     def test_an_answer_goes_with_what_it_tells_of(self, desk):
-        try:
-            with desk.database.writing():
-                desk.project()
-                desk.records.answers.keep("create_project", "k", ANSWER)
-                raise RuntimeError
-        except RuntimeError:
-            pass
+        with pytest.raises(ZeroDivisionError), desk.database.writing():
+            desk.project()
+            desk.records.answers.keep("create_project", "k", ANSWER)
+            _ = 1 / 0
         assert desk.records.answers.find("create_project", "k") is None
         assert desk.records.projects.page().items == ()
 

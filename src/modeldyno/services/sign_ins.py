@@ -2,8 +2,8 @@
 
 (A *session* is something else here: one loaded engine.)
 
-Sign-ins live behind the small protocol below: in a dictionary, which ends with the process, or in the
-database (``store/records/sign_ins.py``), which does not.
+Sign-ins live behind the small protocol below: in a dictionary, which ends with the process, or in
+the database (``store/records/sign_ins.py``), which does not.
 """
 
 from __future__ import annotations

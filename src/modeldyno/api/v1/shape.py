@@ -49,18 +49,20 @@ _PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+j
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=``: what may go wrong with an operation, and with every one."""
-    return {status: {**_PROBLEM, "description": _WORDS[status]} for status in (*_ALWAYS, *statuses)}
+    return {status: {**_PROBLEM, "description": WORDS[status]} for status in (*_ALWAYS, *statuses)}
 
 
-_ALWAYS = (400, 401, 403, 422, 429, 503)
-_WORDS = {
+_ALWAYS = (400, 401, 403, 422, 429, 503)  # api/openapi.py adds what goes with a body
+WORDS = {
     400: "The request cannot work",
     401: "Wrong or missing token",
     403: "Refused",
     404: "There is no such thing",
+    408: "The body did not arrive in time",
     409: "Not now: others use it, or it is in another state",
     412: "Somebody else changed it meanwhile",
     413: "Too large",
+    415: "Another kind of body than this operation reads",
     422: "The request does not fit its description",
     428: "Say which version you mean to change",
     429: "Too much at once",
