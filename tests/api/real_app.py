@@ -1,8 +1,8 @@
 """The real server, in a process of its own, with a few things in its database.
 
-    python -m tests.api.real_app WORKSPACE [URL]
+    python -m tests.api.real_app WORKSPACE {patient|strict} [URL]
 
-Prints its port. While there is a file ``boom`` in the workspace, everything that reads or writes
+Prints its port. A patient one answers any number of requests without a token. While there is a file ``boom`` in the workspace, everything that reads or writes
 the database fails in a way that no code foresees, with secrets in its words.
 """
 
@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from modeldyno.services import failures
 from modeldyno.settings import Settings
 from tests.api.serving import ROOT, Served
 
@@ -32,7 +33,9 @@ def main() -> None:
         sys.stdout.flush()
         _booby_trap(workspace)
 
-    settings = Settings(workspace, database_url=sys.argv[2] if len(sys.argv) > 2 else None)
+    settings = Settings(workspace, database_url=sys.argv[3] if len(sys.argv) > 3 else None)
+    if sys.argv[2] == "patient":
+        failures.ALLOWED = 1 << 30
     serve(settings, Listening(port=0), tell)
 
 
@@ -56,12 +59,15 @@ def _booby_trap(workspace: Path) -> None:
 
 
 @contextmanager
-def real_server(workspace: Path, url: str | None = None) -> Iterator[Served]:
+def real_server(
+    workspace: Path, url: str | None = None, is_patient: bool = False
+) -> Iterator[Served]:
+    mode, rest = "patient" if is_patient else "strict", (url,) if url else ()
     workspace.mkdir(parents=True, exist_ok=True)
     log = workspace / "log.txt"
     with log.open("a") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.api.real_app", str(workspace), *((url,) if url else ())],
+            [sys.executable, "-m", "tests.api.real_app", str(workspace), mode, *rest],
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -74,7 +74,12 @@ ORIGIN = Refusal(
     "Open the address that the server printed when it started",
 )
 METHOD = Refusal(
-    405, "METHOD_REFUSED", "This method is not served", "nothing here needs it", "Use another one"
+    405,
+    "METHOD_REFUSED",
+    "This method is not served",
+    "nothing here needs it",
+    "Use another one",
+    ((b"allow", b"GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE"),),
 )
 TOKEN = Refusal(
     401,

@@ -99,6 +99,8 @@ def _simplify(parameter: Json) -> None:
     if "description" in schema:
         parameter["description"] = schema.pop("description")
     name = parameter["name"]
+    if name == "If-Match":  # without it there is an answer of its own (428)
+        parameter["required"] = True
     if parameter["in"] == "path" and name.endswith("_id"):
         parameter.setdefault("description", f"The id of the {name.removesuffix('_id')}.")
 

@@ -35,7 +35,9 @@ class Problem(Told):
 
 
 Id = Annotated[int, Path(ge=1, le=MOST_ID)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+# One line of text with something to see in it.
+_NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_NAME)]
 
 
 def _iso(moment: datetime) -> str:
