@@ -17,6 +17,7 @@ from starlette.routing import compile_path
 
 from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
+from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
 from modeldyno.api.errors import METHOD, Refusal, Refused, body_of, refusal_of
 from modeldyno.api.guard import App, Guard, Rules
@@ -50,7 +51,8 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 def application(server: Server, listening: Listening, access: Access) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, UPLOADS)
-    return Guard(routed(server, listening, access), rules, access)
+    answering = Answers(routed(server, listening, access), server.records.database)
+    return Guard(answering, rules, access)
 
 
 def routed(server: Server, listening: Listening, access: Access) -> App:

@@ -17,10 +17,10 @@ from modeldyno.api.access import SAFE_METHODS
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, body_of, unreadable_json
 from modeldyno.api.guard import App, Message, Receive, Send
 from modeldyno.api.head import surface_of
+from modeldyno.api.v1.shape import MOST_EXACT
 
 DEEPEST = 32
 LONGEST_LIST = 10_000
-LARGEST_INTEGER = 2**53 - 1  # what every reader of JSON keeps exactly
 _QUICK = 16 << 10  # bytes; more is looked at in a thread, so that nobody else waits
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]").search  # NUL, and halves of a character
@@ -110,7 +110,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    if len(text) > 17 or abs(int(text)) > LARGEST_INTEGER:
+    if len(text) > 17 or abs(int(text)) > MOST_EXACT:
         raise ValueError("a whole number in it has more than 53 bits")
     return int(text)
 

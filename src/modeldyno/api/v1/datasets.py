@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import Listed, PageTold, told
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, problems
+from modeldyno.api.v1.paging import ListAsked, OfProject, PageTold, listed, parameters, told
+from modeldyno.api.v1.shape import MOST_ID, Asked, Id, JsonValue, Moment, Name, Told, problems
 from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.ids import DatasetId, ProjectId
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
-Settings = Annotated[dict[Annotated[str, Field(max_length=100)], Any], Field(max_length=100)]
+Settings = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=100)]
+
+
+class DatasetsAsked(ListAsked, OfProject):
+    sort: Literal["created", "name"] = "created"
 
 
 class DatasetAsked(Asked):
@@ -51,8 +55,10 @@ def router(server: Server) -> APIRouter:
     datasets = server.records.datasets
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
-    @routes.get("", responses=problems())
-    def list_datasets(asked: Listed) -> PageTold[DatasetTold]:
+    @routes.get("", responses=problems(), openapi_extra=parameters(DatasetsAsked))
+    def list_datasets(
+        asked: Annotated[DatasetsAsked, listed(DatasetsAsked)],
+    ) -> PageTold[DatasetTold]:
         """Newest first unless asked otherwise."""
         return told(datasets.page(asked.wanted()), _told)
 

@@ -48,7 +48,8 @@ _Key = Annotated[
 def once(
     server: Server, status: int = 201, *, prepares: bool = False
 ) -> Callable[[Handler], Handler]:
-    """For handlers that create something; ``status`` is that of their route."""
+    """For handlers that create something; ``status`` is that of their route, for those that do
+    not answer with a Response."""
 
     def decorate(handler: Handler) -> Handler:
         signature = inspect.signature(handler, eval_str=True)
@@ -125,13 +126,13 @@ class _Keyed:
     def _keep(
         self, key: str, request: str, make: Callable[[], Any], response: Response
     ) -> KeptAnswer:
-        told: BaseModel = make()
-        answer = KeptAnswer(
-            request=request,
-            status=self._status,
-            body=told.model_dump_json(),
-            location=response.headers.get("location"),
-        )
+        told: BaseModel | Response = make()
+        if isinstance(told, Response):
+            status, body, headers = told.status_code, bytes(told.body).decode(), told.headers
+        else:
+            status, body, headers = self._status, told.model_dump_json(), response.headers
+        location = headers.get("location")
+        answer = KeptAnswer(request=request, status=status, body=body, location=location)
         self._records.answers.keep(self._route, key, answer)
         return answer
 

@@ -6,9 +6,11 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypeAliasType
 
 MOST_ID = 2**31 - 1
+MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
 
 
 class Asked(BaseModel):
@@ -35,16 +37,19 @@ class Problem(Told):
 
 
 Id = Annotated[int, Path(ge=1, le=MOST_ID)]
+# Whatever else JSON may hold; bodies.py says how deep and how long. (Named, since it holds itself.)
+JsonValue = TypeAliasType(
+    "JsonValue",
+    "None | bool | Annotated[int, Field(ge=-MOST_EXACT, le=MOST_EXACT)]"
+    "| Annotated[float, Field(ge=-MOST_EXACT, le=MOST_EXACT)] | str"
+    "| list[JsonValue] | dict[str, JsonValue]",
+)
 # One line of text with something to see in it.
 _NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_NAME)]
 
 
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-Moment = Annotated[datetime, PlainSerializer(_iso, return_type=str, when_used="json")]
+Moment = datetime  # in UTC: written as 2026-11-15T09:51:16.123456Z
 
 _PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
 
