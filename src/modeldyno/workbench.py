@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -58,6 +59,7 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     exports: ExportService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -121,6 +123,7 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -151,6 +154,7 @@ def open_server(settings: Settings) -> Server:
             benchmarks=BenchmarkService(records, models, jobs),
             comparisons=ComparisonService(records, models, jobs),
             exports=ExportService(records, history, folders),
+            system=SystemService(settings, records, open_doctor(settings)),
             looking=open_workbench(settings),
             held=held.pop_all(),
         )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, page_answer
-from modeldyno.api.v1.runs import LatestRunTold, RunTold, latest_of, run_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
 from modeldyno.api.v1.settings import PairingAsked, PairingTold, SideAsked, pairing_of
 from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
 from modeldyno.api.v1.summaries import SummaryTold, summary_of
@@ -22,6 +29,10 @@ from modeldyno.core.specs import ComparisonSpec
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class ComparisonsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
 class ComparisonAsked(PairingAsked):
@@ -71,9 +82,12 @@ def router(server: Server) -> APIRouter:
         return answer(_details(comparisons.details(comparison_id)), status, **headers)
 
     @routes.get(
-        "", response_model=PageTold[ComparisonRowTold], responses=problems(), openapi_extra=LISTED
+        "",
+        response_model=PageTold[ComparisonRowTold],
+        responses=problems(),
+        openapi_extra=parameters(ComparisonsAsked),
     )
-    def list_comparisons(asked: Listed) -> Response:
+    def list_comparisons(asked: Annotated[ComparisonsAsked, listed(ComparisonsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
         return page_answer(comparisons.page(asked.wanted()), _row)
 
@@ -110,9 +124,11 @@ def router(server: Server) -> APIRouter:
         "/{comparison_id}/runs",
         response_model=PageTold[RunTold],
         responses=problems(404),
-        openapi_extra=LISTED,
+        openapi_extra=parameters(RunsAsked),
     )
-    def list_comparison_runs(comparison_id: Id, asked: Listed) -> Response:
+    def list_comparison_runs(
+        comparison_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("comparison", comparisons.details(ComparisonId(comparison_id)).comparison.id)
         return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
