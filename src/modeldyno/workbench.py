@@ -19,6 +19,7 @@ from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
     from modeldyno.services.doctor import DoctorService
+    from modeldyno.services.examples import ExampleService
     from modeldyno.store.records.all import Records
 
 
@@ -61,3 +62,19 @@ def open_doctor(settings: Settings) -> DoctorService:
 
     leases = Leases()
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
+
+
+def open_examples(settings: Settings) -> ExampleService:
+    # Apart, so that a benchmark loads neither a catalogue nor what downloads need.
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.store.downloads import Downloads
+    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.transfers import Ways
+
+    return ExampleService(
+        catalogue(),
+        Objects(settings.workspace / "objects"),
+        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        allow_downloads=settings.allow_downloads,
+    )
