@@ -127,15 +127,7 @@ class ModelServer(ThreadingHTTPServer):
         return [("127.0.0.1", self.port)]
 
     def ways(self, **other: object) -> Ways:
-        """To this server, whatever the host's name; loopback is no obstacle."""
-        usual: dict[str, object] = {
-            "hosts": frozenset({HOST, OTHER_HOST}),
-            "look_up": self.look_up,
-            "why_not": lambda address: None,
-            "certificates": lambda: ssl.create_default_context(cafile=PEM),
-            "patience_s": 20.0,
-        }
-        return Ways(**(usual | other))  # type: ignore[arg-type]  # as the tests give them
+        return ways(self.port, **({"look_up": self.look_up} | other))
 
     def finish_request(self, request: object, client_address: object) -> None:
         with self._tls.wrap_socket(request, server_side=True) as secure:  # type: ignore[arg-type]
@@ -156,6 +148,18 @@ def model_server() -> Iterator[ModelServer]:
             server.over.set()
             server.shutdown()
             thread.join()
+
+
+def ways(port: int, **other: object) -> Ways:
+    """To a server here, whatever the host's name; loopback is no obstacle."""
+    usual: dict[str, object] = {
+        "hosts": frozenset({HOST, OTHER_HOST}),
+        "look_up": lambda host: [("127.0.0.1", port)],
+        "why_not": lambda address: None,
+        "certificates": lambda: ssl.create_default_context(cafile=PEM),
+        "patience_s": 20.0,
+    }
+    return Ways(**(usual | other))  # type: ignore[arg-type]  # as the tests give them
 
 
 def redirect(location: str, **headers: str) -> File:

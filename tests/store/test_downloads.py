@@ -339,7 +339,7 @@ def test_nobody_fetches_what_somebody_fetches(downloads):
     assert fetched(downloads()) == DATA
 
 
-def test_what_could_not_be_stored_is_not_fetched_again(downloads, server):
+def test_what_could_not_be_stored_is_not_fetched_again(downloads, server, tmp_path):
     def fails(error):
         with pytest.raises(type(error)), downloads().fetching(UNKNOWN, nothing, never):
             raise error
@@ -347,9 +347,14 @@ def test_what_could_not_be_stored_is_not_fetched_again(downloads, server):
     fails(StorageFailed("full"))
     assert fetched(downloads(), UNKNOWN) == DATA
     assert len(server.asked) == 1
+    fails(StorageFailed("full"))
+    whole = tmp_path / "downloads" / "net.part"
+    whole.write_bytes(whole.read_bytes()[:-1])  # nobody could say what it is now
+    assert fetched(downloads(), UNKNOWN) == DATA
+    assert [asked.range for asked in server.asked] == [None, None, None]
     fails(BadValue("it is not what we need"))
     assert fetched(downloads(), UNKNOWN) == DATA
-    assert len(server.asked) == 3
+    assert len(server.asked) == 5
 
 
 def test_what_became_of_a_download_is_remembered_as_long_as_the_catalogue_says_the_same(downloads):

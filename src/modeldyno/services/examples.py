@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modeldyno.core.client_paths import names_in, shown
-from modeldyno.core.errors import DownloadsOff, ExampleNotFound, ExampleUnavailable
+from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
 from modeldyno.core.examples import Example, ExampleShown
+from modeldyno.core.ids import ProjectId
+from modeldyno.core.models import NewModel
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines.catalog import availability
@@ -31,12 +33,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FetchedExample:
-    """All that a project needs to add it as a model of origin ``example``."""
-
     example: Example
     stored: StoredObject
     path: Path  # the stored file: read-only, and named after its content
     source: str  # where it came from, for people
+
+    def new_model(self, project_id: ProjectId) -> NewModel:
+        """What a project adds; nobody has looked into the file yet."""
+        return NewModel(
+            project_id=project_id,
+            name=self.example.name,
+            path=str(self.path),
+            sha256=self.stored.sha256,
+            size_bytes=self.stored.size_bytes,
+            framework=self.example.framework,
+            domain=self.example.domain,
+            origin="example",
+            source=self.source,
+        )
 
 
 class ExampleService:
@@ -125,7 +139,10 @@ class ExampleService:
 
     def _kept(self, example: Example) -> StoredObject | None:
         stored = self._downloads.kept(example)
-        return stored if stored and self._objects.path(stored.sha256).is_file() else None
+        with contextlib.suppress(BadValue):  # a damaged note is none
+            if stored and self._objects.path(stored.sha256).is_file():
+                return stored
+        return None
 
     def _download(self, example: Example, say: Say, stop: Stop) -> StoredObject:
         with self._downloads.fetching(example, say, stop) as whole:

@@ -37,7 +37,7 @@ class _Begun:
     """What must still hold when we go on with a part."""
 
     url: str
-    validator: str
+    validator: str  # "" once it is whole
     total: int | None
 
 
@@ -272,7 +272,8 @@ class _Part:
             begun: _Begun = decode(_Begun, json.loads(self._about.read_text()))
         except (OSError, ValueError, Mismatch):
             return None
-        return begun if begun.url == self._url and self.size else None
+        is_ours = begun.url == self._url and self.size > 0
+        return begun if is_ours and (begun.validator or begun.total == self.size) else None
 
     def begin(self, url: str, reply: Reply) -> None:
         """Empty, whatever was there. Without a validator nobody could go on with it."""
