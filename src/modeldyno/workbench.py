@@ -18,9 +18,18 @@ from modeldyno.store.runs import Runs
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
+    from contextlib import ExitStack
+
+    from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.doctor import DoctorService
+    from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.examples import ExampleService
+    from modeldyno.services.jobs import JobService
+    from modeldyno.services.models import ModelService
+    from modeldyno.services.progress import LiveProgress
     from modeldyno.store.records.all import Records
+    from modeldyno.store.server_lock import ServerLock
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,35 @@ class Workbench:
     service: RunService
     trust: TrustService
     graphs: GraphService
+
+
+@dataclass(frozen=True)
+class Server:
+    """All that the routes need; started and closed with the application."""
+
+    settings: Settings
+    records: Records
+    history: History
+    folders: Runs
+    lock: ServerLock
+    queue: Supervisor
+    progress: LiveProgress
+    feed: EventFeed
+    jobs: JobService
+    models: ModelService
+    benchmarks: BenchmarkService
+    looking: Workbench  # inspects and reads graphs, beside whatever is measured
+    held: ExitStack
+
+    def start(self) -> None:
+        self.feed.start()
+        self.queue.start()
+
+    def close(self) -> None:
+        """What runs is stopped and can be resumed; what waits, waits for the next server."""
+        self.queue.close()
+        self.feed.close()
+        self.held.close()
 
 
 def open_workbench(settings: Settings) -> Workbench:
@@ -78,3 +116,50 @@ def open_examples(settings: Settings) -> ExampleService:
         Downloads(settings.workspace / "downloads", Ways(hosts())),
         allow_downloads=settings.allow_downloads,
     )
+
+
+def open_server(settings: Settings) -> Server:
+    """The workspace and its database, ours alone, with everything of an earlier server settled.
+
+    Raises ServerRunning when another server has them.
+    """
+    from contextlib import ExitStack
+
+    from modeldyno.jobs.shown_leases import ShownLeases
+    from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.jobs import JobService
+    from modeldyno.services.models import ModelService
+    from modeldyno.services.progress import LiveProgress
+    from modeldyno.store.server_lock import ServerLock, sole_server
+
+    with ExitStack() as held:
+        lock = held.enter_context(ServerLock(settings.workspace).held())
+        records = open_records(settings)
+        held.callback(records.close)
+        held.enter_context(sole_server(records.database))
+        history, folders = open_history(settings), Runs(settings.workspace / "runs")
+        models = ModelService(records, Trust(settings.workspace / "trust.json"))
+        progress = LiveProgress()
+        leases = ShownLeases(records.leases)
+        queue = Supervisor(
+            records, folders, history, LocalJobs(leases), leases, progress.hear, models.admit
+        )
+        queue.recover()
+        jobs = JobService(records, history, queue, progress)
+        return Server(
+            settings=settings,
+            records=records,
+            history=history,
+            folders=folders,
+            lock=lock,
+            queue=queue,
+            progress=progress,
+            feed=EventFeed(records.database, records.events),
+            jobs=jobs,
+            models=models,
+            benchmarks=BenchmarkService(records, models, jobs),
+            looking=open_workbench(settings),
+            held=held.pop_all(),
+        )

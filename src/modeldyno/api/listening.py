@@ -62,6 +62,13 @@ class Listening:
         return frozenset(f"{self.scheme}://{name}".encode() for name in self._authorities())
 
     @property
+    def url(self) -> str:
+        """Where a browser on this machine finds it."""
+        is_all = self.address in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+        name = "127.0.0.1" if is_all else self.address
+        return f"{self.scheme}://{f'[{name}]' if ':' in name else name}:{self.port}"
+
+    @property
     def cookie(self) -> str:
         """Cookies do not tell ports apart, so the name does."""
         return f"modeldyno-{self.port}"

@@ -20,6 +20,7 @@ from modeldyno.cli import (
     ls,
     output,
     selftest,
+    serve,
     show,
     trust,
 )
@@ -65,6 +66,7 @@ app.command("engines")(engines.engines)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

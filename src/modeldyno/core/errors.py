@@ -23,6 +23,9 @@ ModeldynoError
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
 │   │   ├── DatabaseBusy   somebody else holds it for too long
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
+│   ├── ServerRunning      another server has this workspace or database
+│   ├── QueueFull          too many jobs wait already
+│   ├── KeyReused          an Idempotency-Key that came with another request before
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
 │   ├── WrongState         not now: it runs, it has run, it is over
@@ -150,6 +153,18 @@ class DatabaseBusy(DatabaseUnusable):
 
 class SchemaTooNew(DatabaseUnusable):
     code = "SCHEMA_TOO_NEW"
+
+
+class ServerRunning(UserError):
+    code = "SERVER_RUNNING"
+
+
+class QueueFull(UserError):
+    code = "QUEUE_FULL"
+
+
+class KeyReused(UserError):
+    code = "KEY_REUSED"
 
 
 class NotFound(UserError):

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import assert_never
 
-from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError, StorageFailed, error_classes
-from modeldyno.core.graphs import Graph
+from modeldyno.core.errors import BadValue, ModeldynoError
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import (
-    Artifact,
-    Failed,
-    Finished,
-    JobMessage,
-    Progress,
-    Result,
-    Started,
-    Unit,
-)
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
-from modeldyno.core.runs import RunState
+from modeldyno.core.jobs import JobMessage, Result, Unit
 from modeldyno.core.specs import LOOKING, BenchmarkSpec, RunSpec
 from modeldyno.jobs.protocol import Jobs
+from modeldyno.jobs.recording import Ending, keep
 from modeldyno.store.runs import RunFolder, Runs
 
 Listener = Callable[[JobMessage], None]
@@ -75,10 +62,10 @@ class RunService:
         listen: Listener | None,
         earlier: tuple[Unit, ...] = (),
     ) -> Result:
-        ending = _Ending()
+        ending = Ending()
 
         def record(run_id: RunId, message: JobMessage) -> None:
-            _record(store, run_id, message, ending)
+            keep(store, run_id, message, ending)
             if listen is not None:
                 listen(message)  # stored before told: what is announced can be found
 
@@ -102,59 +89,3 @@ class RunService:
                 if asked_at is not None and now - asked_at > PATIENCE_S:
                     raise
                 asked_at = asked_at or now
-
-
-def _record(store: Runs, run_id: RunId, message: JobMessage, ending: _Ending) -> None:
-    match message:
-        case Unit():
-            store.append(run_id, message)
-        case Finished(result=result):
-            ending.result = result
-            if isinstance(result, Graph):  # long, and its folder is about to go
-                return
-            _keep(store, run_id, lambda: store.finish(run_id, result, _state_of(result)))
-        case Failed(failure=failure):
-            kind = error_classes().get(failure.code, ModeldynoError)
-            ending.error = kind(failure.title, why=failure.why, fix=failure.fix)
-            state: RunState = "cancelled" if kind is Cancelled else "failed"
-            _keep(store, run_id, lambda: store.fail(run_id, failure, state))
-        case Started(model_sha256=sha256):
-            if sha256:
-                store.remember_model(run_id, sha256)
-        case Progress() | Artifact():
-            pass
-        case _:
-            assert_never(message)
-
-
-def _keep(store: Runs, run_id: RunId, write: Callable[[], None]) -> None:
-    """Write how a run ended. On a full disk its scratch files give way, and the state must do."""
-    try:
-        write()
-    except StorageFailed as error:
-        store.clear_scratch(run_id)
-        with suppress(StorageFailed):
-            store.fail(run_id, Failure.of(error), "failed")
-
-
-class _Ending:
-    """How a run ended, also when the ending itself could not be written."""
-
-    def __init__(self) -> None:
-        self.result: Result | None = None
-        self.error: ModeldynoError | None = None
-
-    def result_or_raise(self) -> Result:
-        if self.error is not None:
-            raise self.error
-        if self.result is None:
-            raise AssertionError("a job ended without a word")
-        return self.result
-
-
-def _state_of(result: Result) -> RunState:
-    if isinstance(result, (BenchmarkResult, ComparisonResult)) and result.interrupted:
-        return "cancelled"
-    if isinstance(result, BenchmarkResult) and all(c.status == "failed" for c in result.cells):
-        return "failed"
-    return "done"

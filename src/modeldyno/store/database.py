@@ -8,8 +8,9 @@ the order in which they become visible.
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,26 +31,52 @@ _WRITES = "modeldyno_writes"
 
 
 class Database:
-    """One for each process; threads may share it."""
+    """One for each process; threads may share it.
+
+    Inside ``writing()``, whatever the same thread reads or writes is part of that transaction. So
+    several steps, each whole by itself, can be made into one that happens or does not.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._of_thread = threading.local()
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_write(self, listener: Callable[[], None]) -> None:
+        """Called after each commit, in the thread that wrote: it must be quick, and not fail."""
+        self._listeners.append(listener)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """One moment of the database, for as long as it takes."""
+        if (mine := self._mine()) is not None:
+            yield mine
+            return
         with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """All of it or nothing; one writer at a time."""
+        if (mine := self._mine()) is not None:
+            yield mine
+            return
         with translated(self.engine.url), self.engine.connect() as connection:
             writer = connection.execution_options(**{_WRITES: True})
             with writer.begin():
                 if self.engine.dialect.name == "postgresql":
                     writer.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": WRITERS})
-                yield writer
+                self._of_thread.writer = writer
+                try:
+                    yield writer
+                finally:
+                    self._of_thread.writer = None
+        for listener in self._listeners:
+            listener()
+
+    def _mine(self) -> Connection | None:
+        found: Connection | None = getattr(self._of_thread, "writer", None)
+        return found
 
     def close(self) -> None:
         self.engine.dispose()

@@ -11,6 +11,8 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+from modeldyno.core.queue import JobOwner
+
 
 @dataclass(frozen=True)
 class Owner:
@@ -31,6 +33,11 @@ def this_process() -> Owner:
     return Owner(platform.node(), os.getpid(), started(os.getpid()))
 
 
+def this_job_owner() -> JobOwner:
+    """The same for a database, which may outlive this machine's uptime."""
+    return JobOwner(platform.node(), _boot_id(), os.getpid(), started(os.getpid()))
+
+
 def started(pid: int) -> int:
     """Clock ticks from boot to the process's start; 0 when it is gone, or not for our eyes."""
     try:
@@ -49,3 +56,10 @@ def _answers(pid: int) -> bool:
     except PermissionError:  # somebody else's, but there
         return True
     return True
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""

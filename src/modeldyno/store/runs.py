@@ -50,6 +50,10 @@ class RunFolder:
     def id(self) -> RunId:
         return RunId(self.path.name)
 
+    def exists(self) -> bool:
+        """Whether it was begun: its spec is the first thing in it."""
+        return (self.path / "spec.json").is_file()
+
     def state(self) -> RunState:
         """As it is now: a run whose process is gone was interrupted, though nobody wrote so."""
         told = self._json("state.json")
@@ -77,8 +81,9 @@ class Runs:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def create(self, spec: RunSpec) -> RunFolder:
-        folder = RunFolder(self._root / new_run_id())
+    def create(self, spec: RunSpec, run_id: RunId | None = None) -> RunFolder:
+        """``run_id`` is given where a row was there before the folder."""
+        folder = RunFolder(self._root / (run_id or new_run_id()))
         try:
             for path in (folder.samples, folder.scratch, folder.model):
                 path.mkdir(parents=True)
@@ -97,7 +102,7 @@ class Runs:
     def spec(self, run_id: RunId) -> RunSpec:
         """What a run was asked to do; raises RunNotFound."""
         folder = self.folder(run_id)
-        if not (folder.path / "spec.json").is_file():
+        if not folder.exists():
             raise RunNotFound(
                 f"There is no run {run_id!r} in this workspace",
                 fix=self._closest(run_id) or f"Runs are kept in {self._root}",

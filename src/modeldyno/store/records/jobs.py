@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound, WrongState
-from modeldyno.core.ids import JobId, RunId
+from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job, JobOwner
 from modeldyno.core.results import Failure
@@ -51,6 +51,28 @@ class Jobs:
     def get(self, number: JobId) -> Job:
         with self._database.reading() as connection:
             return _find(connection, number)
+
+    def cancel_waiting(self, number: JobId) -> Job:
+        """Cancelled, if it only waits; as it is, if it does not. Nobody claims it in between."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.state != "queued":
+                return job
+            return self.move(number, "cancelled", "cancelled before it began")
+
+    def count_waiting(self, project_id: ProjectId | None = None) -> int:
+        query = select(func.count()).select_from(Rows).where(Rows.state == "queued")
+        if project_id is not None:
+            query = query.join(Runs, Runs.id == Rows.run_id).where(Runs.project_id == project_id)
+        with self._database.reading() as connection:
+            return connection.scalar(query) or 0
+
+    def next(self) -> Job | None:
+        """The one to start when something can be started."""
+        query = _QUERY.where(Rows.state == "queued").order_by(*_ORDER).limit(1)
+        with self._database.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return _job(row) if row else None
 
     def of_run(self, run_id: RunId) -> Job | None:
         with self._database.reading() as connection:

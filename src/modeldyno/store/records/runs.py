@@ -71,6 +71,21 @@ class Runs:
             move_run(connection, run_id, after, self._clock(), **more)
             return _run(find_run(connection, run_id))
 
+    def write_figures(
+        self,
+        run_id: RunId,
+        summary: RunSummary,
+        cells: Iterable[CellOutcome] = (),
+        tool_version: str | None = None,
+    ) -> None:
+        """What came out, whether or not it is over; its state changes elsewhere."""
+        with self._database.writing() as connection:
+            run = find_run(connection, run_id)
+            write_outcome(connection, run, summary, cells)
+            told = update(Rows).where(Rows.id == run_id).values(tool_version=tool_version)
+            connection.execute(told)
+            show_latest_of(connection, run.kind, owner_id(run))
+
     def finish(
         self,
         run_id: RunId,

@@ -1,0 +1,77 @@
+"""Open a workspace and serve it until somebody says stop."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+
+import uvicorn
+
+from modeldyno.api.access import Access
+from modeldyno.api.app import application
+from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.core.errors import BadValue
+from modeldyno.core.redaction import RedactingFormatter
+from modeldyno.services.failures import Failures
+from modeldyno.services.sign_ins import SignIns, SignInsInMemory
+from modeldyno.settings import Settings
+from modeldyno.store.tokens import TokenFile
+from modeldyno.workbench import open_server
+
+TOKEN = "token"  # noqa: S105 - the name of the file
+_MORE_PORTS = 100
+_BACKLOG = 128
+
+
+def serve(
+    settings: Settings, listening: Listening, is_up: Callable[[Listening], None] | None = None
+) -> None:
+    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect."""
+    token = TokenFile(settings.workspace / TOKEN)
+    server = open_server(settings)
+    try:
+        door, listening = _bound(listening)
+        _log_safely(token, settings.database_url)
+        sign_ins = SignIns(token.current, SignInsInMemory()) if listening.needs_token else None
+        access = Access(sign_ins, listening.cookie, Failures())
+        app = application(server, listening, access)
+        server.lock.announce(listening.url)
+        config = uvicorn.Config(app, log_config=None, **UVICORN)
+        if is_up is not None:
+            is_up(listening)
+        uvicorn.Server(config).run(sockets=[door])
+    finally:
+        server.close()
+
+
+def _bound(listening: Listening) -> tuple[socket.socket, Listening]:
+    """The port that was asked for, or the next one that is free."""
+    family = socket.AF_INET6 if ":" in listening.address else socket.AF_INET
+    ports = range(listening.port, listening.port + _MORE_PORTS) if listening.port else (0,)
+    trouble: OSError | None = None
+    for port in ports:
+        door = socket.socket(family)
+        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            door.bind((listening.address, port))
+            door.listen(_BACKLOG)  # from here on clients can connect
+        except OSError as error:
+            door.close()
+            trouble = error
+            continue
+        return door, replace(listening, port=door.getsockname()[1])
+    raise BadValue(
+        f"Cannot listen on {listening.address}, port {listening.port}",
+        why=trouble.strerror or str(trouble) if trouble else "",
+        fix="Give another --host or --port",
+    )
+
+
+def _log_safely(token: TokenFile, database_url: str | None) -> None:
+    """To standard error, and no secret in it."""
+    handler = logging.StreamHandler()
+    form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+    handler.setFormatter(RedactingFormatter(form, lambda: (token.current(), database_url or "")))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

@@ -1,0 +1,1 @@
+"""Our own resource API: a file for each noun."""

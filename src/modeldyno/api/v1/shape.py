@@ -1,0 +1,69 @@
+"""What all requests and answers of ``/api/v1`` have in common."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Path
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+
+MOST_ID = 2**31 - 1
+
+
+class Asked(BaseModel):
+    """A request's body: what it does not know, it refuses."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Told(BaseModel):
+    """An answer's body, made from values of ``core``; nothing is read from it again."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Problem(Told):
+    """What went wrong, why, and what to do (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str = Field(examples=["There is no project 7"])
+    status: int = Field(examples=[404])
+    code: str = Field(description="Stable: programs may rely on it.", examples=["NOT_FOUND"])
+    detail: str = Field("", description="Why.")
+    fix: str = Field("", description="What to do about it.", examples=["Ask for the list"])
+
+
+Id = Annotated[int, Path(ge=1, le=MOST_ID)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _iso(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+Moment = Annotated[datetime, PlainSerializer(_iso, return_type=str, when_used="json")]
+
+_PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For ``responses=``: what may go wrong with an operation, and with every one."""
+    return {status: {**_PROBLEM, "description": _WORDS[status]} for status in (*_ALWAYS, *statuses)}
+
+
+_ALWAYS = (400, 401, 403, 422, 429, 503)
+_WORDS = {
+    400: "The request cannot work",
+    401: "Wrong or missing token",
+    403: "Refused",
+    404: "There is no such thing",
+    409: "Not now: others use it, or it is in another state",
+    412: "Somebody else changed it meanwhile",
+    413: "Too large",
+    422: "The request does not fit its description",
+    428: "Say which version you mean to change",
+    429: "Too much at once",
+    503: "Not available for now",
+    507: "No room in the workspace",
+}

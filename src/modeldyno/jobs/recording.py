@@ -1,0 +1,89 @@
+"""Keep what a job says: in the run's folder, before anybody hears of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import assert_never
+
+from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
+from modeldyno.core.graphs import Graph
+from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import (
+    Artifact,
+    Failed,
+    Finished,
+    JobMessage,
+    Progress,
+    Result,
+    Started,
+    Unit,
+)
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.runs import RunState
+from modeldyno.store.runs import Runs
+
+
+class Ending:
+    """How a run ended, also when the ending itself could not be written."""
+
+    def __init__(self) -> None:
+        self.result: Result | None = None
+        self.failure: Failure | None = None
+        self.unwritten: Failure | None = None  # why the ending is not in the folder
+        self.state: RunState = "interrupted"  # until somebody says how it ended
+
+    def result_or_raise(self) -> Result:
+        if self.failure is not None:
+            raise error_of(self.failure)
+        if self.result is None:
+            raise AssertionError("a job ended without a word")
+        return self.result
+
+
+def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> None:
+    match message:
+        case Unit():
+            store.append(run_id, message)
+        case Finished(result=result):
+            ending.result, ending.state = result, _state_of(result)
+            if isinstance(result, Graph):  # long, and its folder is about to go
+                return
+            _write(store, run_id, ending, lambda: store.finish(run_id, result, ending.state))
+        case Failed(failure=failure):
+            ending.failure = failure
+            is_cancelled = error_classes().get(failure.code) is Cancelled
+            ending.state = "cancelled" if is_cancelled else "failed"
+            _write(store, run_id, ending, lambda: store.fail(run_id, failure, ending.state))
+        case Started(model_sha256=sha256):
+            if sha256:
+                store.remember_model(run_id, sha256)
+        case Progress() | Artifact():
+            pass
+        case _:
+            assert_never(message)
+
+
+def error_of(failure: Failure) -> ModeldynoError:
+    """The error that it was before it went through a pipe, or into a file."""
+    kind = error_classes().get(failure.code, ModeldynoError)
+    return kind(failure.title, why=failure.why, fix=failure.fix)
+
+
+def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]) -> None:
+    """Write how a run ended. On a full disk its scratch files give way, and the state must do."""
+    try:
+        write()
+    except StorageFailed as error:
+        ending.unwritten, ending.state = Failure.of(error), "failed"
+        store.clear_scratch(run_id)
+        with suppress(StorageFailed):
+            store.fail(run_id, Failure.of(error), "failed")
+
+
+def _state_of(result: Result) -> RunState:
+    if isinstance(result, (BenchmarkResult, ComparisonResult)) and result.interrupted:
+        return "cancelled"
+    if isinstance(result, BenchmarkResult) and all(c.status == "failed" for c in result.cells):
+        return "failed"
+    return "done"

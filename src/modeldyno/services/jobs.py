@@ -1,0 +1,136 @@
+"""Put runs in the queue, and say where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core import figures
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import QueueFull, WrongState
+from modeldyno.core.ids import JobId, ProjectId
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.queue import CoreLease, Job
+from modeldyno.core.runs import ACTIVE, RunOf
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.summaries import summarise_spec
+from modeldyno.jobs.supervisor import Supervisor
+from modeldyno.services.progress import LiveProgress, Standing
+from modeldyno.store.history import History
+from modeldyno.store.records.all import Records
+
+MOST_WAITING = 1000
+MOST_WAITING_OF_PROJECT = 100
+
+
+@dataclass(frozen=True)
+class JobShown:
+    """A job, and what only the server at work knows about it."""
+
+    job: Job
+    place: int | None  # in the queue, from 1; None when it does not wait
+    reason: str
+    standing: Standing | None
+
+
+class JobService:
+    def __init__(
+        self, records: Records, history: History, queue: Supervisor, progress: LiveProgress
+    ) -> None:
+        self._records = records
+        self._history = history
+        self._queue = queue
+        self._progress = progress
+
+    def start(self, of: RunOf, spec: BenchmarkSpec | ComparisonSpec, priority: int = 0) -> Job:
+        """One more run of it, at the end of the queue; raises WrongState while one is not over."""
+        with self._records.database.writing():
+            latest = self._records.runs.page(Wanted(limit=1), of).items
+            if latest and latest[0].state in ACTIVE:
+                raise WrongState(
+                    f"This {of.kind} is {_doing(latest[0].state)} already",
+                    why="its runs follow one another",
+                    fix="Wait until it ends, or cancel it",
+                )
+            run = self._records.runs.add(of, encode(spec), summary=summarise_spec(spec))
+            self._expect_room(ProjectId(run.project_id))
+            return self._records.jobs.add(run.id, priority)
+
+    def get(self, job_id: JobId) -> JobShown:
+        return self._shown([self._records.jobs.get(job_id)])[0]
+
+    def page(self, wanted: Wanted) -> Page[JobShown]:
+        found = self._records.jobs.page(wanted)
+        return Page(tuple(self._shown(found.items)), found.next)
+
+    def cancel(self, job_id: JobId) -> JobShown:
+        """What waits is cancelled now, what runs within two seconds. What is over stays so."""
+        self._queue.cancel(job_id)
+        return self.get(job_id)
+
+    def resume(self, job_id: JobId) -> JobShown:
+        """Go on with what was stopped: what it measured counts."""
+        with self._records.database.writing():
+            job = self._records.jobs.get(job_id)
+            self._expect_room(ProjectId(job.project_id))
+            self._records.jobs.move(job_id, "queued")
+        return self.get(job_id)
+
+    def run_next(self, job_id: JobId) -> JobShown:
+        self._records.jobs.run_next(job_id)
+        return self.get(job_id)
+
+    def log(self, job_id: JobId) -> Path:
+        """Where its workers' words are; the file may not be there yet."""
+        return self._history.folder(self._records.jobs.get(job_id).run_id).log
+
+    def leases(self) -> tuple[CoreLease, ...]:
+        return self._records.leases.held()
+
+    def _expect_room(self, project_id: ProjectId) -> None:
+        for most, where, count in (
+            (MOST_WAITING, "the queue", self._records.jobs.count_waiting()),
+            (MOST_WAITING_OF_PROJECT, "this project", self._records.jobs.count_waiting(project_id)),
+        ):
+            if count >= most:
+                raise QueueFull(
+                    f"{count} jobs of {where} wait already",
+                    why=f"at most {most} may wait",
+                    fix="Wait until some have ended, or cancel some",
+                )
+
+    def _shown(self, jobs: Sequence[Job]) -> list[JobShown]:
+        """Two queries more, however many jobs there are."""
+        if not any(job.state in ACTIVE for job in jobs):
+            return [JobShown(job, None, job.reason, None) for job in jobs]
+        places = {job.id: place for place, job in enumerate(self._records.jobs.waiting(), start=1)}
+        ahead = self._ahead()
+        return [
+            JobShown(
+                job,
+                places.get(job.id),
+                job.reason or (_why(places[job.id], ahead) if job.id in places else ""),
+                self._progress.of(job.id),
+            )
+            for job in jobs
+        ]
+
+    def _ahead(self) -> str:
+        for job in self._records.jobs.running():
+            standing = self._progress.of(job.id)
+            left_s = standing.progress.remaining_s if standing and standing.progress else None
+            about = f" (about {figures.duration(left_s)} more)" if left_s else ""
+            return f"job {job.id}{about}"
+        return ""
+
+
+def _why(place: int, ahead: str) -> str:
+    if place > 1:
+        between = figures.counted(place - 1, "job")
+        return f"waiting behind {between} and {ahead}" if ahead else f"waiting behind {between}"
+    return f"waiting for {ahead}" if ahead else "about to start"
+
+
+def _doing(state: str) -> str:
+    return "running" if state == "running" else "waiting in the queue"
