@@ -11,15 +11,20 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from pydantic import AnyUrl, BaseModel
 
 import modeldyno
+from modeldyno.api.app import routed
 from modeldyno.core.errors import DownloadRefused, ExampleNotFound
 from modeldyno.core.web_addresses import WebAddress, web_address, why_not_public
 from modeldyno.services.examples import ExampleService
+from modeldyno.settings import Settings
 from modeldyno.store.downloads import Downloads
 from modeldyno.store.examples import hosts
 from modeldyno.store.objects import Objects
 from modeldyno.store.transfers import Ways
+from modeldyno.workbench import open_server
 from tests.model_server import HOST, OTHER_HOST, File, example, model_server, redirect
 
 PACKAGE = Path(modeldyno.__file__).parent
@@ -329,6 +334,55 @@ def test_p22_nothing_that_a_route_can_call_takes_an_address():
     for method in (Downloads.fetching, Downloads.kept, Downloads.keep, ExampleService.fetch):
         assert not ADDRESSES & set(inspect.signature(method).parameters)
     assert [*address_parameters("def f(model_url, *, uri, path): ...")] == ["model_url", "uri"]
+
+
+def asked_addresses(document):
+    """Parameters, and keys of request bodies, that are called an address or described as one."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            for parameter in operation.get("parameters", ()):
+                yield from named_addresses(parameter["name"], parameter["schema"], document)
+            for body in operation.get("requestBody", {}).get("content", {}).values():
+                yield from named_addresses("", body["schema"], document)
+
+
+def named_addresses(name, schema, document, depth=8):
+    words = {*name.lower().replace("-", "_").split("_")}
+    if ADDRESSES & words or schema.get("format") in ("uri", "uri-reference", "iri"):
+        yield name
+    if depth and "$ref" in schema:
+        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    for key, part in schema.get("properties", {}).items():
+        yield from named_addresses(key, part, document, depth - 1)
+    parts = [part for key in ("anyOf", "oneOf", "allOf") for part in schema.get(key, ())]
+    for part in [*parts, *filter(None, [schema.get("items")])]:
+        yield from named_addresses("", part, document, depth - 1)
+
+
+def test_p22_no_operation_of_the_api_takes_an_address(tmp_path):
+    server = open_server(Settings.read(tmp_path, {}))
+    try:
+        document = routed(server).openapi()
+    finally:
+        server.held.close()
+    assert len(document["paths"]) >= 2
+    assert [*asked_addresses(document)] == []
+
+
+def test_p22_an_operation_that_did_would_be_noticed():
+    class Source(BaseModel):
+        model_url: str
+
+    class Wanted(BaseModel):
+        source: Source | None
+        home: AnyUrl
+
+    app = FastAPI()
+
+    @app.post("/models")
+    def add(wanted: Wanted, uri: str) -> None: ...
+
+    assert sorted(asked_addresses(app.openapi())) == ["home", "model_url", "uri"]
 
 
 def test_p22_what_we_fetch_from_is_known_before_anybody_asks():
