@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from modeldyno.api.access import Access
+from modeldyno.api.answers import Answers
 from modeldyno.api.errors import Refusal, body_of, refusal_of
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
@@ -33,7 +34,7 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 def application(server: Server, listening: Listening, access: Access) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    return Guard(routed(server), rules, access)
+    return Guard(Answers(routed(server), server.records.database), rules, access)
 
 
 def routed(server: Server) -> FastAPI:
