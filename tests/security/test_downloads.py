@@ -76,10 +76,9 @@ def test_p17_a_model_is_loaded_from_no_hub():
     """Hubs load what they fetch: nothing of ours asks one, nor fetches in any other way."""
     ways = {"urllib.request", "requests", "httpx", "aiohttp", "torch.hub", "onnx.hub",
             "huggingface_hub", "tensorflow_hub", "kagglehub", "ftplib"}  # fmt: skip
-    sources = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
-    assert not [path for path, code in sources.items() if imported(code) & ways]
-    fetching = [path.name for path, code in sources.items() if "http.client" in imported(code)]
-    assert fetching == ["transfers.py"]
+    imports = {path.name: imported(path.read_text()) for path in PACKAGE.rglob("*.py")}
+    assert not [name for name, found in imports.items() if found & ways]
+    assert [name for name, found in imports.items() if "http.client" in found] == ["transfers.py"]
     assert imported("import torch.hub\nfrom urllib import request") >= {
         "torch.hub",
         "urllib.request",
