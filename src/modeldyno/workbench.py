@@ -22,12 +22,15 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.examples import ExampleService
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -55,6 +58,9 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -128,10 +134,13 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -160,6 +169,9 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
+            system=SystemService(settings, records, open_doctor(settings)),
             looking=open_workbench(settings),
             held=held.pop_all(),
         )
