@@ -2,8 +2,9 @@
 
     python -m tests.api.real_app WORKSPACE {patient|strict} [URL]
 
-Prints its port. A patient one answers any number of requests without a token. While there is a file ``boom`` in the workspace, everything that reads or writes
-the database fails in a way that no code foresees, with secrets in its words.
+Prints its port. A patient one answers any number of requests without a token. While there is a file
+``boom`` in the workspace, everything that reads or writes the database fails in a way that no code
+foresees, with secrets in its words.
 """
 
 from __future__ import annotations

@@ -36,12 +36,13 @@ def _moment(said: object) -> object:
     if not isinstance(said, str) or not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", said):
         raise ValueError("a moment is written like 2026-11-15T09:00:00Z")
     try:
-        moment = datetime.fromisoformat(said.replace("t", "T").replace("z", "Z"))
-        if moment.tzinfo is None:
-            raise ValueError
-        return moment.astimezone(UTC)
+        moment = datetime.fromisoformat(said.upper())
+        in_utc = moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise ValueError("there is no such moment, or its zone is missing") from error
+        raise ValueError("there is no such moment") from error
+    if moment.tzinfo is None:
+        raise ValueError("a moment needs its zone: Z, or +01:00")
+    return in_utc
 
 
 _Moment = Annotated[datetime | None, BeforeValidator(_moment)]

@@ -40,9 +40,9 @@ Id = Annotated[int, Path(ge=1, le=MOST_ID)]
 # Whatever else JSON may hold; bodies.py says how deep and how long. (Named, since it holds itself.)
 JsonValue = TypeAliasType(
     "JsonValue",
-    "None | bool | Annotated[int, Field(ge=-MOST_EXACT, le=MOST_EXACT)]"
+    "bool | Annotated[int, Field(ge=-MOST_EXACT, le=MOST_EXACT)]"
     "| Annotated[float, Field(ge=-MOST_EXACT, le=MOST_EXACT)] | str"
-    "| list[JsonValue] | dict[str, JsonValue]",
+    "| list[JsonValue] | dict[str, JsonValue] | None",
 )
 # One line of text with something to see in it.
 _NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
