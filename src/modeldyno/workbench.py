@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
@@ -55,6 +57,8 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
@@ -113,7 +117,9 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
@@ -146,6 +152,8 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=open_workbench(settings),
             held=held.pop_all(),

@@ -24,7 +24,20 @@ from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
-from modeldyno.api.v1 import datasets, engines, events, notes, projects, session, system
+from modeldyno.api.v1 import (
+    benchmarks,
+    comparisons,
+    datasets,
+    engines,
+    events,
+    jobs,
+    notes,
+    projects,
+    runs,
+    session,
+    system,
+)
+from modeldyno.api.v1.documents import with_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 
@@ -37,6 +50,10 @@ PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
     datasets.router,
+    benchmarks.router,
+    comparisons.router,
+    runs.router,
+    jobs.router,
     notes.router,
     events.router,
     engines.router,
@@ -72,7 +89,7 @@ def routed(server: Server, listening: Listening, access: Access) -> App:
 
     def describe() -> openapi.Json:
         if not described:
-            described.append(openapi.document(app))
+            described.append(with_documents(openapi.document(app)))
         return described[0]
 
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter
 from pydantic import Field
 
-from modeldyno.api.errors import without_folders
 from modeldyno.api.v1.shape import Told, problems
+from modeldyno.core.redaction import without_folders
 from modeldyno.engines.catalog import Availability, availability
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from modeldyno.api.v1.shape import MOST_ID, Told
+from modeldyno.api.v1.shape import MOST_ID, Told, answer
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runs import State
 
@@ -36,12 +36,12 @@ def _moment(said: object) -> object:
     if not isinstance(said, str) or not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", said):
         raise ValueError("a moment is written like 2026-11-15T09:00:00Z")
     try:
-        moment = datetime.fromisoformat(said.upper())
+        moment = datetime.fromisoformat(said.replace("t", "T").replace("z", "Z"))
         in_utc = moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
         raise ValueError("there is no such moment") from error
     if moment.tzinfo is None:
-        raise ValueError("a moment needs its zone: Z, or +01:00")
+        raise ValueError("a moment needs its zone: 2026-11-15T09:00:00Z")
     return in_utc
 
 
@@ -115,3 +115,8 @@ class PageTold(Told, Generic[T]):
 
 def told(page: Page[V], shape: Callable[[V], T]) -> PageTold[T]:
     return PageTold(items=[shape(item) for item in page.items], next=page.next)
+
+
+def page_answer(page: Page[V], shape: Callable[[V], dict[str, Any]]) -> Response:
+    """The same from plain values; see ``shape.answer``."""
+    return answer({"items": [shape(item) for item in page.items], "next": page.next})

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from fastapi import APIRouter
 from pydantic import Field
 
-from modeldyno.api.errors import without_folders
 from modeldyno.api.v1.shape import Moment, Told, problems
 from modeldyno.core.codec import encode
 from modeldyno.core.public import checkup_json
+from modeldyno.core.redaction import without_folders
 from modeldyno.services.system import SystemFacts
 
 if TYPE_CHECKING:
