@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
@@ -105,6 +106,22 @@ def open_doctor(settings: Settings) -> DoctorService:
 
     leases = Leases()
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
+
+
+def open_examples(settings: Settings) -> ExampleService:
+    # Apart, so that a benchmark loads neither a catalogue nor what downloads need.
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.store.downloads import Downloads
+    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.transfers import Ways
+
+    return ExampleService(
+        catalogue(),
+        Objects(settings.workspace / "objects"),
+        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        allow_downloads=settings.allow_downloads,
+    )
 
 
 def open_server(settings: Settings) -> Server:
