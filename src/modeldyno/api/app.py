@@ -6,20 +6,18 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.routing import compile_path
 
 from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
-from modeldyno.api.errors import METHOD, Refusal, Refused, body_of, refusal_of
+from modeldyno.api.errors import Refusal, Refused, body_of, refusal_of
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -106,17 +104,14 @@ def routed(server: Server, listening: Listening, access: Access) -> App:
     ):
         app.add_exception_handler(kind, handler)
     known = [*_addresses(page), *(one for router in routers for one in _addresses(router, PREFIX))]
-    methods = Methods(JsonBodies(app, UPLOADS), [*known, (_OPENAPI, {"GET"})])
+    methods = Methods(JsonBodies(app, UPLOADS), [*known, (f"{PREFIX}/openapi.json", ("GET",))])
     app.state.methods = methods
     return methods
 
 
-_OPENAPI = re.compile(f"{PREFIX}/openapi.json$")
-
-
-def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[re.Pattern[str], set[str]]]:
+def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]]:
     return [
-        (compile_path(prefix + route.path)[0], set(route.methods or ()))
+        (prefix + route.path, set(route.methods or ()))
         for route in router.routes
         if isinstance(route, APIRoute)
     ]
@@ -163,8 +158,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     """What the router itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        allowed = ", ".join(sorted(request.app.state.methods.at(request.url.path)))
-        return _response(request, replace(METHOD, headers=((b"allow", allowed.encode()),)))
+        return _response(request, request.app.state.methods.refusal(request.url.path))
     if error.status_code == 404:
         return _response(request, NOWHERE)
     why = str(error.detail)
