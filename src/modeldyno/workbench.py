@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -53,18 +55,23 @@ class Server:
     feed: EventFeed
     jobs: JobService
     models: ModelService
+    files: ModelFiles
+    sweeping: Sweeping
     benchmarks: BenchmarkService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
     def start(self) -> None:
+        self.feed.on_event(self.sweeping.hear)
         self.feed.start()
+        self.sweeping.start()
         self.queue.start()
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         self.queue.close()
         self.feed.close()
+        self.sweeping.close()
         self.held.close()
 
 
@@ -113,8 +120,14 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
+    from modeldyno.store.bundles import Bundles
+    from modeldyno.store.indexing import sweep
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.roots import Roots
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -123,7 +136,13 @@ def open_server(settings: Settings) -> Server:
         held.callback(records.close)
         held.enter_context(sole_server(records.database))
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
-        models = ModelService(records, Trust(settings.workspace / "trust.json"))
+        looking = open_workbench(settings)
+        trust = Trust(settings.workspace / "trust.json")
+        models = ModelService(records, trust, looking.graphs)
+        objects = Objects(settings.workspace / "objects")
+        bundles = Bundles(settings.workspace / "models", objects)
+        roots = Roots(settings.models_roots)
+        files = ModelFiles(records, objects, bundles, roots, looking.service)
         progress = LiveProgress()
         leases = ShownLeases(records.leases)
         queue = Supervisor(
@@ -142,7 +161,11 @@ def open_server(settings: Settings) -> Server:
             feed=EventFeed(records.database, records.events),
             jobs=jobs,
             models=models,
+            files=files,
+            sweeping=Sweeping(
+                files.sweep, lambda: sweep(records.runs, settings.workspace / "runs")
+            ),
             benchmarks=BenchmarkService(records, models, jobs),
-            looking=open_workbench(settings),
+            looking=looking,
             held=held.pop_all(),
         )

@@ -16,7 +16,8 @@ from modeldyno.api.errors import Refusal, body_of, refusal_of
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
-from modeldyno.api.v1 import projects
+from modeldyno.api.v1 import files, models, projects
+from modeldyno.api.v1.uploads import UPLOADS
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ROUTERS = (projects.router,)
+ROUTERS = (projects.router, models.router, files.router)
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
 
 def application(server: Server, listening: Listening, access: Access) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
-    rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
+    rules = Rules(listening.hosts, listening.origins, uploads=UPLOADS)
     return Guard(routed(server), rules, access)
 
 

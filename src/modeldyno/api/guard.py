@@ -10,6 +10,7 @@ The server below must not have believed forwarded headers already (``api/listeni
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 SMALL_BODY = 64 << 10
 JSON_BODY = 1 << 20
 UPLOAD_BODY = 8 << 30
+NO_UPLOADS = re.compile(r"(?!)")
 
 _PAGE_POLICY = (
     b"default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -62,7 +64,7 @@ _STARTS = ("http.response.start", "websocket.http.response.start")
 class Rules:
     hosts: frozenset[bytes]  # as in the Host header, with the port
     origins: frozenset[bytes]  # as in the Origin header: scheme, host and port
-    uploads: tuple[str, ...] = ()  # below these paths a body may be a model
+    uploads: re.Pattern[str] = NO_UPLOADS  # "POST /path" whose body may be a model
     trusts_proxy: bool = False
 
 
@@ -120,7 +122,8 @@ class Guard:
     def _limit(self, head: Head) -> int:
         if head.surface in ("page", "socket"):
             return SMALL_BODY
-        return UPLOAD_BODY if head.path.startswith(self._rules.uploads) else JSON_BODY
+        is_upload = self._rules.uploads.fullmatch(f"{head.method} {head.path}")
+        return UPLOAD_BODY if is_upload else JSON_BODY
 
     async def _exchange(
         self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _Answer

@@ -61,6 +61,8 @@ _WORDS = {
     409: "Not now: others use it, or it is in another state",
     412: "Somebody else changed it meanwhile",
     413: "Too large",
+    415: "Not the type of content that this operation takes",
+    416: "The file has no such range",
     422: "The request does not fit its description",
     428: "Say which version you mean to change",
     429: "Too much at once",
