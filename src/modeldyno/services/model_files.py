@@ -184,7 +184,8 @@ class ModelFiles:
         return self._objects.open(model.sha256)
 
     def entries(self, path: str) -> Listing:
-        return self._roots.entries(path)
+        """What could be imported; without a path, from where to start."""
+        return self._roots.entries(path) if path else self._roots.top()
 
     @property
     def roots(self) -> tuple[str, ...]:

@@ -83,17 +83,13 @@ class Roots:
             os.close(descriptor)
 
     def entries(self, path: str) -> Listing:
-        """Files and folders that could be opened; hidden ones, links and devices are left out.
+        """Files and folders that could be opened; hidden ones, links and devices are left out."""
+        return _cut(self._listed(path))
 
-        An empty path stands for all the folders together, as a relative one does.
-        """
-        if path:
-            found = self._listed(path)
-        else:
-            tops = (entry for folder in self.names for entry in self._listed(folder))
-            found = list({entry.name: entry for entry in reversed(list(tops))}.values())
-        first = heapq.nsmallest(MOST_ENTRIES + 1, found, key=_in_order)
-        return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
+    def top(self) -> Listing:
+        """What lies in all the folders together: what a relative path may start with."""
+        found = [entry for folder in reversed(self.names) for entry in self._listed(folder)]
+        return _cut({entry.name: entry for entry in found}.values())  # the first folder's wins
 
     def _listed(self, path: str) -> list[Entry]:
         descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
@@ -144,6 +140,11 @@ class Roots:
             return self._opening(top, names, flags)
         finally:
             os.close(top)
+
+
+def _cut(found: Iterable[Entry]) -> Listing:
+    first = heapq.nsmallest(MOST_ENTRIES + 1, found, key=_in_order)
+    return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
 
 
 def _in_order(entry: Entry) -> tuple[bool, str]:

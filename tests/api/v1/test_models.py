@@ -51,15 +51,12 @@ def spec_of(path, sha256=None):
 
 def files_of(served):
     """What lies in the workspace for models: names, and how many bytes each."""
-    found = {}
-    for folder in ("objects", "models"):
-        top = served.workspace / folder
-        found |= {
-            str(path.relative_to(served.workspace)): path.stat().st_size
-            for path in top.rglob("*")
-            if path.is_file()
-        }
-    return found
+    tops = [served.workspace / folder for folder in ("objects", "models")]
+    try:
+        found = [path for top in tops for path in top.rglob("*") if path.is_file()]
+        return {str(path.relative_to(served.workspace)): path.stat().st_size for path in found}
+    except FileNotFoundError:  # it was swept meanwhile
+        return files_of(served)
 
 
 def until(is_so):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -209,7 +208,7 @@ def _told(shown: ModelShown) -> ModelTold:
 def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
     if facts is not None:  # where it lies is nobody's business
-        facts = replace(facts, path=PurePath(facts.path).name)
+        facts = replace(facts, path=facts.path.rpartition("/")[2])
     return ModelDetails(**_values(shown), facts=model_json(facts) if facts else None)
 
 
