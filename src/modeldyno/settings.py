@@ -12,6 +12,7 @@ from pathlib import Path
 class Settings:
     workspace: Path  # MODELDYNO_WORKSPACE or --workspace
     require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
+    allow_downloads: bool = False  # MODELDYNO_ALLOW_DOWNLOADS or --allow-downloads
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
@@ -24,5 +25,6 @@ class Settings:
         return cls(
             Path(chosen).expanduser().absolute(),
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
+            allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
         )

@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.sweeping import Sweeping
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -58,6 +62,9 @@ class Server:
     files: ModelFiles
     sweeping: Sweeping
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -108,6 +115,22 @@ def open_doctor(settings: Settings) -> DoctorService:
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
 
 
+def open_examples(settings: Settings) -> ExampleService:
+    # Apart, so that a benchmark loads neither a catalogue nor what downloads need.
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.store.downloads import Downloads
+    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.transfers import Ways
+
+    return ExampleService(
+        catalogue(),
+        Objects(settings.workspace / "objects"),
+        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        allow_downloads=settings.allow_downloads,
+    )
+
+
 def open_server(settings: Settings) -> Server:
     """The workspace and its database, ours alone, with everything of an earlier server settled.
 
@@ -118,12 +141,15 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.sweeping import Sweeping
+    from modeldyno.services.system import SystemService
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.indexing import sweep
     from modeldyno.store.objects import Objects
@@ -166,6 +192,9 @@ def open_server(settings: Settings) -> Server:
                 files.sweep, lambda: sweep(records.runs, settings.workspace / "runs")
             ),
             benchmarks=BenchmarkService(records, models, jobs),
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
+            system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
             held=held.pop_all(),
         )

@@ -15,6 +15,7 @@ from modeldyno.cli import (
     demo,
     doctor,
     engines,
+    examples,
     inspect,
     ls,
     output,
@@ -32,6 +33,8 @@ EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.RunNotFound: 4,
     errors.FileNotFound: 4,
     errors.NotFound: 4,
+    errors.ExampleNotFound: 4,
+    errors.DownloadRefused: 8,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,
@@ -58,6 +61,7 @@ app.command("ls")(ls.ls)
 app.command("show")(show.show)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
+app.add_typer(examples.app, name="examples")
 app.command("engines")(engines.engines)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)

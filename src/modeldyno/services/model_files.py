@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,18 @@ logger = logging.getLogger(__name__)
 MOST_AT_ONCE = 2
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
 UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
+
+
+class PreparedModel:
+    """All of a model but its row. Its files are not swept as long as somebody holds this."""
+
+    def __init__(self, records: Records, new: NewModel, held: ExitStack) -> None:
+        self._records = records
+        self._new = new
+        weakref.finalize(self, held.close)
+
+    def add(self) -> Model:
+        return self._records.models.add(self._new)
 
 
 class ModelFiles:
@@ -91,16 +104,16 @@ class ModelFiles:
         stored = incoming.settle()
         with self._at_work_on(stored.sha256):
             incoming.keep(stored)
-            return self._add(project_id, name, stored, origin, name)
+            return self._records.models.add(self._new(project_id, name, stored, origin, name))
 
     def add_stored(
         self, project_id: ProjectId, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> Model:
         """A model of a file that the workspace has already."""
         with self._at_work_on(stored.sha256):
-            return self._add(project_id, name, stored, origin, source)
+            return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
-    def add_from(self, project_id: ProjectId, path: str, name: str = "") -> Model:
+    def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
         """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
 
         Raises PathRefused, FileNotFound, and what reading the model raises.
@@ -112,13 +125,19 @@ class ModelFiles:
                 fix="Start it with --models-root FOLDER, or upload the file",
             )
         self._records.projects.get(project_id)
-        with self._roots.open(path) as file, self.receiving(file.size_bytes) as incoming:
+        owner = secrets.token_hex(16)
+        with (
+            ExitStack() as held,
+            self._roots.open(path) as file,
+            self.receiving(file.size_bytes) as incoming,
+        ):
             incoming.copy(file.descriptor)
             stored = incoming.settle()
-            owner = secrets.token_hex(16)
-            with self._at_work_on(stored.sha256, owner):
-                incoming.keep(stored)
-                return self._add(project_id, name or file.name, stored, "path", path, (owner, file))
+            held.enter_context(self._at_work_on(stored.sha256, owner))
+            incoming.keep(stored)
+            name = name or file.name
+            new = self._new(project_id, name, stored, "path", path, (owner, file))
+            return PreparedModel(self._records, new, held.pop_all())
 
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """One of the files that a model lacks. With the last one, it is looked into again; when it
@@ -208,7 +227,7 @@ class ModelFiles:
 
     # ------------------------------------------------------------ inside
 
-    def _add(
+    def _new(
         self,
         project_id: ProjectId,
         name: str,
@@ -216,25 +235,24 @@ class ModelFiles:
         origin: Origin,
         source: str,
         beside: tuple[str, OpenFile] | None = None,
-    ) -> Model:
+    ) -> NewModel:
+        """Where it can be run from, and what is in it."""
         path = self._bundles.alone(file_name(name), stored.sha256)
         facts = self._look(path, stored.sha256, without_weights=True)
         _check_weights(path.name, facts)
         if facts.missing and beside is not None:
             facts = self._gather(facts, path.name, *beside)
-        return self._records.models.add(
-            NewModel(
-                project_id=project_id,
-                name=name,
-                path=facts.path,
-                format=facts.format,
-                sha256=stored.sha256,
-                size_bytes=facts.size_bytes,
-                framework=facts.framework,
-                origin=origin,
-                source=source,
-                facts=facts,
-            )
+        return NewModel(
+            project_id=project_id,
+            name=name,
+            path=facts.path,
+            format=facts.format,
+            sha256=stored.sha256,
+            size_bytes=facts.size_bytes,
+            framework=facts.framework,
+            origin=origin,
+            source=source,
+            facts=facts,
         )
 
     def _gather(self, facts: ModelFacts, name: str, owner: str, model: OpenFile) -> ModelFacts:

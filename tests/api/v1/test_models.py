@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnx.external_data_helper import set_external_data
 
 from modeldyno.core.errors import UnsafeFormat, WrongState
@@ -16,7 +16,8 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
 from tests import torch_archives
 from tests.api.v1.server import PATIENCE_S, serving
-from tests.onnx_models import linear
+from tests.onnx_models import linear, model, value
+from tests.schemas import check
 from tests.terminal import modeldyno
 
 FILE = "application/octet-stream"
@@ -34,15 +35,27 @@ def send(served, project, data, name="net.onnx"):
 
 def in_two_parts(*weights):
     """A linear model whose weights lie in files of these names, and what those hold."""
-    model = linear()
-    parts = {}
-    for tensor, place in zip(model.graph.initializer, weights, strict=True):
+    made = linear()
+    parts: dict[str, bytes] = {}
+    for tensor, place in zip(made.graph.initializer, weights, strict=True):
         parts[place] = parts.get(place, b"") + tensor.raw_data
         offset = len(parts[place]) - len(tensor.raw_data)
         set_external_data(tensor, place, offset, len(tensor.raw_data))
         tensor.ClearField("raw_data")
         tensor.data_location = TensorProto.EXTERNAL
-    return model.SerializeToString(), parts
+    return made.SerializeToString(), parts
+
+
+def scoped():
+    """Four nodes in two groups of one group."""
+    names = ["/enc/a/Relu_0", "/enc/a/Relu_1", "/enc/b/Relu_2", "/enc/b/Relu_3"]
+    tensors = ["x", "t1", "t2", "t3", "y"]
+    nodes = [
+        helper.make_node("Relu", [before], [after], name)
+        for name, before, after in zip(names, tensors, tensors[1:], strict=False)
+    ]
+    shape = [1, 4]
+    return model(nodes, [value("x", shape=shape)], [value("y", shape=shape)]).SerializeToString()
 
 
 def spec_of(path, sha256=None):
@@ -78,6 +91,7 @@ def test_a_model_is_sent_read_and_measured(served, project):
     assert (made["name"], made["state"], made["format"]) == ("digits.onnx", "ready", "onnx")
     assert made["sha256"] == hashlib.sha256(data).hexdigest()
     assert (made["origin"], made["source"], made["tier"]) == ("upload", "digits.onnx", "data")
+    check("model", made["facts"])
     assert made["facts"]["path"] == "digits.onnx"
     assert made["facts"]["inputs"][0]["dtype"] == "float32"
     assert made["trust"]["is_needed"] is False
@@ -132,11 +146,11 @@ def test_files_go_with_the_last_model_that_has_them(served):
 
 def test_a_model_that_is_used_stays_with_its_files(served, project):
     number = send(served, project, bytes_of(3)).json["id"]
-    model = served.server.records.models.get(ModelId(number))
-    served.server.benchmarks.create(model.project_id, model.id, "b", spec_of)
+    used = served.server.records.models.get(ModelId(number))
+    served.server.benchmarks.create(used.project_id, used.id, "b", spec_of)
     assert served.delete(f"models/{number}").json["code"] == "STILL_USED"
     served.server.files.sweep()
-    assert Path(model.path).exists()
+    assert Path(used.path).exists()
 
 
 @pytest.mark.parametrize(
@@ -167,7 +181,7 @@ def test_a_file_is_sent_as_it_is_or_not_at_all(served, project):
     )
     assert (form.status, form.headers["Content-Type"]) == (415, "application/problem+json")
     assert send(served, 999_999, b"x").status == 404
-    assert served.ask("POST", f"projects/{project}/models", b"x").status == 422
+    assert served.ask("POST", f"projects/{project}/models", b"x", content_type=FILE).status == 422
 
 
 # ---------------------------------------------------------------- weights
@@ -366,6 +380,39 @@ def test_without_an_allowed_folder_the_server_says_how_to_allow_one(served, proj
 
 
 # ---------------------------------------------------------------- look
+
+
+def test_the_graph_of_a_model_is_its_document_and_what_there_is_to_draw(served, project):
+    number = send(served, project, model_path().read_bytes(), "digits.onnx").json["id"]
+    graph = served.get(f"models/{number}/graph")
+    assert graph.status == 200
+    check("graph", graph.json)
+    assert served.get(f"models/{number}/graph").body == graph.body
+    view = served.get(f"models/{number}/graph/view").json
+    assert {box["kind"] for box in view["boxes"]} >= {"input", "output", "node"}
+    ids = {box["id"] for box in view["boxes"]}
+    assert all({link["source"], link["target"]} <= ids for link in view["links"])
+    closed = served.get(f"models/{number}/graph/view?depth=0").json
+    assert closed["expanded"] == []
+
+
+def test_groups_open_by_depth_and_by_name(served, project):
+    number = send(served, project, scoped(), "scoped.onnx").json["id"]
+
+    def drawn(query):
+        boxes = served.get(f"models/{number}/graph/view?{query}").json["boxes"]
+        return [box["label"] for box in boxes if box["kind"] in ("group", "node")]
+
+    assert drawn("depth=0") == ["enc"]
+    assert drawn("depth=1") == ["a", "b"]
+    assert drawn("expand=enc/a") == ["Relu_0", "Relu_1", "b"]
+    assert len(drawn("depth=9")) == 4
+
+
+def test_what_has_no_graph_says_so(served, project):
+    number = send(served, project, bytes_of(12)).json["id"]
+    refused = served.get(f"models/{number}/graph")
+    assert (refused.status, refused.json["code"]) == (400, "GRAPH_UNAVAILABLE")
 
 
 def test_a_model_can_be_looked_into_again(served, project):

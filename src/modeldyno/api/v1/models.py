@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 
-from modeldyno.api.errors import without_folders
 from modeldyno.api.v1 import downloads, uploads
-from modeldyno.api.v1.paging import Listed, PageTold, told
+from modeldyno.api.v1.documents import document
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.paging import ListAsked, OfProject, PageTold, listed, parameters, told
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFormat, Origin
-from modeldyno.core.public import model_json
+from modeldyno.core.public import MODEL_SCHEMA, model_json
+from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
 from modeldyno.services.models import ModelShown, ModelState
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class ModelsOfProjectAsked(ListAsked):
+    sort: Literal["created", "name", "size"] = "created"
+
+
+class ModelsAsked(ModelsOfProjectAsked, OfProject): ...
 
 
 class ImportAsked(Asked):
@@ -76,10 +86,11 @@ class ModelTold(Told):
     created_at: Moment
 
 
+Facts = Annotated[dict[str, Any], WithJsonSchema(document("model"))]
+
+
 class ModelDetails(ModelTold):
-    facts: dict[str, Any] | None = Field(
-        description="What the file says of itself: docs/schemas/model.schema.json."
-    )
+    facts: Facts | None = Field(description="What the file says of itself.")
 
 
 FileName = Annotated[
@@ -94,13 +105,19 @@ def router(server: Server) -> APIRouter:
     models, files = server.models, server.files
     routes = APIRouter(tags=["models"])
 
-    @routes.get("/models", responses=problems())
-    def list_models(asked: Listed) -> PageTold[ModelTold]:
-        """Newest first unless asked otherwise; sorted by `created`, `name` or `size`."""
+    @routes.get("/models", responses=problems(), openapi_extra=parameters(ModelsAsked))
+    def list_models(asked: Annotated[ModelsAsked, listed(ModelsAsked)]) -> PageTold[ModelTold]:
+        """Newest first unless asked otherwise."""
         return told(models.page(asked.wanted()), _told)
 
-    @routes.get("/projects/{project_id}/models", responses=problems(404))
-    def list_models_of_project(project_id: Id, asked: Listed) -> PageTold[ModelTold]:
+    @routes.get(
+        "/projects/{project_id}/models",
+        responses=problems(404),
+        openapi_extra=parameters(ModelsOfProjectAsked),
+    )
+    def list_models_of_project(
+        project_id: Id, asked: Annotated[ModelsOfProjectAsked, listed(ModelsOfProjectAsked)]
+    ) -> PageTold[ModelTold]:
         """As `GET /models?project_id=`, but a project that is not there is an error."""
         found = server.records.projects.get(ProjectId(project_id))
         return told(models.page(replace(asked.wanted(), project_id=found.id)), _told)
@@ -120,7 +137,6 @@ def router(server: Server) -> APIRouter:
         A model whose weights are files of their own is `incomplete` until those were sent, too
         (`PUT /models/{id}/files/{name}`).
         """
-        uploads.expect_a_file(request)
         _expect_plain(name)
         await run_in_threadpool(server.records.projects.get, ProjectId(project_id))
         async with uploads.received(request, files) as incoming:
@@ -131,14 +147,23 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "/projects/{project_id}/models/import",
         status_code=201,
+        response_model=ModelDetails,
         responses=problems(404, 413, 507),
     )
-    def import_model(project_id: Id, asked: ImportAsked, response: Response) -> ModelDetails:
+    @once(server, prepares=True)
+    def import_model(
+        project_id: Id, asked: ImportAsked, response: Response
+    ) -> Callable[[], ModelDetails]:
         """Copy a file of the server's own disk, with the weights beside it. `GET /files` lists
         what there is."""
-        made = files.add_from(ProjectId(project_id), asked.path, asked.name or "")
-        response.headers["Location"] = f"/api/v1/models/{made.id}"
-        return _details_of(made)
+        prepared = files.prepared_from(ProjectId(project_id), asked.path, asked.name or "")
+
+        def make() -> ModelDetails:
+            made = prepared.add()
+            response.headers["Location"] = f"/api/v1/models/{made.id}"
+            return _details_of(made)
+
+        return make
 
     @routes.get("/models/{model_id}", responses=problems(404))
     def get_model(model_id: Id) -> ModelDetails:
@@ -169,7 +194,6 @@ def router(server: Server) -> APIRouter:
     async def upload_weights(model_id: Id, name: Location, request: Request) -> ModelDetails:
         """Send one of the files that an `incomplete` model lacks. With the last one, the model is
         looked into again."""
-        uploads.expect_a_file(request)
         await run_in_threadpool(files.expect_weights, ModelId(model_id), name)
         async with uploads.received(request, files) as incoming:
             changed = await run_in_threadpool(files.add_weights, ModelId(model_id), name, incoming)
@@ -207,9 +231,11 @@ def _told(shown: ModelShown) -> ModelTold:
 
 def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
-    if facts is not None:  # where it lies is nobody's business
-        facts = replace(facts, path=facts.path.rpartition("/")[2])
-    return ModelDetails(**_values(shown), facts=model_json(facts) if facts else None)
+    if facts is None:
+        return ModelDetails(**_values(shown), facts=None)
+    facts = replace(facts, path=facts.path.rpartition("/")[2])  # where it lies is nobody's business
+    told = {"schema": MODEL_SCHEMA} | model_json(facts)
+    return ModelDetails(**_values(shown), facts=told)
 
 
 def _values(shown: ModelShown) -> dict[str, Any]:

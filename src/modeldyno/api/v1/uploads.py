@@ -1,13 +1,16 @@
-"""Bodies that are files: taken in piece by piece, so that no request holds much memory."""
+"""Bodies that are files: taken in piece by piece, so that no request holds much memory.
+
+Which operations those are, ``api/app.py`` says: the guard lets large bodies in there and nowhere
+else, and only as ``application/octet-stream``.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
-from fastapi import HTTPException, Request
+from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -15,8 +18,6 @@ from modeldyno.core.errors import BadValue
 from modeldyno.services.model_files import ModelFiles
 from modeldyno.store.objects import Incoming
 
-# The operations whose bodies may be large; the guard counts on this.
-UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 PIECE = 1 << 20  # bytes that are written at once
 CONTENT_TYPE = "application/octet-stream"
 
@@ -43,13 +44,6 @@ async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incomin
     finally:
         # At once: a file is closed and unlinked. Nothing may be awaited in a task that is ending.
         receiving.__exit__(None, None, None)
-
-
-def expect_a_file(request: Request) -> None:
-    """Raises 415 for a form, or JSON: before anything of it is read."""
-    kind = request.headers.get("content-type", CONTENT_TYPE).partition(";")[0].strip().lower()
-    if kind != CONTENT_TYPE:
-        raise HTTPException(415, f"Send the file itself, as {CONTENT_TYPE}")
 
 
 async def _receive(request: Request, incoming: Incoming) -> None:
