@@ -28,7 +28,10 @@ from modeldyno.api.v1 import (
     datasets,
     engines,
     events,
+    files,
+    graphs,
     jobs,
+    models,
     notes,
     projects,
     runs,
@@ -47,6 +50,9 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    models.router,
+    graphs.router,
+    files.router,
     datasets.router,
     benchmarks.router,
     comparisons.router,
@@ -58,7 +64,7 @@ ROUTERS = (
     system.router,
 )
 # Whose bodies are files, as they come. All others are JSON.
-UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/[^/]+")
+UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 

@@ -25,6 +25,7 @@ ModeldynoError
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
 │   ├── ServerRunning      another server has this workspace or database
 │   ├── QueueFull          too many jobs wait already
+│   ├── TooBusy            as many uploads are under way as may be at once
 │   ├── KeyReused          an Idempotency-Key that came with another request before
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
@@ -161,6 +162,10 @@ class ServerRunning(UserError):
 
 class QueueFull(UserError):
     code = "QUEUE_FULL"
+
+
+class TooBusy(UserError):
+    code = "TOO_BUSY"
 
 
 class KeyReused(UserError):
