@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal, body_of, refusal_of
+from modeldyno.api.events import EventSockets
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -33,11 +34,14 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 def application(server: Server, listening: Listening, access: Access) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    return Guard(routed(server), rules, access)
+    events = EventSockets(
+        server.feed, server.progress, server.records.events, access, listening.origins
+    )
+    return Guard(events.around(routed(server, events)), rules, access)
 
 
-def routed(server: Server) -> FastAPI:
-    """The routes without their guard."""
+def routed(server: Server, events: EventSockets | None = None) -> FastAPI:
+    """The routes without their guard; ``events`` live as long as they."""
     app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
@@ -45,7 +49,7 @@ def routed(server: Server) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere; ours is docs_page.py
         redoc_url=None,
-        lifespan=_lifespan(server),
+        lifespan=_lifespan(server, events),
     )
     for make in ROUTERS:
         app.include_router(make(server), prefix="/api/v1")
@@ -55,14 +59,15 @@ def routed(server: Server) -> FastAPI:
     return app
 
 
-def _lifespan(server: Server) -> Callable[[FastAPI], Any]:
+def _lifespan(server: Server, events: EventSockets | None) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        server.start()
-        try:
-            yield
-        finally:
-            server.close()
+        async with events.running() if events else nullcontext():
+            server.start()
+            try:
+                yield
+            finally:
+                server.close()
 
     return lifespan
 
