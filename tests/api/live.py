@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 from contextlib import contextmanager
@@ -12,14 +13,12 @@ import uvicorn
 
 import modeldyno
 from modeldyno.api.access import Access
-from modeldyno.api.app import routed
-from modeldyno.api.events import EventSockets
-from modeldyno.api.guard import Guard, Rules
+from modeldyno.api.app import application
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.services.failures import Failures
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec, choose_budget
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
@@ -30,10 +29,10 @@ from tests.scripts import script
 @dataclass
 class Live:
     server: Server
-    events: EventSockets
     token_file: TokenFile
     url: str
     uvicorn: uvicorn.Server
+    loops: list[asyncio.AbstractEventLoop]
 
     @property
     def token(self):
@@ -56,8 +55,6 @@ class Live:
         """A benchmark of the model, in the queue."""
 
         def spec(path) -> BenchmarkSpec:
-            from modeldyno.services.requests import choose_budget
-
             return benchmark_spec(
                 path,
                 CellOptions(["scripted"], batch),
@@ -79,9 +76,7 @@ class Live:
                 connection.transport.abort()
             gone.set()
 
-        loop = self.events._loop
-        assert loop
-        loop.call_soon_threadsafe(abort)
+        self.loops[0].call_soon_threadsafe(abort)
         assert gone.wait(10)
 
 
@@ -93,17 +88,21 @@ def live(workspace: Path, recheck_s=0.05, needs_token=True):
     sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
     access = Access(sign_ins, listening.cookie, Failures())
     server = open_server(Settings(workspace))
-    feed = (server.feed, server.progress, server.records.events)
-    events = EventSockets(*feed, access, listening.origins, recheck_s)
-    rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    app = Guard(events.around(routed(server, events)), rules, access)
+    app = application(server, listening, access, recheck_s)
     config = uvicorn.Config(app, log_config=None, **UVICORN)
     running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [door]})
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve():
+        loops.append(asyncio.get_running_loop())
+        await running.serve(sockets=[door])
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
+    token.current()
     server.lock.announce(listening.url)
     try:
-        yield Live(server, events, token, listening.url, running)
+        yield Live(server, token, listening.url, running, loops)
     finally:
         running.should_exit = True
         thread.join(30)

@@ -12,8 +12,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from modeldyno.api.access import Access
+from modeldyno.api.answers import Answers
 from modeldyno.api.errors import Refusal, body_of, refusal_of
-from modeldyno.api.events import EventSockets
+from modeldyno.api.events import RECHECK_S, EventSockets
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -31,13 +32,18 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
 
-def application(server: Server, listening: Listening, access: Access) -> App:
-    """What uvicorn serves; nothing of it works before its lifespan began."""
+def application(
+    server: Server, listening: Listening, access: Access, recheck_s: float = RECHECK_S
+) -> App:
+    """What uvicorn serves; nothing of it works before its lifespan began.
+
+    Every ``recheck_s`` seconds, connections that last must still be allowed.
+    """
     rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    events = EventSockets(
-        server.feed, server.progress, server.records.events, access, listening.origins
-    )
-    return Guard(events.around(routed(server, events)), rules, access)
+    feed = (server.feed, server.progress, server.records.events)
+    events = EventSockets(*feed, access, listening.origins, recheck_s)
+    routes = Answers(routed(server, events), server.records.database)
+    return Guard(events.around(routes), rules, access)
 
 
 def routed(server: Server, events: EventSockets | None = None) -> FastAPI:

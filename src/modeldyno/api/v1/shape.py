@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field
 
 MOST_ID = 2**31 - 1
 
@@ -38,11 +38,7 @@ Id = Annotated[int, Path(ge=1, le=MOST_ID)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-def _iso(moment: datetime) -> str:
-    return moment.isoformat().replace("+00:00", "Z")
-
-
-Moment = Annotated[datetime, PlainSerializer(_iso, return_type=str, when_used="json")]
+Moment = datetime  # in UTC: written as 2026-11-15T09:51:16.123456Z
 
 _PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+json": {}}}
 
