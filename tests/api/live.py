@@ -14,6 +14,7 @@ import uvicorn
 import modeldyno
 from modeldyno.api.access import Access
 from modeldyno.api.app import application
+from modeldyno.api.events import Patience
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
 from modeldyno.core.specs import BenchmarkSpec
@@ -24,6 +25,8 @@ from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
 from modeldyno.workbench import Server, open_server
 from tests.scripts import script
+
+QUICK = Patience(recheck_s=0.05)
 
 
 @dataclass
@@ -81,14 +84,14 @@ class Live:
 
 
 @contextmanager
-def live(workspace: Path, recheck_s=0.05, needs_token=True):
+def live(workspace: Path, patience=QUICK, needs_token=True):
     door = socket.create_server(("127.0.0.1", 0))
     listening = Listening(port=door.getsockname()[1], needs_token=needs_token)
     token = TokenFile(workspace / "token")
     sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
     access = Access(sign_ins, listening.cookie, Failures())
     server = open_server(Settings(workspace))
-    app = application(server, listening, access, recheck_s)
+    app = application(server, listening, access, patience)
     config = uvicorn.Config(app, log_config=None, **UVICORN)
     running = uvicorn.Server(config)
     loops: list[asyncio.AbstractEventLoop] = []

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.errors import Refusal, body_of, refusal_of
-from modeldyno.api.events import RECHECK_S, EventSockets
+from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -33,15 +33,12 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 
 
 def application(
-    server: Server, listening: Listening, access: Access, recheck_s: float = RECHECK_S
+    server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
 ) -> App:
-    """What uvicorn serves; nothing of it works before its lifespan began.
-
-    Every ``recheck_s`` seconds, connections that last must still be allowed.
-    """
+    """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
     feed = (server.feed, server.progress, server.records.events)
-    events = EventSockets(*feed, access, listening.origins, recheck_s)
+    events = EventSockets(*feed, access, listening.origins, patience)
     routes = Answers(routed(server, events), server.records.database)
     return Guard(events.around(routes), rules, access)
 

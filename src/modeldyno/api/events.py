@@ -2,7 +2,8 @@
 
 Messages come from the rows of the database (``services/event_feed.py``), so who was away says what
 it heard last and gets the rest, in order: nothing lost, nothing doubled. Whoever lags behind gets
-what it missed from the database as fast as it reads, and live ones only when it has caught up.
+what it missed from the database as fast as it reads, and live ones only when it has caught up;
+whoever does not read at all is sent away.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -29,7 +31,7 @@ from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room,
 from modeldyno.api.v1.shape import MOST_ID, Asked
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import ModeldynoError
-from modeldyno.core.events import Event, message_of, progress_message, standing_of
+from modeldyno.core.events import Event, EventsSince, message_of, progress_message, standing_of
 from modeldyno.core.queue import Job
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.progress import LiveProgress, Standing
@@ -40,8 +42,6 @@ logger = logging.getLogger(__name__)
 GOODBYE = "goodbye"
 MESSAGE_BYTES = 64 << 10
 PING_S, PONG_S = 25, 20
-RECHECK_S = 5.0
-INTRODUCE_S = 10.0  # who does not say by then who it is was only holding a line
 MOST_ROOMS = 50
 WISHES_PER_S, WISHES_AT_ONCE = 5.0, 20
 MOST_UNHEARD = 2000  # events on their way from the feed's thread
@@ -63,7 +63,7 @@ TOO_SLOW = Refusal(
     429,
     "TOO_SLOW",
     "This client does not keep up",
-    "too much waits for it already",
+    "it takes nothing of what waits for it, or events were forgotten before it asked for them",
     "Reconnect and resume from event {after}",
 )
 NO_LONGER = Refusal(
@@ -79,6 +79,18 @@ TOO_MANY_ROOMS = Refusal(
 LATER = Refusal(
     503, "TRY_AGAIN", "Events cannot be told for now", "", "Reconnect and resume from event {after}"
 )
+
+
+@dataclass(frozen=True)
+class Patience:
+    """With those who hold a connection, in seconds."""
+
+    recheck_s: float = 5.0  # how often it is asked whether they still may
+    introduce_s: float = 10.0  # who does not say by then who it is was only holding a line
+    stuck_s: float = 20.0  # who takes nothing for so long
+
+
+PATIENCE = Patience()
 
 
 class SubscribeAsked(Asked):
@@ -100,11 +112,11 @@ class EventSockets:
         events: Events,
         access: Access,
         origins: Iterable[bytes],
-        recheck_s: float = RECHECK_S,
+        patience: Patience = PATIENCE,
     ) -> None:
         self._events = events
         self._access = access
-        self._recheck_s = recheck_s
+        self._patience = patience
         self._listeners: dict[str, Listener] = {}
         self._allowances: dict[str, Allowance] = {}
         self._seen_at: dict[str, float] = {}  # lines, from when on we know them
@@ -190,7 +202,8 @@ class EventSockets:
     def _tell(self, packed: Packed) -> None:
         for listener in [*self._listeners.values()]:
             if not listener.tell(packed):
-                self._part(listener, TOO_SLOW)
+                room = listener.room_for(packed)
+                self._catch_up(listener, room, listener.rooms[room])
 
     # ------------------------------------------------------------ clients come and go
 
@@ -254,11 +267,15 @@ class EventSockets:
     async def _watch(self) -> None:
         """Connections last; what let them in may not."""
         while True:
-            await asyncio.sleep(self._recheck_s)
+            await asyncio.sleep(self._patience.recheck_s)
+            now_s = time.monotonic()
             for listener in [*self._listeners.values()]:
+                since_s = listener.stuck_since
                 if not self._is_still_in(listener.caller):
                     self._part(listener, NO_LONGER)
-            self._drop_strangers(time.monotonic())
+                elif since_s is not None and now_s - since_s > self._patience.stuck_s:
+                    self._part(listener, TOO_SLOW)
+            self._drop_strangers(now_s)
 
     def _is_still_in(self, caller: Caller) -> bool:
         try:
@@ -271,7 +288,7 @@ class EventSockets:
         strange = [line for line in self._sio.environ if line not in known]
         self._seen_at = {line: self._seen_at.get(line, now_s) for line in strange}
         for line, since_s in [*self._seen_at.items()]:
-            if now_s - since_s > INTRODUCE_S:
+            if now_s - since_s > self._patience.introduce_s:
                 del self._seen_at[line]
                 self._later(self._hang_up(line))
 
@@ -352,7 +369,11 @@ class EventSockets:
         try:
             while True:
                 await listener.room()
-                last, found = await asyncio.to_thread(self._missed, after, room)
+                last, missed = await asyncio.to_thread(self._missed, after, room)
+                if not missed.is_complete:
+                    self._part(listener, TOO_SLOW)
+                    return
+                found = missed.events
                 for event in found:
                     packed = pack(message_of(event))
                     while not listener.offer(packed):
@@ -370,9 +391,9 @@ class EventSockets:
         # No await since the comparison: what comes next is newer than what was read.
         listener.enter(room, after)
 
-    def _missed(self, after: int, room: Room) -> tuple[int, tuple[Event, ...]]:
+    def _missed(self, after: int, room: Room) -> tuple[int, EventsSince]:
         last = self._events.last_number()  # first: whatever it counts is found below
-        return last, self._events.since(after, _MISSED_AT_ONCE, room).events
+        return last, self._events.since(after, _MISSED_AT_ONCE, room)
 
     async def _send(self, listener: Listener) -> None:
         """Hands over a few at a time, and more only when those were taken."""

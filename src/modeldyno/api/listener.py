@@ -1,7 +1,7 @@
 """One client that listens to events, and what waits to be sent to it: bounded, whatever happens.
 
 A client that reads slowly loses progress first: the next one makes up for it. When not even the
-events fit, it is to be sent away, and comes back for those it missed. Nothing here does I/O.
+events fit, it has to get them from the database, as fast as it reads. Nothing here does I/O.
 """
 
 from __future__ import annotations
@@ -67,7 +67,16 @@ class Allowance:
 
 
 class Listener:
-    def __init__(self, sid: str, line: str, caller: Caller, after: int | None = None) -> None:
+    def __init__(
+        self,
+        sid: str,
+        line: str,
+        caller: Caller,
+        after: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self.stuck_since: float | None = None  # it took nothing of what waits since then
         self.sid = sid
         self.line = line  # Engine.IO's name for the connection
         self.caller = caller
@@ -96,9 +105,12 @@ class Listener:
         waiting = [packed.number - 1 for packed in self._waiting if packed.number is not None]
         return min((*waiting, *self.rooms.values(), *self.caught_up.values()), default=0)
 
+    def room_for(self, packed: Packed) -> Room:
+        return None if None in self.rooms else packed.project_id
+
     def tell(self, packed: Packed) -> bool:
         """Once, and in its order, if it is in a room for that; False as of ``offer``."""
-        room: Room = None if None in self.rooms else packed.project_id
+        room = self.room_for(packed)
         if room not in self.rooms:
             return True
         if packed.number is None:
@@ -152,6 +164,7 @@ class Listener:
         """The next to be sent, oldest first."""
         taken = [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
         self._bytes -= sum(packed.size for packed in taken)
+        self.stuck_since = self._clock() if self._waiting else None
         self._signal()
         return taken
 
@@ -167,6 +180,8 @@ class Listener:
         return len(self._waiting) < MOST_MESSAGES and self._bytes + packed.size <= MOST_BYTES
 
     def _append(self, packed: Packed) -> None:
+        if not self._waiting:
+            self.stuck_since = self._clock()
         self._waiting.append(packed)
         self._bytes += packed.size
         self._signal()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -131,11 +132,13 @@ class _Line:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._client: Any = None
+        self._timeout: type[Exception] = TimeoutError
 
     async def listen(self, wish: Listen) -> dict[str, Any]:
         await self.close()
         try:
             socketio = http.library("socketio")
+            self._timeout = socketio.exceptions.TimeoutError
             self._client = socketio.AsyncSimpleClient(reconnection=False, handle_sigint=False)
             await self._client.connect(
                 self._address.url,
@@ -153,16 +156,20 @@ class _Line:
         return answer
 
     async def receive(self, within_s: float) -> tuple[str, Any] | None:
-        if self._client is None:
-            raise Cut("nobody listens")
-        try:
-            name, *said = await self._client.receive(timeout=within_s)
-        except Exception as error:
-            if type(error).__name__ == "TimeoutError" and self._client.connected:
+        end = time.monotonic() + within_s
+        while self._client is not None and self._client.connected:
+            left_s = end - time.monotonic()
+            if left_s <= 0:
                 return None
-            await self.close()
-            raise Cut(str(error)) from error
-        return name, said[0] if said else None
+            try:
+                # In short pieces: it does not wake up when the line breaks.
+                name, *said = await self._client.receive(timeout=min(left_s, http.PIECE_S))
+            except self._timeout:
+                continue
+            except Exception as error:
+                raise Cut(str(error)) from error
+            return name, said[0] if said else None
+        raise Cut("the line is broken")
 
     async def close(self) -> None:
         client, self._client = self._client, None

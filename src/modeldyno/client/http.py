@@ -15,6 +15,7 @@ NAMESPACE = "/v1"
 PIECE = 1 << 20
 TRIES = 3
 CONNECT_S, ANSWER_S = 10.0, 300.0
+PIECE_S = 0.5  # of waiting for a message
 
 
 def library(name: str) -> Any:

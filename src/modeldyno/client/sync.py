@@ -130,11 +130,13 @@ class _Line:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._client: Any = None
+        self._timeout: type[Exception] = TimeoutError
 
     def listen(self, wish: Listen) -> dict[str, Any]:
         self.close()
         try:
             socketio = http.library("socketio")
+            self._timeout = socketio.exceptions.TimeoutError
             self._client = socketio.SimpleClient(reconnection=False, handle_sigint=False)
             self._client.connect(
                 self._address.url,
@@ -150,16 +152,20 @@ class _Line:
         return answer
 
     def receive(self, within_s: float) -> tuple[str, Any] | None:
-        if self._client is None:
-            raise Cut("nobody listens")
-        try:
-            name, *said = self._client.receive(timeout=within_s)
-        except Exception as error:
-            if type(error).__name__ == "TimeoutError" and self._client.connected:
+        end = time.monotonic() + within_s
+        while self._client is not None and self._client.connected:
+            left_s = end - time.monotonic()
+            if left_s <= 0:
                 return None
-            self.close()
-            raise Cut(str(error)) from error
-        return name, said[0] if said else None
+            try:
+                # In short pieces: it does not wake up when the line breaks.
+                name, *said = self._client.receive(timeout=min(left_s, http.PIECE_S))
+            except self._timeout:
+                continue
+            except Exception as error:
+                raise Cut(str(error)) from error
+            return name, said[0] if said else None
+        raise Cut("the line is broken")
 
     def close(self) -> None:
         client, self._client = self._client, None
