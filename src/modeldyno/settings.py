@@ -15,6 +15,7 @@ class Settings:
     allow_downloads: bool = False  # MODELDYNO_ALLOW_DOWNLOADS or --allow-downloads
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
+    models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
 
     @classmethod
     def read(
