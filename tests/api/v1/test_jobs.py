@@ -23,6 +23,7 @@ def has_units(job):
     return job["progress"] is not None and job["progress"]["units_done"] > 0
 
 
+@pytest.mark.slow
 def test_a_job_is_followed_stopped_and_resumed_and_loses_nothing(served, project):
     model = served.model(project, "slow.json", **SLOWLY)
     made = served.benchmark(project, model, iterations=None, budget="quick")
