@@ -14,6 +14,7 @@ class Settings:
     require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
+    resume: bool = False  # MODELDYNO_RESUME
 
     @classmethod
     def read(
@@ -24,4 +25,5 @@ class Settings:
             Path(chosen).expanduser().absolute(),
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
+            resume=bool(environment.get("MODELDYNO_RESUME")),
         )

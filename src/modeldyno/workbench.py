@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.jobs.leases import Leases
+from modeldyno.jobs.leases import FOLDER, Leases
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.runs import RunService
@@ -19,11 +19,13 @@ from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
     from contextlib import ExitStack
+    from pathlib import Path
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
@@ -51,6 +53,7 @@ class Server:
     queue: Supervisor
     progress: LiveProgress
     feed: EventFeed
+    watch: FolderWatch
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
@@ -59,13 +62,16 @@ class Server:
 
     def start(self) -> None:
         self.feed.start()
+        self.watch.start()
         self.queue.start()
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
-        self.queue.close()
+        is_still = self.queue.close()
+        self.watch.close()
         self.feed.close()
-        self.held.close()
+        if is_still:  # else the workspace stays ours until the process ends: it may still write
+            self.held.close()
 
 
 def open_workbench(settings: Settings) -> Workbench:
@@ -101,35 +107,53 @@ def open_doctor(settings: Settings) -> DoctorService:
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
 
 
-def open_server(settings: Settings) -> Server:
+def open_server(
+    settings: Settings, *, cores: Path = FOLDER, job_limit_s: float = 2 * 3600.0
+) -> Server:
     """The workspace and its database, ours alone, with everything of an earlier server settled.
 
-    Raises ServerRunning when another server has them.
+    ``cores`` is where CPU cores are locked: one place for the whole machine. A job may take
+    ``job_limit_s``, waiting for cores not counted. Raises ServerRunning when another server has
+    workspace or database.
     """
     from contextlib import ExitStack
 
+    from modeldyno.jobs.aside import Aside
+    from modeldyno.jobs.settling import Settling
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
-    from modeldyno.store.server_lock import ServerLock, sole_server
+    from modeldyno.store.server_lock import ServerLock, SoleServer
 
     with ExitStack() as held:
         lock = held.enter_context(ServerLock(settings.workspace).held())
         records = open_records(settings)
         held.callback(records.close)
-        held.enter_context(sole_server(records.database))
+        sole = held.enter_context(SoleServer(records.database).held())
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
         models = ModelService(records, Trust(settings.workspace / "trust.json"))
         progress = LiveProgress()
-        leases = ShownLeases(records.leases)
+        settling = Settling(records, folders, history, resumes=settings.resume)
+        settling.recover()
+        aside = Aside()
+        leases = ShownLeases(records.leases, records.jobs, aside, cores)
         queue = Supervisor(
-            records, folders, history, LocalJobs(leases), leases, progress.hear, models.admit
+            records,
+            folders,
+            settling,
+            LocalJobs(leases),
+            leases,
+            aside,
+            progress.hear,
+            models.admit,
+            sole.confirm,
+            job_limit_s,
         )
-        queue.recover()
         jobs = JobService(records, history, queue, progress)
         return Server(
             settings=settings,
@@ -140,6 +164,7 @@ def open_server(settings: Settings) -> Server:
             queue=queue,
             progress=progress,
             feed=EventFeed(records.database, records.events),
+            watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
