@@ -30,7 +30,7 @@ from modeldyno.selftest import catalog as selftests
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-SCHEMAS = DOCS / "schemas"
+SCHEMAS = ROOT / "src" / "modeldyno" / "schemas"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 COMMANDS: dict[str, Any] = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]  # a group has them

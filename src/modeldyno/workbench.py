@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
@@ -57,6 +59,8 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     held: ExitStack
 
@@ -123,7 +127,9 @@ def open_server(
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
@@ -168,6 +174,8 @@ def open_server(
             jobs=jobs,
             models=models,
             benchmarks=BenchmarkService(records, models, jobs),
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
             looking=open_workbench(settings),
             held=held.pop_all(),
         )

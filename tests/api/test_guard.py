@@ -9,6 +9,7 @@ import pytest
 from modeldyno.api import errors, guard
 from modeldyno.api.listening import Listening
 from modeldyno.core.errors import BadValue, TokenUnusable
+from modeldyno.core.redaction import without_folders
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door
 
 NOTHING: Any = None
@@ -246,7 +247,7 @@ def test_w27_a_crash_tells_the_client_nothing(caplog):
     ],
 )
 def test_w27_folders_of_this_machine_are_left_out(text, shown):
-    assert errors.without_folders(text) == shown
+    assert without_folders(text) == shown
 
 
 # ---------------------------------------------------------------- bodies

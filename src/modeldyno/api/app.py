@@ -12,11 +12,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from modeldyno.api.access import Access
+from modeldyno.api.answers import Answers
 from modeldyno.api.errors import Refusal, body_of, refusal_of
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
-from modeldyno.api.v1 import projects
+from modeldyno.api.v1 import benchmarks, comparisons, jobs, projects, runs
+from modeldyno.api.v1.documents import with_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 
@@ -25,7 +27,13 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-ROUTERS = (projects.router,)
+ROUTERS = (
+    projects.router,
+    benchmarks.router,
+    comparisons.router,
+    runs.router,
+    jobs.router,
+)
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
@@ -33,12 +41,21 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 def application(server: Server, listening: Listening, access: Access) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    return Guard(routed(server), rules, access)
+    return Guard(Answers(routed(server), server.records.database), rules, access)
+
+
+class _Described(FastAPI):
+    """Its description also holds the documents that the terminal prints."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            self.openapi_schema = with_documents(super().openapi())
+        return self.openapi_schema
 
 
 def routed(server: Server) -> FastAPI:
     """The routes without their guard."""
-    app = FastAPI(
+    app = _Described(
         title="Modeldyno",
         version=tool_version(),
         description=DESCRIPTION,

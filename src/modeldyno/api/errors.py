@@ -8,12 +8,12 @@ this machine in any answer.
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from modeldyno.core import errors
+from modeldyno.core.redaction import without_folders
 
 Surface = Literal["v1", "inc", "socket", "page"]
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -149,12 +149,3 @@ def _problem(refusal: Refusal) -> bytes:
 
 def _text(refusal: Refusal) -> bytes:
     return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part).encode()
-
-
-# A path has two parts or more, so that "and/or" and "/api" stay as they are.
-_FOLDERS = re.compile(r"(?<![\w.:/~])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"<>|:;,()]+[/\\])+")
-
-
-def without_folders(text: str) -> str:
-    """``/home/ann/models/net.onnx`` → ``net.onnx``: where it lies is nobody's business."""
-    return _FOLDERS.sub("", text)

@@ -1,7 +1,7 @@
 """The public form of results: one set of names for terminal, Python and, later, the network.
 
 Seconds become milliseconds here and nowhere else; units stand in the names. The JSON Schemas in
-``docs/schemas/`` describe exactly this.
+``schemas/`` describe exactly this.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.paging import Listed, PageTold, told
+from modeldyno.api.v1.paging import LISTED, Listed, PageTold, told
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
@@ -38,7 +38,7 @@ def router(server: Server) -> APIRouter:
     projects = server.records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get("", responses=problems())
+    @routes.get("", responses=problems(), openapi_extra=LISTED)
     def list_projects(asked: Listed) -> PageTold[ProjectTold]:
         """Newest first unless asked otherwise."""
         return told(projects.page(asked.wanted()), _told)
