@@ -16,6 +16,7 @@ class Settings:
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
+    resume: bool = False  # MODELDYNO_RESUME
 
     @classmethod
     def read(
@@ -27,4 +28,5 @@ class Settings:
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
             allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
+            resume=bool(environment.get("MODELDYNO_RESUME")),
         )

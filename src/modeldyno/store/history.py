@@ -57,6 +57,10 @@ class History:
         path = self.folder(run_id).path / "model.json"
         return str(json.loads(path.read_text())["sha256"]) if path.exists() else None
 
+    def units_kept(self, run_id: RunId) -> int:
+        """Sessions or pairs that are never lost again; 0 where there is no folder."""
+        return sum(_units(self.folder(run_id)).values())
+
     def _id(self, word: str | None) -> RunId:
         ids = self.ids()
         if word is None and ids:
@@ -93,7 +97,7 @@ class History:
         file = folder.path / "result.json"
         result = None
         # While a stopped run goes on, its result is that of the time before.
-        if state not in ("running", "interrupted") and file.exists():
+        if folder.is_over() and file.exists():
             result = decode(_RESULTS[spec.kind], json.loads(file.read_text()))
         return KeptRun(
             run_id=run_id,
