@@ -15,6 +15,7 @@ from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
+from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.jobs import JobService
@@ -55,6 +57,7 @@ class Server:
     models: ModelService
     benchmarks: BenchmarkService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
+    demo: DemoProject
     held: ExitStack
 
     def start(self) -> None:
@@ -79,6 +82,10 @@ def open_workbench(settings: Settings) -> Workbench:
 
 def open_history(settings: Settings) -> History:
     return History(settings.workspace / "runs")
+
+
+def open_token(settings: Settings) -> TokenFile:
+    return TokenFile(settings.workspace / "token")
 
 
 def open_records(settings: Settings) -> Records:
@@ -111,6 +118,7 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
@@ -131,6 +139,8 @@ def open_server(settings: Settings) -> Server:
         )
         queue.recover()
         jobs = JobService(records, history, queue, progress)
+        benchmarks = BenchmarkService(records, models, jobs)
+        looking = open_workbench(settings)
         return Server(
             settings=settings,
             records=records,
@@ -142,7 +152,8 @@ def open_server(settings: Settings) -> Server:
             feed=EventFeed(records.database, records.events),
             jobs=jobs,
             models=models,
-            benchmarks=BenchmarkService(records, models, jobs),
-            looking=open_workbench(settings),
+            benchmarks=benchmarks,
+            looking=looking,
+            demo=DemoProject(settings.workspace, records, benchmarks, looking.service),
             held=held.pop_all(),
         )

@@ -21,6 +21,7 @@ from modeldyno.cli import (
     selftest,
     serve,
     show,
+    token,
     trust,
 )
 from modeldyno.cli.usage import Commands
@@ -63,6 +64,7 @@ app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("token")(token.token)
 
 
 @app.callback(invoke_without_command=True)

@@ -71,6 +71,7 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
 
 def line(value: dict[str, Any]) -> None:
     """One JSON line on stdout."""
+    _stdout.has_document = True
     print(json.dumps(value, allow_nan=False), flush=True)
 
 

@@ -19,6 +19,7 @@ ModeldynoError
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
 │   │   ├── DatabaseBusy   somebody else holds it for too long
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
+│   ├── PackageMissing     an extra of Modeldyno that is not installed
 │   ├── ServerRunning      another server has this workspace or database
 │   ├── QueueFull          too many jobs wait already
 │   ├── KeyReused          an Idempotency-Key that came with another request before
@@ -132,6 +133,10 @@ class DatabaseBusy(DatabaseUnusable):
 
 class SchemaTooNew(DatabaseUnusable):
     code = "SCHEMA_TOO_NEW"
+
+
+class PackageMissing(UserError):
+    code = "PACKAGE_MISSING"
 
 
 class ServerRunning(UserError):
