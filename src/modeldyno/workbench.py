@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
 
     from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
@@ -98,6 +99,15 @@ def open_records(settings: Settings) -> Records:
     database = open_database(settings.workspace, settings.database_url)
     RunIndex(database, open_history(settings)).refresh()
     return records_of(database)
+
+
+def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive:
+    """Without a database where nobody has made one, unless one is needed."""
+    from modeldyno.services.archive import Archive
+
+    is_wanted = needs_database or settings.has_database
+    records = open_records(settings) if is_wanted else None
+    return Archive(open_history(settings), Runs(settings.workspace / "runs"), records)
 
 
 def open_doctor(settings: Settings) -> DoctorService:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,11 +15,23 @@ from modeldyno.core.errors import Cancelled, ModeldynoError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import BenchmarkResult, CellResult
     from modeldyno.core.specs import BenchmarkSpec
 
+    Listener = Callable[[JobMessage], None]
+
 FAILED, NOISY, TIMED_OUT, INTERRUPTED, OUT_OF_MEMORY = 1, 7, 124, 130, 137
 _OWN_CODES = {"TIMED_OUT": TIMED_OUT, "OUT_OF_MEMORY": OUT_OF_MEMORY}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A benchmark to be run, here or elsewhere."""
+
+    model: str
+    run: Callable[[Listener], object]
+    plan: str = ""  # told beforehand
 
 
 def bench(
@@ -98,10 +111,8 @@ def bench(
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
         axes = (instances != "1", device != "cpu", precision)
-        specs = [requests.resumed_spec((*said, *more, *axes), room.runs.spec(run_id))]
-        results, error = measure(
-            specs, lambda _, listen: room.service.resume(run_id, listen), quiet=quiet, as_json=json
-        )
+        spec = requests.resumed_spec((*said, *more, *axes), room.runs.spec(run_id))
+        tasks = [task_of(spec, partial(room.service.resume, run_id))]
     else:
         files, sizes = split_models(models or [], dim)
         dims = {
@@ -145,7 +156,8 @@ def bench(
             )
             for file in files
         ]
-        results, error = measure(specs, room.service.run, quiet=quiet, as_json=json)
+        tasks = [task_of(spec, partial(room.service.run, spec)) for spec in specs]
+    results, error = measure(tasks, quiet=quiet, as_json=json)
     if raw is not None:
         for number, result in enumerate(results):
             room.runs.export_raw(result.run_id, _numbered(raw, number))
@@ -172,12 +184,12 @@ def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], l
     return files, sizes
 
 
+def task_of(spec: BenchmarkSpec, run: Callable[[Listener], object]) -> Task:
+    return Task(spec.model.path, run, plan_line(spec) if len(spec.cells) > 1 else "")
+
+
 def measure(
-    specs: Sequence[BenchmarkSpec],
-    run: Callable[..., object],
-    *,
-    quiet: bool,
-    as_json: bool,
+    tasks: Sequence[Task], *, quiet: bool, as_json: bool
 ) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
     """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
 
@@ -189,17 +201,17 @@ def measure(
     results: list[BenchmarkResult] = []
     errors: list[tuple[str, Failure]] = []
     failed: ModeldynoError | None = None
-    for spec in specs:
-        if len(spec.cells) > 1 and not (quiet or as_json):
-            output.tell(plan_line(spec))
+    for task in tasks:
+        if task.plan and not (quiet or as_json):
+            output.tell(task.plan)
         try:
             with live(quiet) as listen:
-                result = run(spec, listen)
+                result = task.run(listen)
         except ModeldynoError as error:
             if failed is not None:
                 output.complain(failed)
             failed = error
-            errors.append((spec.model.path, Failure.of(error)))
+            errors.append((task.model, Failure.of(error)))
             if isinstance(error, Cancelled):
                 break
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,10 +12,13 @@ from modeldyno.cli import options, output
 from modeldyno.cli.bench import split_models
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
-    from modeldyno.core.specs import ComparisonSpec
-    from modeldyno.workbench import Workbench
+
+    Run = Callable[[Callable[[JobMessage], None]], object]
 
 SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
 FEW_PAIRS = 8  # below it, one odd pair weighs much
@@ -106,40 +110,49 @@ def compare(
         ),
         seed=seed,
     )
-    room = open_workbench(Settings.read(workspace))
-    result = _measure(room, spec, allowed, quiet)
-    if json:
+    service = open_workbench(Settings.read(workspace)).service
+
+    def run_for(times: int) -> Run:
+        return partial(service.run, replace(spec, seconds=times * spec.seconds))
+
+    result = _measure(run_for, allowed, quiet)
+    present(result, json, quiet)
+    raise typer.Exit(_ending(result, allowed, quiet or json))
+
+
+def _measure(
+    run_for: Callable[[int], Run], allowed: float | None, quiet: bool
+) -> ComparisonResult:
+    """Measure; when a gate cannot tell, once more with four times the time."""
+    from modeldyno.measure.verdicts import gate
+
+    result = listened(run_for(1), quiet)
+    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
+        return result
+    if not quiet:
+        seconds = EXTENSION * result.spec.seconds
+        output.tell(f"Cannot tell yet; measuring again for {seconds:g} s")
+    return listened(run_for(EXTENSION), quiet)
+
+
+def listened(run: Run, quiet: bool) -> ComparisonResult:
+    """Run it, with its progress on the terminal."""
+    from modeldyno.cli.progress import live
+    from modeldyno.core.results import ComparisonResult
+
+    with live(quiet) as listen:
+        result = run(listen)
+    assert isinstance(result, ComparisonResult)
+    return result
+
+
+def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
+    if as_json:
         from modeldyno.core.public import comparison_json
 
         output.document(comparison_json(result))
     else:
         show(result, quiet)
-    raise typer.Exit(_ending(result, allowed, quiet or json))
-
-
-def _measure(
-    room: Workbench, spec: ComparisonSpec, allowed: float | None, quiet: bool
-) -> ComparisonResult:
-    """Measure; when a gate cannot tell, once more with four times the time."""
-    from modeldyno.measure.verdicts import gate
-
-    result = _once(room, spec, quiet)
-    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
-        return result
-    longer = replace(spec, seconds=EXTENSION * spec.seconds)
-    if not quiet:
-        output.tell(f"Cannot tell yet; measuring again for {longer.seconds:g} s")
-    return _once(room, longer, quiet)
-
-
-def _once(room: Workbench, spec: ComparisonSpec, quiet: bool) -> ComparisonResult:
-    from modeldyno.cli.progress import live
-    from modeldyno.core.results import ComparisonResult
-
-    with live(quiet) as listen:
-        result = room.service.run(spec, listen)
-    assert isinstance(result, ComparisonResult)
-    return result
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:

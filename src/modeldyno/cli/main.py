@@ -17,7 +17,10 @@ from modeldyno.cli import (
     engines,
     inspect,
     ls,
+    note,
     output,
+    rerun,
+    rm,
     selftest,
     serve,
     show,
@@ -57,6 +60,9 @@ app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
+app.command("rerun")(rerun.rerun)
+app.command("rm")(rm.rm)
+app.command("note")(note.note)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
 app.command("engines")(engines.engines)

@@ -144,6 +144,14 @@ def writing(path: Path) -> Iterator[None]:
         raise StorageFailed(f"Cannot write {path}", why=error.strerror or str(error)) from error
 
 
+def agrees(question: str) -> bool:
+    """Ask who sits at the terminal; a script has said what it wants, and is not asked."""
+    if not sys.stdin.isatty():
+        return True
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def mute() -> None:
     """Nothing more can be written to stdout; do not stumble over its buffer at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

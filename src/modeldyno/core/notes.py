@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, get_args
 
 SubjectKind = Literal[
     "project", "model", "dataset", "benchmark", "comparison", "optimization", "profile"
 ]
+SUBJECT_KINDS: tuple[SubjectKind, ...] = get_args(SubjectKind)
 
 
 @dataclass(frozen=True)
