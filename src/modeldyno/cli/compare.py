@@ -120,9 +120,7 @@ def compare(
     raise typer.Exit(_ending(result, allowed, quiet or json))
 
 
-def _measure(
-    run_for: Callable[[int], Run], allowed: float | None, quiet: bool
-) -> ComparisonResult:
+def _measure(run_for: Callable[[int], Run], allowed: float | None, quiet: bool) -> ComparisonResult:
     """Measure; when a gate cannot tell, once more with four times the time."""
     from modeldyno.measure.verdicts import gate
 
