@@ -19,6 +19,7 @@ from modeldyno.cli import (
     ls,
     note,
     output,
+    report,
     rerun,
     rm,
     selftest,
@@ -60,6 +61,7 @@ app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
+app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("rm")(rm.rm)
 app.command("note")(note.note)
