@@ -2,12 +2,12 @@
 
 import pytest
 
+import modeldyno
 from modeldyno.core.notes import Subject
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_records
 from tests import schemas
 from tests.scripts import script
-from tests.terminal import modeldyno
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def workspace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("noted")
     model = script(folder / "m.json")
     for _ in range(2):
-        modeldyno("bench", model, "--iterations", 5, "--workspace", folder / "workspace")
+        modeldyno.bench(model, iterations=5, workspace=folder / "workspace")
     return folder / "workspace"
 
 

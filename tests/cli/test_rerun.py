@@ -32,7 +32,7 @@ def test_a_benchmark_is_measured_again_with_its_settings(workspace, tmp_path):
 
 def test_a_comparison_is_made_again(workspace, tmp_path):
     a, b = script(tmp_path / "a.json", latency_us=100), script(tmp_path / "b.json", latency_us=300)
-    assert modeldyno("compare", a, b, "--quick", "--workspace", workspace).code == 0
+    assert modeldyno("compare", a, b, "--budget", 0.5, "--workspace", workspace).code == 0
     ended = modeldyno("rerun", "latest", "--workspace", workspace)
     assert ended.code == 0, ended.err
     assert "slower: B is" in ended.out

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import modeldyno
 from modeldyno.core.errors import NotFound
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.settings import Settings
@@ -14,7 +15,7 @@ from modeldyno.store.runs import Runs
 from modeldyno.workbench import open_records
 from tests import schemas
 from tests.scripts import script
-from tests.terminal import command, modeldyno
+from tests.terminal import command
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +24,7 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     model = script(folder / "m.json")
     for _ in range(2):
-        ended = modeldyno("bench", model, "--iterations", 5, "--workspace", folder / "workspace")
-        assert ended.code == 0, ended.err
+        modeldyno.bench(model, iterations=5, workspace=folder / "workspace")
     return folder / "workspace"
 
 

@@ -19,6 +19,7 @@ def test_a_new_workspace_gets_a_model_and_benchmarks_that_wait_to_be_run(setting
     server = open_server(settings)
     try:
         project = server.demo.make_once()
+        assert project is not None
         assert names(server) == ["Demo"]
         counts = server.records.projects.counts(project.id)
         (benchmark,) = server.records.benchmarks.page().items
@@ -33,6 +34,7 @@ def test_it_is_made_once_and_stays_away_once_deleted(settings):
     server = open_server(settings)
     try:
         project = server.demo.make_once()
+        assert project is not None
         assert server.demo.make_once() is None
         for job in server.records.jobs.waiting():
             server.jobs.cancel(job.id)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from modeldyno.core.results import BenchmarkResult, CellResult
     from modeldyno.core.specs import BenchmarkSpec
 
-    Listener = Callable[[JobMessage], None]
+    Listener = Callable[[JobMessage], None] | None
 
 FAILED, NOISY, TIMED_OUT, INTERRUPTED, OUT_OF_MEMORY = 1, 7, 124, 130, 137
 _OWN_CODES = {"TIMED_OUT": TIMED_OUT, "OUT_OF_MEMORY": OUT_OF_MEMORY}

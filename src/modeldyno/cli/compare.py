@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
 
-    Run = Callable[[Callable[[JobMessage], None]], object]
+    Run = Callable[[Callable[[JobMessage], None] | None], object]
 
 SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
 FEW_PAIRS = 8  # below it, one odd pair weighs much

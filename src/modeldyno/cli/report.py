@@ -48,10 +48,11 @@ def report(
         modeldyno report 3fa9c1 5b2e07 --format csv --output both.csv
     """
     from modeldyno.settings import Settings
+    from modeldyno.store.history import LATEST
     from modeldyno.workbench import open_history
 
     history = open_history(Settings.read(workspace))
-    text = _text([_result(history.find(word)) for word in runs or [None]], format)
+    text = _text([_result(history.find(word)) for word in runs or [LATEST]], format)
     if output_file is None:
         output.say(text.removesuffix("\n"))
         return

@@ -49,7 +49,7 @@ class Archive:
         """``benchmark/12``, or what the run of that id belongs to."""
         kind, _, number = (word or "").partition("/")
         if number.isdecimal() and len(number) <= LONGEST_ID and kind in SUBJECT_KINDS:
-            return Subject(kind, int(number))  # type: ignore[arg-type]  # looked up just now
+            return Subject(kind, int(number))
         if number:
             raise BadValue(
                 f"There are no notes on {word!r}",
