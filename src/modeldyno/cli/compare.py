@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,10 +13,12 @@ from modeldyno.cli.bench import split_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
+    from modeldyno.services.requests import CellOptions, InputOptions
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
 
@@ -59,6 +61,7 @@ def compare(
     seed: options.Seed = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Is B slower than A? Both are measured in alternation; "inconclusive" is an answer too.
@@ -71,8 +74,6 @@ def compare(
     """
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_workbench
 
     files, words = split_models(sides, dim)
     if len(files) != 2:
@@ -96,28 +97,70 @@ def compare(
         sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
     )
     allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
-    spec = requests.comparison_spec(
-        files[0],
-        files[1],
-        cells,
-        inputs,
-        margin=requests.parse_share("--margin", margin),
-        budget=requests.choose_budget(quick, thorough, budget),
-        adaptive=adaptive,
-        timeout_s=timeout,
-        memory_limit_bytes=(
+    more = {
+        "margin": requests.parse_share("--margin", margin),
+        "budget": requests.choose_budget(quick, thorough, budget),
+        "adaptive": adaptive,
+        "timeout_s": timeout,
+        "memory_limit_bytes": (
             requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
         ),
-        seed=seed,
-    )
+        "seed": seed,
+    }
+    asked = (files, cells, inputs, more)
+    run_for = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
+    result = _measure(run_for, allowed, quiet)
+    present(result, json, quiet)
+    raise typer.Exit(_ending(result, allowed, quiet or json))
+
+
+def _here(
+    files: list[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    workspace: Path | None,
+) -> Callable[[int], Run]:
+    from modeldyno.services.requests import comparison_spec
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    spec = comparison_spec(files[0], files[1], cells, inputs, **more)
     service = open_workbench(Settings.read(workspace)).service
 
     def run_for(times: int) -> Run:
         return partial(service.run, replace(spec, seconds=times * spec.seconds))
 
-    result = _measure(run_for, allowed, quiet)
-    present(result, json, quiet)
-    raise typer.Exit(_ending(result, allowed, quiet or json))
+    return run_for
+
+
+def _there(
+    files: list[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    server: str,
+    workspace: Path | None,
+) -> Callable[[int], Run]:
+    from modeldyno.cli import remote
+
+    client = remote.connected(server, workspace)
+    words = remote.words_of(cells, inputs, more)
+    for name in ("instances", "precision"):  # of a side, after its @
+        del words[name]
+    words |= {name: next(iter(words[name]), None) for name in ("engine", "batch", "cores")}
+    words |= {"device": words["device"][0]}
+    words |= {"margin": more["margin"], "adaptive": more["adaptive"], "project": remote.PROJECT}
+
+    def run_for(times: int) -> Run:
+        longer = dict(words)
+        if times > 1:
+            longer |= {"quick": False, "thorough": False}
+            longer |= {"budget": times * more["budget"].seconds}
+        compare = partial(client.compare, files[0], files[1], **longer)
+        return lambda listen: compare(listen=listen)
+
+    return run_for
 
 
 def _measure(run_for: Callable[[int], Run], allowed: float | None, quiet: bool) -> ComparisonResult:

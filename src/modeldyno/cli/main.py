@@ -16,6 +16,7 @@ from modeldyno.cli import (
     doctor,
     engines,
     inspect,
+    jobs,
     ls,
     note,
     output,
@@ -28,6 +29,7 @@ from modeldyno.cli import (
     token,
     trust,
 )
+from modeldyno.cli import open as open_
 from modeldyno.cli.usage import Commands
 from modeldyno.core import errors
 
@@ -72,7 +74,9 @@ app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("open")(open_.open_)
 app.command("token")(token.token)
+app.add_typer(jobs.app, name="jobs")
 
 
 @app.callback(invoke_without_command=True)

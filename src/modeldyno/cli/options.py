@@ -83,6 +83,17 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 Workspace = Annotated[
     Path | None, typer.Option(help="Where runs are kept.", show_default="~/.modeldyno")
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        envvar="MODELDYNO_SERVER",
+        show_envvar=False,
+        help="Work on this server instead.",
+        show_default="here",
+    ),
+]
 
 
 def _refuse_server(url: str | None) -> None:

@@ -28,6 +28,11 @@ def say(text: str) -> None:
     print(text)
 
 
+def write(text: str) -> None:
+    """Data as it is, at once."""
+    print(text, end="", flush=True)
+
+
 def tell(text: str = "") -> None:
     """A line about what is going on."""
     print(text, file=sys.stderr)

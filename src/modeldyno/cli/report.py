@@ -37,6 +37,7 @@ def report(
     output_file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
     ] = None,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Results for a pull request (md), a spreadsheet (csv) or a program (json).
@@ -47,12 +48,10 @@ def report(
 
         modeldyno report 3fa9c1 5b2e07 --format csv --output both.csv
     """
-    from modeldyno.settings import Settings
-    from modeldyno.store.history import LATEST
-    from modeldyno.workbench import open_history
+    from modeldyno.cli.remote import LATEST, kept_runs
 
-    history = open_history(Settings.read(workspace))
-    text = _text([_result(history.find(word)) for word in runs or [LATEST]], format)
+    found = kept_runs(server, workspace)
+    text = _text([_result(found.find(word)) for word in runs or [LATEST]], format)
     if output_file is None:
         output.say(text.removesuffix("\n"))
         return

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.cli.bench import Task
 
 
 def rerun(
@@ -17,9 +21,12 @@ def rerun(
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Measure once more what a run measured, with the same settings, in a run of its own.
+
+    On a server it becomes one more run of the same benchmark.
 
     Examples:
 
@@ -27,23 +34,17 @@ def rerun(
 
         modeldyno rerun 3fa9c1 --json
     """
-    from modeldyno.cli.bench import ending, measure, task_of
-    from modeldyno.core.specs import BenchmarkSpec
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_history, open_workbench
+    from modeldyno.cli.bench import ending, measure
 
-    settings = Settings.read(workspace)
-    spec = open_history(settings).find(run).spec
-    service = open_workbench(settings).service
-    if isinstance(spec, BenchmarkSpec):
-        task = task_of(spec, partial(service.run, spec))
+    kind, task = _here(run, workspace) if server is None else _there(run, server, workspace)
+    if kind == "benchmark":
         results, error = measure([task], quiet=quiet, as_json=json)
         if error is not None:
             raise error
         raise typer.Exit(ending(results, strict))
     from modeldyno.cli.compare import INTERRUPTED, listened, present
 
-    result = listened(partial(service.run, spec), quiet)
+    result = listened(task.run, quiet)
     present(result, json, quiet)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -52,3 +53,26 @@ def rerun(
 
         output.tell(f"The machine was {result.noise}")
         raise typer.Exit(NOISY)
+
+
+def _here(word: str, workspace: Path | None) -> tuple[str, Task]:
+    from modeldyno.cli.bench import Task, task_of
+    from modeldyno.core.specs import BenchmarkSpec
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history, open_workbench
+
+    settings = Settings.read(workspace)
+    spec = open_history(settings).find(word).spec
+    run = partial(open_workbench(settings).service.run, spec)
+    if isinstance(spec, BenchmarkSpec):
+        return spec.kind, task_of(spec, run)
+    return spec.kind, Task(spec.a.label, run)
+
+
+def _there(word: str, server: str, workspace: Path | None) -> tuple[str, Task]:
+    from modeldyno.cli import remote
+    from modeldyno.cli.bench import Task
+
+    client = remote.connected(server, workspace)
+    run = client.runs.get(remote.ServerRuns(client).id_of(word))
+    return run.kind, Task(run.id, partial(remote.run_again, client, run.id))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from modeldyno.cli import options, output
 from modeldyno.core import figures
+from modeldyno.core.errors import WrongState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from modeldyno.core.ids import RunId
 
 REMOVED_SCHEMA = "modeldyno.removed/1"
 
@@ -18,27 +25,47 @@ def rm(
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: options.Json = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Remove runs for good: what was asked, every sample, the result.
 
     At a terminal it asks first. One that is being measured is not removed.
     """
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_archive, open_history
+    from modeldyno.cli.remote import kept_runs
 
-    settings = Settings.read(workspace)
-    history = open_history(settings)
-    ids = list(dict.fromkeys(history.id_of(word) for word in runs))
-    archive = open_archive(settings)
-    for run_id in ids:
-        archive.expect_over(run_id)
+    kept = kept_runs(server, workspace)
+    ids = list(dict.fromkeys(kept.id_of(word) for word in runs))
+    remove = _here(ids, workspace) if server is None else _there(ids, server, workspace)
     if not yes and not output.agrees(f"Remove {', '.join(ids)} for good?"):
         output.tell("Nothing was removed")
         raise typer.Exit(1)
     for run_id in ids:
-        archive.remove(run_id)
+        remove(run_id)
     if json:
         output.document({"schema": REMOVED_SCHEMA, "removed": ids})
     else:
         output.tell(f"Removed {figures.counted(len(ids), 'run')}")
+
+
+def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], None]:
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_archive
+
+    archive = open_archive(Settings.read(workspace))
+    for run_id in ids:
+        archive.expect_over(run_id)
+    return archive.remove
+
+
+def _there(ids: Iterable[RunId], server: str, workspace: Path | None) -> Callable[[RunId], None]:
+    from modeldyno.cli.remote import connected
+
+    client = connected(server, workspace)
+    for run_id in ids:
+        state = client.runs.get(run_id).state
+        if state in ("queued", "running"):
+            raise WrongState(
+                f"Cannot remove run {run_id}", why=f"it is {state}", fix="Cancel its job first"
+            )
+    return client.runs.delete

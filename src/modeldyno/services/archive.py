@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from modeldyno.core.errors import BadValue, NotFound, WrongState
+from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
-from modeldyno.core.notes import SUBJECT_KINDS, Note, Subject
+from modeldyno.core.notes import Note, Subject, subject_of
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
-
-LONGEST_ID = 9  # digits
 
 
 class Archive:
@@ -47,15 +45,8 @@ class Archive:
 
     def subject(self, word: str | None) -> Subject:
         """``benchmark/12``, or what the run of that id belongs to."""
-        kind, _, number = (word or "").partition("/")
-        if number.isdecimal() and len(number) <= LONGEST_ID and kind in SUBJECT_KINDS:
-            return Subject(kind, int(number))
-        if number:
-            raise BadValue(
-                f"There are no notes on {word!r}",
-                fix=f"Name a run, or {', '.join(SUBJECT_KINDS[:-1])} or {SUBJECT_KINDS[-1]} "
-                "with its number: benchmark/12",
-            )
+        if (named := subject_of(word or "")) is not None:
+            return named
         of = self._expect_records().runs.get(self._history.id_of(word)).of
         return Subject(of.kind, of.id)
 
