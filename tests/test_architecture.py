@@ -89,6 +89,16 @@ def test_listing_engines_loads_none_of_them():
     assert not loaded_by(code) & HEAVY
 
 
+def test_finding_the_examples_of_the_onnx_package_does_not_load_it(tmp_path):
+    code = f"""
+from pathlib import Path
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_examples
+assert open_examples(Settings(Path({str(tmp_path)!r}))).fetch("onnx-resnet50").path.is_file()
+"""
+    assert not loaded_by(code) & HEAVY
+
+
 # ---------------------------------------------------------------- what runs in a worker
 
 
@@ -165,7 +175,9 @@ modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
     assert not loaded_by(code) & ({"onnx", "onnxruntime", "torch"} | DATABASE)
 
 
-@pytest.mark.parametrize("arguments", [["ls"], ["show"], ["engines"], ["trust", "--list"]])
+@pytest.mark.parametrize(
+    "arguments", [["ls"], ["show"], ["engines"], ["trust", "--list"], ["examples"]]
+)
 def test_the_terminal_needs_no_database(arguments, tmp_path):
     code = f"""
 import sys

@@ -31,21 +31,24 @@ from tests.terminal import serving
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-SCHEMAS = DOCS / "schemas"
+SCHEMAS = ROOT / "src" / "modeldyno" / "schemas"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-DIGITS = str(model_path())
+GROUP: Any = typer.main.get_command(main.app)
 
 
-def commands_of(group: Any) -> Iterator[tuple[str, Any]]:
-    """By their first word, so that the section of ``jobs`` holds the options of ``jobs logs``."""
+def all_commands(group: Any, above: str = "") -> dict[str, Any]:
+    """By what one types: ``examples``, ``examples get``."""
+    found: dict[str, Any] = {}
     for name, command in group.commands.items():
-        yield name, command
+        found[above + name] = command
         if hasattr(command, "commands"):
-            yield from ((name, part) for _, part in commands_of(command))
+            found |= all_commands(command, f"{above}{name} ")
+    return found
 
 
-COMMANDS = [*commands_of(typer.main.get_command(main.app))]
+COMMANDS = all_commands(GROUP)
+DIGITS = str(model_path())
 
 
 @cache
@@ -77,12 +80,12 @@ def mentions(text: str, option: str) -> bool:
 # ---------------------------------------------------------------- the command line
 
 
-@pytest.mark.parametrize("command", dict(COMMANDS))
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_stands_in_the_section_of_its_command(command):
-    text = section(text_of("docs/cli.md"), command)
-    known = [p for name, one in COMMANDS if name == command for p in one.params]
+    text = section(text_of("docs/cli.md"), command.partition(" ")[0])
     # Hidden ones are those that are refused; "On a server" says where.
-    named = [name for p in known if not getattr(p, "hidden", False) for name in p.opts]
+    known = [p for p in COMMANDS[command].params if not getattr(p, "hidden", False)]
+    named = [name for parameter in known for name in parameter.opts]
     options = [name for name in named if name.startswith("--") and name != "--help"]
     assert [name for name in options if not mentions(text, name)] == []
 
@@ -90,14 +93,14 @@ def test_every_option_stands_in_the_section_of_its_command(command):
 def test_short_and_general_options_are_documented():
     page = text_of("docs/cli.md")
     general = typer.main.get_command(main.app).params
-    parameters = [*general, *(p for _, command in COMMANDS for p in command.params)]
+    parameters = [*general, *(p for command in COMMANDS.values() for p in command.params)]
     options = {name for parameter in parameters for name in parameter.opts if name[0] == "-"}
     options |= {"-h", "--help"}
     assert sorted(name for name in options if not mentions(page, name)) == []
 
 
 def test_options_that_are_documented_exist():
-    known = {name for _, command in COMMANDS for p in command.params for name in p.opts}
+    known = {name for command in COMMANDS.values() for p in command.params for name in p.opts}
     known |= {name for p in typer.main.get_command(main.app).params for name in p.opts}
     known |= {"--help"}
     ours = {name for page in PAGES for name in re.findall(r"(?<!\S)`(--[a-z-]+)", page.read_text())}
@@ -363,8 +366,8 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "doctor", "engines", "error", "graph", "jobs", "model", "note"),
-    *("removed", "runs", "trust"),
+    *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
+    *("model", "note", "removed", "runs", "trust"),
 )
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
@@ -379,6 +382,7 @@ def test_there_is_a_schema_for_every_document():
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
+        public.EXAMPLES_SCHEMA,
         public_graphs.GRAPH_SCHEMA,
         jobs.JOBS_SCHEMA,
         public.MODEL_SCHEMA,

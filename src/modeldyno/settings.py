@@ -14,6 +14,7 @@ DATABASE_FILE = "modeldyno.sqlite3"  # in the workspace
 class Settings:
     workspace: Path  # MODELDYNO_WORKSPACE or --workspace
     require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
+    allow_downloads: bool = False  # MODELDYNO_ALLOW_DOWNLOADS or --allow-downloads
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
@@ -33,6 +34,7 @@ class Settings:
         return cls(
             Path(chosen).expanduser().absolute(),
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
+            allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
             allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             resume=bool(environment.get("MODELDYNO_RESUME")),

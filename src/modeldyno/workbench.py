@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -57,6 +61,9 @@ class Server:
     jobs: JobService
     models: ModelService
     benchmarks: BenchmarkService
+    comparisons: ComparisonService
+    exports: ExportService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     demo: DemoProject
     held: ExitStack
@@ -118,6 +125,22 @@ def open_doctor(settings: Settings) -> DoctorService:
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
 
 
+def open_examples(settings: Settings) -> ExampleService:
+    # Apart, so that a benchmark loads neither a catalogue nor what downloads need.
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.store.downloads import Downloads
+    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.transfers import Ways
+
+    return ExampleService(
+        catalogue(),
+        Objects(settings.workspace / "objects"),
+        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        allow_downloads=settings.allow_downloads,
+    )
+
+
 def open_server(settings: Settings) -> Server:
     """The workspace and its database, ours alone, with everything of an earlier server settled.
 
@@ -128,11 +151,14 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.system import SystemService
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -163,6 +189,9 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             benchmarks=benchmarks,
+            comparisons=ComparisonService(records, models, jobs),
+            exports=ExportService(records, history, folders),
+            system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
             demo=DemoProject(settings.workspace, records, benchmarks, looking.service),
             held=held.pop_all(),

@@ -232,7 +232,9 @@ def test_readers_do_not_wait_for_a_writer(sqlite):
     records.projects.add("x")
     with sqlite.writing() as connection:
         connection.execute(text("UPDATE projects SET name = 'y'"))
-        assert records.projects.page().items[0].name == "x"
+        with ThreadPoolExecutor(1) as another:
+            found = another.submit(records.projects.page).result()
+        assert found.items[0].name == "x"
     assert records.projects.page().items[0].name == "y"
 
 
@@ -436,3 +438,39 @@ def test_the_records_of_a_workspace_show_what_its_terminal_measured(terminal_run
     again = open_records(Settings(terminal_runs.parent))
     assert len(again.runs.page().items) == 4
     again.close()
+
+
+# ---------------------------------------------------------------- steps of one transaction
+
+
+def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
+    records = records_of(sqlite)
+
+    def fail_after_two():
+        with sqlite.writing():
+            records.projects.add("x")
+            records.projects.add("y")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_after_two()
+    assert records.projects.page().items == ()
+    assert records.events.last_number() == 0
+    with sqlite.writing():
+        records.projects.add("x")
+        assert records.projects.page().items[0].name == "x"  # it sees its own steps
+    assert len(records.projects.page().items) == 1
+
+
+def test_who_listens_for_commits_hears_of_whole_transactions(sqlite):
+    records = records_of(sqlite)
+    heard = []
+    sqlite.on_write(lambda: heard.append(len(records.projects.page().items)))
+    with sqlite.writing():
+        records.projects.add("x")
+        records.projects.add("y")
+        assert heard == []
+    assert heard == [2]
+    with pytest.raises(ZeroDivisionError), sqlite.writing():
+        raise ZeroDivisionError
+    assert heard == [2]

@@ -11,12 +11,14 @@ import uvicorn
 
 from modeldyno.api.access import Access
 from modeldyno.api.app import application
+from modeldyno.api.connections import ImpatientHttp
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter
 from modeldyno.services.failures import Failures
-from modeldyno.services.sign_ins import SignIns, SignInsInMemory
+from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
+from modeldyno.store.records.sign_ins import KeptSignIns
 from modeldyno.store.tokens import TokenFile
 from modeldyno.workbench import Server, open_server, open_token
 
@@ -37,11 +39,12 @@ def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -
     try:
         door, listening = _bound(listening)
         _log_safely(token, settings.database_url)
-        sign_ins = SignIns(token.current, SignInsInMemory()) if listening.needs_token else None
+        kept = KeptSignIns(server.records.database)
+        sign_ins = SignIns(token.current, kept) if listening.needs_token else None
         access = Access(sign_ins, listening.cookie, Failures())
         app = application(server, listening, access)
         server.lock.announce(listening.url)
-        config = uvicorn.Config(app, log_config=None, **UVICORN)
+        config = uvicorn.Config(app, http=ImpatientHttp, log_config=None, **UVICORN)
         if is_up is not None:
             is_up(server, listening)
         uvicorn.Server(config).run(sockets=[door])

@@ -15,6 +15,7 @@ from modeldyno.cli import (
     demo,
     doctor,
     engines,
+    examples,
     inspect,
     jobs,
     ls,
@@ -39,6 +40,8 @@ EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.RunNotFound: 4,
     errors.FileNotFound: 4,
     errors.NotFound: 4,
+    errors.ExampleNotFound: 4,
+    errors.DownloadRefused: 8,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,
@@ -69,6 +72,7 @@ app.command("rm")(rm.rm)
 app.command("note")(note.note)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
+app.add_typer(examples.app, name="examples")
 app.command("engines")(engines.engines)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)

@@ -14,6 +14,10 @@ ModeldynoError
 │   ├── PathRefused        a path of a client that is not a plain one below an allowed folder
 │   ├── FileNotFound       no such file below the allowed folders
 │   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
+│   ├── ExampleNotFound    no example of that name in the catalogue
+│   ├── ExampleUnavailable an example that cannot be had here
+│   │   └── DownloadsOff   it would have to be fetched, and nobody allowed that
+│   ├── DownloadRefused    what a host sent, or where it sent us, is not what the catalogue says
 │   ├── TokenUnusable      the token's file is open to others, or holds no token
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
@@ -37,6 +41,7 @@ ModeldynoError
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
     ├── WrongOutput        sessions of one cell disagree about the result
+    ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
     └── StorageFailed      a result could not be written
 
@@ -113,6 +118,22 @@ class FileNotFound(UserError):
 
 class ArchiveRefused(UserError):
     code = "ARCHIVE_REFUSED"
+
+
+class ExampleNotFound(UserError):
+    code = "EXAMPLE_NOT_FOUND"
+
+
+class ExampleUnavailable(UserError):
+    code = "EXAMPLE_UNAVAILABLE"
+
+
+class DownloadsOff(ExampleUnavailable):
+    code = "DOWNLOADS_OFF"
+
+
+class DownloadRefused(UserError):
+    code = "DOWNLOAD_REFUSED"
 
 
 class TokenUnusable(UserError):
@@ -218,6 +239,10 @@ class WorkerGarbled(RunFailed):
 
 class WrongOutput(RunFailed):
     code = "WRONG_OUTPUT"
+
+
+class DownloadFailed(RunFailed):
+    code = "DOWNLOAD_FAILED"
 
 
 class ModelChanged(RunFailed):

@@ -62,7 +62,7 @@ class Objects:
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
         """For pieces as they arrive; what is not kept at the end is gone."""
         self.check_size(announced)
-        with _storage():
+        with storing():
             self._incoming.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.check_room(announced)
             incoming = Incoming(self, self._incoming / secrets.token_hex(16))
@@ -132,20 +132,20 @@ class Incoming:
     def write(self, data: bytes) -> None:
         self._grow(len(data))
         view = memoryview(data)
-        with _storage():
+        with storing():
             while view:
                 view = view[os.write(self._descriptor, view) :]
 
     def copy(self, source: int) -> None:
         """All that is open at ``source``, from its first byte."""
-        with _storage():
+        with storing():
             os.lseek(source, 0, os.SEEK_SET)
             copied = transfer(source, self._descriptor, self._objects.largest + 1)
         self._objects.check_size(copied)  # it may have grown since it was opened
         self._size = copied
 
     def keep(self) -> StoredObject:
-        with _storage():
+        with storing():
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             with os.fdopen(os.dup(self._descriptor), "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -179,7 +179,8 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _storage() -> Iterator[None]:
+def storing() -> Iterator[None]:
+    """A disk that is full or read-only is no bug of ours: raises StorageFailed."""
     try:
         yield
     except OSError as error:

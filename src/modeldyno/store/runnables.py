@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
@@ -70,7 +71,7 @@ def page(
     """``query``, if given, has looked for the engine in its own way."""
     rows = OWNERS[kind]
     if query is None:
-        query = select(*rows.__table__.c)
+        query = _all(kind)
         if wanted.engine is not None:
             query = query.where(rows.engine == wanted.engine)
     if wanted.state is not None:
@@ -79,6 +80,12 @@ def page(
     return page_of(connection, query, wanted, _sortings(kind), _column(kind, "id"), read)
 
 
+@cache
+def _all(kind: str) -> Query:
+    return select(*OWNERS[kind].__table__.c)
+
+
+@cache
 def _sortings(kind: str) -> dict[str, Sorting]:
     return {
         "created": Sorting(_column(kind, "created_at")),

@@ -9,11 +9,12 @@ from __future__ import annotations
 import array
 import csv
 import difflib
+import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -209,11 +210,20 @@ class Runs:
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
         with _storing(target), target.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns"))
-            for number, unit in enumerate(self.units(run_id)):
-                for label, session in _sessions(unit):
-                    writer.writerows(_rows(label, unit.process, number, session))
+            file.writelines(self.raw_lines(run_id))
+
+    def raw_lines(self, run_id: RunId) -> Iterator[str]:
+        """The same, session by session: a piece has the lines of one."""
+        yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
+        for number, unit in enumerate(self.units(run_id)):
+            for label, session in _sessions(unit):
+                yield _csv(_rows(label, unit.process, number, session))
+
+
+def _csv(rows: Iterable[tuple[object, ...]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
 
 
 def _state(state: RunState, failure: Failure | None = None) -> dict[str, Any]:

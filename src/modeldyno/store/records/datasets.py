@@ -25,6 +25,7 @@ from modeldyno.store.records.finding import (
 from modeldyno.store.tables import Datasets as Rows
 
 _SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
+_LIST = select(*Rows.__table__.c)
 
 
 class Datasets:
@@ -49,7 +50,7 @@ class Datasets:
     def page(self, wanted: Wanted | None = None) -> Page[Dataset]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state")
-        query = of_project(select(*Rows.__table__.c), wanted, Rows)
+        query = of_project(_LIST, wanted, Rows)
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, Rows.id, _dataset)
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
 from modeldyno.core.runs import RunSummary
@@ -18,7 +18,6 @@ T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 _LARGEST = 2**31 - 1
-_FIGURES = tuple(field.name for field in fields(RunSummary))
 
 
 def utc_now() -> datetime:
@@ -27,13 +26,22 @@ def utc_now() -> datetime:
 
 def find(connection: Connection, kind: str, number: int) -> Any:
     """A whole row; raises NotFound."""
-    columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]  # every thing is a table
     row = None
     if 0 < number <= _LARGEST:  # what no column can hold is not there either
-        row = connection.execute(select(*columns).where(columns.id == number)).one_or_none()
+        row = connection.execute(_by_number(kind), {"number": number}).one_or_none()
     if row is None:
-        raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
+        raise not_found(kind, number)
     return row
+
+
+@cache
+def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
+    columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]  # every thing is a table
+    return select(*columns).where(columns.id == bindparam("number"))
+
+
+def not_found(kind: str, number: int) -> NotFound:
+    return NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
 def expect_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
@@ -61,16 +69,16 @@ def refuse_after_run(connection: Connection, kind: str, number: int) -> None:
 
 def value_of(cls: type[T], row: Any, **instead: Any) -> T:
     """The dataclass whose fields have the names of columns; ``instead`` for those that do not."""
-    names = _names(cls)  # type: ignore[arg-type]  # every class can be a key
-    found = {name: value for name, value in row._mapping.items() if name in names}
-    return cls(**found | instead)
+    places = _places(cls, row._fields)  # type: ignore[arg-type]  # every class can be a key
+    return cls(**({name: row[place] for name, place in places} | instead))
 
 
 @cache
-def _names(cls: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(cls))
+def _places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """Where in a row the fields are: worked out once for each query, not for each row."""
+    names = {field.name for field in fields(cls)}
+    return tuple((name, place) for place, name in enumerate(columns) if name in names)
 
 
 def summary_of(row: Any) -> RunSummary:
-    found = row._mapping
-    return RunSummary(**{name: found[name] for name in _FIGURES})
+    return value_of(RunSummary, row)

@@ -29,6 +29,7 @@ _SORTINGS = {
     "name": Sorting(Rows.name_key),
     "size": Sorting(Rows.size_bytes, is_nullable=True),
 }
+_LIST = select(*Rows.__table__.c)
 
 
 class Models:
@@ -85,7 +86,7 @@ class Models:
     def page(self, wanted: Wanted | None = None) -> Page[Model]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state")
-        query = of_project(select(*Rows.__table__.c), wanted, Rows)
+        query = of_project(_LIST, wanted, Rows)
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, Rows.id, _model)
 

@@ -1,0 +1,97 @@
+"""The real server, in a process of its own, with a few things in its database.
+
+    python -m tests.api.real_app WORKSPACE {patient|strict} [URL]
+
+Prints its port. A patient one answers any number of requests without a token. While there is a file ``boom`` in the workspace, everything that reads or writes
+the database fails in a way that no code foresees, with secrets in its words.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from modeldyno.services import failures
+from modeldyno.settings import Settings
+from tests.api.serving import ROOT, Served
+
+BOOM = "boom"
+
+
+def main() -> None:
+    from modeldyno.api.listening import Listening
+    from modeldyno.api.serving import serve
+
+    workspace = Path(sys.argv[1])
+
+    def tell(listening: Listening) -> None:
+        sys.stdout.write(f"{listening.port}\n")
+        sys.stdout.flush()
+        _booby_trap(workspace)
+
+    settings = Settings(workspace, database_url=sys.argv[3] if len(sys.argv) > 3 else None)
+    if sys.argv[2] == "patient":
+        failures.ALLOWED = 1 << 30
+    serve(settings, Listening(port=0), tell)
+
+
+def _booby_trap(workspace: Path) -> None:
+    from modeldyno.store.database import Database
+
+    flag, token = workspace / BOOM, workspace / "token"
+
+    def trapped(method: Any) -> Any:
+        @contextmanager
+        def go(self: Database) -> Iterator[Any]:
+            if flag.exists():
+                raise RuntimeError(f"{token.read_text()} in {flag}")
+            with method(self) as connection:
+                yield connection
+
+        return go
+
+    Database.reading = trapped(Database.reading)  # type: ignore[method-assign]
+    Database.writing = trapped(Database.writing)  # type: ignore[method-assign]
+
+
+@contextmanager
+def real_server(
+    workspace: Path, url: str | None = None, is_patient: bool = False
+) -> Iterator[Served]:
+    mode, rest = "patient" if is_patient else "strict", (url,) if url else ()
+    workspace.mkdir(parents=True, exist_ok=True)
+    log = workspace / "log.txt"
+    with log.open("a") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.api.real_app", str(workspace), mode, *rest],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+    assert process.stdout
+    try:
+        port = int(process.stdout.readline() or 0)
+        assert port, log.read_text()
+        served = Served(port, "", log, process)
+        served.ask("GET", "/healthz")  # the listener queues us until the server is there
+        from modeldyno.store.tokens import TokenFile
+
+        served.token = TokenFile(workspace / "token").current()
+        yield served
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+
+
+if __name__ == "__main__":
+    main()
