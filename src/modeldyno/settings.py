@@ -18,7 +18,6 @@ class Settings:
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
-    allow_downloads: bool = False  # MODELDYNO_ALLOW_DOWNLOADS or --allow-downloads
     resume: bool = False  # MODELDYNO_RESUME or --resume: go on with what an earlier server left
 
     @property
@@ -36,6 +35,5 @@ class Settings:
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
             allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
-            allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             resume=bool(environment.get("MODELDYNO_RESUME")),
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from modeldyno.cli import options, output
 
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
