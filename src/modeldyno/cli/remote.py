@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
     from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+    from modeldyno.core.trust import Tier
     from modeldyno.services.requests import CellOptions, InputOptions
     from modeldyno.services.trust import Granted
     from modeldyno.store.trust import Trusted
@@ -138,8 +139,8 @@ class ServerTrust:
         from modeldyno.services.trust import Granted
 
         model = self._client.models.trust(placed(self._client, file).id, reason)
-        assert model.format is not None
-        return Granted(_trusted(model), TIERS[model.format], can_run=True)
+        tiers: dict[str | None, Tier] = {**TIERS}
+        return Granted(_trusted(model), tiers.get(model.format, "code"), can_run=True)
 
     def revoke(self, file_or_sha256: str) -> str:
         path = Path(file_or_sha256).expanduser()
@@ -315,4 +316,4 @@ def _cells(settings: dict[str, Any]) -> Iterator[CellSpec]:
 def _failure(told: FailureSeen | None) -> Failure | None:
     from modeldyno.core.results import Failure
 
-    return told and Failure(told.code, told.title, told.detail, told.fix)
+    return None if told is None else Failure(told.code, told.title, told.detail, told.fix)
