@@ -31,8 +31,10 @@ if TYPE_CHECKING:
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
@@ -60,6 +62,8 @@ class Server:
     feed: EventFeed
     jobs: JobService
     models: ModelService
+    files: ModelFiles
+    sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     exports: ExportService
@@ -69,13 +73,16 @@ class Server:
     held: ExitStack
 
     def start(self) -> None:
+        self.feed.on_event(self.sweeping.hear)
         self.feed.start()
+        self.sweeping.start()
         self.queue.start()
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         self.queue.close()
         self.feed.close()
+        self.sweeping.close()
         self.held.close()
 
 
@@ -156,9 +163,15 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.store.bundles import Bundles
+    from modeldyno.store.indexing import sweep
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.roots import Roots
     from modeldyno.store.server_lock import ServerLock, sole_server
 
     with ExitStack() as held:
@@ -167,7 +180,13 @@ def open_server(settings: Settings) -> Server:
         held.callback(records.close)
         held.enter_context(sole_server(records.database))
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
-        models = ModelService(records, Trust(settings.workspace / "trust.json"))
+        looking = open_workbench(settings)
+        trust = Trust(settings.workspace / "trust.json")
+        models = ModelService(records, trust, looking.graphs)
+        objects = Objects(settings.workspace / "objects")
+        bundles = Bundles(settings.workspace / "models", objects)
+        roots = Roots(settings.models_roots)
+        files = ModelFiles(records, objects, bundles, roots, looking.service)
         progress = LiveProgress()
         leases = ShownLeases(records.leases)
         queue = Supervisor(
@@ -176,7 +195,7 @@ def open_server(settings: Settings) -> Server:
         queue.recover()
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
-        looking = open_workbench(settings)
+        comparisons = ComparisonService(records, models, jobs)
         return Server(
             settings=settings,
             records=records,
@@ -188,11 +207,15 @@ def open_server(settings: Settings) -> Server:
             feed=EventFeed(records.database, records.events),
             jobs=jobs,
             models=models,
+            files=files,
+            sweeping=Sweeping(
+                files.sweep, lambda: sweep(records.runs, settings.workspace / "runs")
+            ),
             benchmarks=benchmarks,
-            comparisons=ComparisonService(records, models, jobs),
+            comparisons=comparisons,
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
-            demo=DemoProject(settings.workspace, records, benchmarks, looking.service),
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
             held=held.pop_all(),
         )

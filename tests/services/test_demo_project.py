@@ -23,7 +23,7 @@ def test_a_new_workspace_gets_a_model_and_benchmarks_that_wait_to_be_run(setting
         assert names(server) == ["Demo"]
         counts = server.records.projects.counts(project.id)
         (benchmark,) = server.records.benchmarks.page().items
-        assert (counts["model"], counts["benchmark"]) == (1, 1)
+        assert (counts["model"], counts["benchmark"], counts["comparison"]) == (1, 1, 1)
         assert (benchmark.state, benchmark.model_name) == ("queued", "digits.onnx")
         assert len(server.benchmarks.get(benchmark.id).spec.cells) >= 2
     finally:

@@ -36,6 +36,8 @@ from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.UserError: 2,
+    errors.ServerUnreachable: 3,
+    errors.NotSignedIn: 3,
     errors.ModelNotFound: 4,
     errors.RunNotFound: 4,
     errors.FileNotFound: 4,

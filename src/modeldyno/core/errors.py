@@ -25,7 +25,11 @@ ModeldynoError
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
 │   ├── PackageMissing     an extra of Modeldyno that is not installed
 │   ├── ServerRunning      another server has this workspace or database
+│   ├── ServerUnreachable  no server answers where one should
+│   │   └── ServerFailed   it does, but it met a bug of its own
+│   ├── NotSignedIn        the server wants a token, and not this one
 │   ├── QueueFull          too many jobs wait already
+│   ├── TooBusy            as many uploads are under way as may be at once
 │   ├── KeyReused          an Idempotency-Key that came with another request before
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
@@ -164,8 +168,24 @@ class ServerRunning(UserError):
     code = "SERVER_RUNNING"
 
 
+class ServerUnreachable(UserError):
+    code = "SERVER_UNREACHABLE"
+
+
+class ServerFailed(ServerUnreachable):
+    code = "SERVER_FAILED"
+
+
+class NotSignedIn(UserError):
+    code = "TOKEN_NEEDED"
+
+
 class QueueFull(UserError):
     code = "QUEUE_FULL"
+
+
+class TooBusy(UserError):
+    code = "TOO_BUSY"
 
 
 class KeyReused(UserError):

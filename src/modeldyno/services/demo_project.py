@@ -6,16 +6,23 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from modeldyno.core.errors import WorkspaceUnusable
+from modeldyno.core.errors import ModeldynoError, WorkspaceUnusable
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import Model, ModelFacts, NewModel
+from modeldyno.core.models import Model
 from modeldyno.core.projects import Project
-from modeldyno.core.specs import QUICK, BenchmarkSpec
+from modeldyno.core.specs import QUICK, BenchmarkSpec, ComparisonSpec, SideSpec
 from modeldyno.demo import model_path
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec, inspection_spec
-from modeldyno.services.runs import RunService
+from modeldyno.services.comparisons import ComparisonService
+from modeldyno.services.model_files import ModelFiles
+from modeldyno.services.requests import (
+    CellOptions,
+    InputOptions,
+    benchmark_spec,
+    comparison_between,
+    side_spec,
+)
 from modeldyno.store.records.all import Records
 
 NAME = "Demo"
@@ -27,28 +34,33 @@ class DemoProject:
         self,
         workspace: Path,
         records: Records,
+        files: ModelFiles,
         benchmarks: BenchmarkService,
-        looking: RunService,
+        comparisons: ComparisonService,
         model: Callable[[], Path] = model_path,
     ) -> None:
         self._marker = workspace / MARKER
         self._records = records
+        self._files = files
         self._benchmarks = benchmarks
-        self._looking = looking
+        self._comparisons = comparisons
         self._model = model
 
     def make_once(self) -> Project | None:
-        """Made, and its benchmarks in the queue; None when this workspace has had it before."""
+        """Made, and its benchmark in the queue; None when this workspace has had it before."""
         if self._marker.exists():
             return None
-        facts = self._looking.run(inspection_spec(self._model()))
-        assert isinstance(facts, ModelFacts)
         # First the marker: a crash in between costs a demo, the other way round it makes two.
         self._mark()
-        with self._records.database.writing():
-            project = self._records.projects.add(NAME)
-            model = self._add_model(project.id, facts)
-            self._add_benchmark(project.id, model.id)
+        project = self._records.projects.add(NAME)
+        try:
+            model = self._add_model(project.id)
+            with self._records.database.writing():
+                self._add_benchmark(project.id, model.id)
+                self._add_comparison(project.id, model.id)
+        except ModeldynoError:
+            self._records.projects.delete(project.id, cascade=True)
+            raise
         return project
 
     def _mark(self) -> None:
@@ -64,21 +76,11 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _add_model(self, project_id: ProjectId, facts: ModelFacts) -> Model:
-        new = NewModel(
-            project_id=project_id,
-            name="digits.onnx",
-            path=facts.path,
-            format=facts.format,
-            sha256=facts.sha256,
-            size_bytes=facts.size_bytes,
-            framework=facts.framework,
-            domain="Image Recognition",
-            origin="example",
-            source="the package",
-            facts=facts,
-        )
-        return self._records.models.add(new)
+    def _add_model(self, project_id: ProjectId) -> Model:
+        path = self._model()
+        with path.open("rb") as file, self._files.receiving(path.stat().st_size) as incoming:
+            incoming.copy(file.fileno())
+            return self._files.add(project_id, path.name, incoming, "example")
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         cores = sorted({1, min(2, len(allowed_cpus()))})
@@ -87,6 +89,16 @@ class DemoProject:
             cells = CellOptions(batch=[1, 8], cores=cores)
             return benchmark_spec(path, cells, InputOptions(), budget=QUICK)
 
-        self._benchmarks.create(
-            project_id, model_id, "Handwritten digits, one image and eight", spec, start=True
-        )
+        name = "Handwritten digits: batches and cores"
+        self._benchmarks.create(project_id, model_id, name, spec, start=True)
+
+    def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
+        def side(model: Model, batch: int) -> SideSpec:
+            label = f"{model.name}@batch={batch}"
+            return side_spec(label, model.path, CellOptions(batch=[batch]), InputOptions())
+
+        def spec(a: Model, b: Model) -> ComparisonSpec:
+            return comparison_between(side(a, 1), side(b, 8), budget=QUICK)
+
+        name = "One image at a time, or eight"
+        self._comparisons.create(project_id, model_id, model_id, name, spec, start=True)
