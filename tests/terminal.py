@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from modeldyno.store.server_lock import running_server
+from modeldyno.server_file import running_server
 from tests import schemas
 
 PATIENCE_S = 110.0

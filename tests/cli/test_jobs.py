@@ -33,7 +33,7 @@ def states(ended):
 @pytest.mark.slow
 def test_jobs_are_listed_cancelled_and_resumed_while_the_server_works(ask, server, workspace):
     listed = ask("ls")
-    assert listed.out.splitlines()[0].split() == "job state kind run queued about".split()
+    assert listed.out.splitlines()[0].split() == ["job", "state", "kind", "run", "queued", "about"]
     assert states(ask("ls", "--json", "-n", 100)).keys() >= {1}
     assert states(ask("cancel", 1, "--json")).keys() == {1}
     logged = ask("logs", 1, "--follow")  # ends when the job has

@@ -139,8 +139,8 @@ class ServerTrust:
         from modeldyno.services.trust import Granted
 
         model = self._client.models.trust(placed(self._client, file).id, reason)
-        tiers: dict[str | None, Tier] = {**TIERS}
-        return Granted(_trusted(model), tiers.get(model.format, "code"), can_run=True)
+        tier: Tier = next((TIERS[known] for known in TIERS if known == model.format), "code")
+        return Granted(_trusted(model), tier, can_run=True)
 
     def revoke(self, file_or_sha256: str) -> str:
         path = Path(file_or_sha256).expanduser()
