@@ -15,6 +15,7 @@ from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
+from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.examples import ExampleService
@@ -69,6 +72,7 @@ class Server:
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
+    demo: DemoProject
     held: ExitStack
 
     def start(self) -> None:
@@ -101,6 +105,10 @@ def open_history(settings: Settings) -> History:
     return History(settings.workspace / "runs")
 
 
+def open_token(settings: Settings) -> TokenFile:
+    return TokenFile(settings.workspace / "token")
+
+
 def open_records(settings: Settings) -> Records:
     """What the server knows. Made or migrated where needed; the terminal's runs are in it."""
     # Apart, so that a benchmark in the terminal does not load a database first.
@@ -111,6 +119,15 @@ def open_records(settings: Settings) -> Records:
     database = open_database(settings.workspace, settings.database_url)
     RunIndex(database, open_history(settings)).refresh()
     return records_of(database)
+
+
+def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive:
+    """Without a database where nobody has made one, unless one is needed."""
+    from modeldyno.services.archive import Archive
+
+    is_wanted = needs_database or settings.has_database
+    records = open_records(settings) if is_wanted else None
+    return Archive(open_history(settings), Runs(settings.workspace / "runs"), records)
 
 
 def open_doctor(settings: Settings) -> DoctorService:
@@ -154,6 +171,7 @@ def open_server(
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
     from modeldyno.services.folder_watch import FolderWatch
@@ -199,6 +217,8 @@ def open_server(
             job_limit_s,
         )
         jobs = JobService(records, history, queue, progress)
+        benchmarks = BenchmarkService(records, models, jobs)
+        comparisons = ComparisonService(records, models, jobs)
         return Server(
             settings=settings,
             records=records,
@@ -213,10 +233,11 @@ def open_server(
             models=models,
             files=files,
             sweeping=Sweeping(files.sweep),
-            benchmarks=BenchmarkService(records, models, jobs),
-            comparisons=ComparisonService(records, models, jobs),
+            benchmarks=benchmarks,
+            comparisons=comparisons,
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
             held=held.pop_all(),
         )
