@@ -1,8 +1,8 @@
 """What may be done at an address: all of it, told to whoever asks.
 
 Routers know of one route at a time: where several share an address, they would name the methods of
-the first only, and take ``/benchmarks/plan`` for a benchmark called "plan". And none of them answers
-HEAD or OPTIONS.
+the first only, and take ``/benchmarks/plan`` for a benchmark called "plan". And none of them
+answers HEAD or OPTIONS.
 """
 
 from __future__ import annotations
