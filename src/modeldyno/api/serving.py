@@ -30,8 +30,13 @@ _BACKLOG = 128
 def serve(
     settings: Settings, listening: Listening, is_up: Callable[[Listening], None] | None = None
 ) -> None:
-    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect."""
+    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect.
+
+    Raises TokenUnusable rather than listen behind a door that anybody could open.
+    """
     token = TokenFile(settings.workspace / TOKEN)
+    if listening.needs_token:
+        token.current()
     server = open_server(settings)
     try:
         door, listening = _bound(listening)
