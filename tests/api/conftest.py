@@ -1,3 +1,1 @@
-from tests.store.conftest import new_postgresql, postgresql_server
-
-__all__ = ["new_postgresql", "postgresql_server"]  # fixtures
+from tests.databases import new_postgresql, postgresql_server  # noqa: F401 - fixtures

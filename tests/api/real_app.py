@@ -34,10 +34,11 @@ BOOM = "boom"
 def main() -> None:
     from modeldyno.api.listening import Listening
     from modeldyno.api.serving import serve
+    from modeldyno.workbench import Server
 
     workspace = Path(sys.argv[1])
 
-    def tell(listening: Listening) -> None:
+    def tell(_: Server, listening: Listening) -> None:
         sys.stdout.write(f"{listening.port}\n")
         sys.stdout.flush()
         _booby_trap(workspace)

@@ -90,7 +90,7 @@ def test_g23_200_duplicates_and_a_kill_in_between_make_one_benchmark(tmp_path, d
     """Half of them before the server is killed, in whatever they are doing, and half after."""
     url = None if database == "sqlite" else request.getfixturevalue("new_postgresql")()
     asked = {"project_id": 1, "model_id": 1, "iterations": 5, "engines": ["scripted"]}
-    answers = []
+    answers: list[tuple[int, str | None, int]] = []
 
     def send(server, tell):
         link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)

@@ -18,6 +18,7 @@ from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
 from modeldyno.api.errors import BUG, Refusal, Refused, body_of, refusal_of
+from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -28,7 +29,10 @@ from modeldyno.api.v1 import (
     datasets,
     engines,
     events,
+    files,
+    graphs,
     jobs,
+    models,
     notes,
     projects,
     runs,
@@ -47,6 +51,9 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    models.router,
+    graphs.router,
+    files.router,
     datasets.router,
     benchmarks.router,
     comparisons.router,
@@ -58,20 +65,24 @@ ROUTERS = (
     system.router,
 )
 # Whose bodies are files, as they come. All others are JSON.
-UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/[^/]+")
+UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
 
-def application(server: Server, listening: Listening, access: Access) -> App:
+def application(
+    server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
+) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, UPLOADS)
-    answering = Answers(routed(server, listening, access), server.records.database)
-    return Guard(answering, rules, access)
+    feed = (server.feed, server.progress, server.records.events)
+    events = EventSockets(*feed, access, listening.origins, patience)
+    routes = Answers(routed(server, listening, access, events), server.records.database)
+    return Guard(events.around(routes), rules, access)
 
 
-def routed(server: Server, listening: Listening, access: Access) -> App:
-    """The routes and what holds for all of them, without their guard."""
+def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
+    """The routes and what holds for all of them, without their guard; ``events`` live as long."""
     app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
@@ -81,7 +92,7 @@ def routed(server: Server, listening: Listening, access: Access) -> App:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        lifespan=_lifespan(server),
+        lifespan=_lifespan(server, events),
     )
     described: list[openapi.Json] = []
 
@@ -118,14 +129,15 @@ def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]
     ]
 
 
-def _lifespan(server: Server) -> Callable[[FastAPI], Any]:
+def _lifespan(server: Server, events: EventSockets) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        server.start()
-        try:
-            yield
-        finally:
-            server.close()
+        async with events.running():
+            server.start()
+            try:
+                yield
+            finally:
+                server.close()
 
     return lifespan
 

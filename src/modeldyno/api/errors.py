@@ -34,6 +34,8 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.EditedMeanwhile: 412,
     errors.KeyReused: 422,
     errors.QueueFull: 429,
+    errors.TooBusy: 429,
+    errors.ModelChanged: 409,
     errors.DatabaseUnusable: 503,
     errors.WorkspaceUnusable: 503,
     errors.PathRefused: 403,

@@ -90,6 +90,16 @@ class Objects:
                 f"There is no file with the checksum {sha256[:12]}…", why=error.strerror or ""
             ) from error
 
+    def remove(self, sha256: str) -> None:
+        with storing():
+            self.path(sha256).unlink(missing_ok=True)
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """Checksums, and since when (seconds since 1970) each file is there."""
+        for path in self._folder.glob("??/??/*"):
+            with contextlib.suppress(OSError):  # removed meanwhile
+                yield path.name, path.stat().st_mtime
+
     def sweep(self, older_than_s: float = LEFT_OVER_S) -> int:
         """Removes what a killed server left half received; how many files."""
         removed = 0
@@ -144,19 +154,36 @@ class Incoming:
         self._objects.check_size(copied)  # it may have grown since it was opened
         self._size = copied
 
-    def keep(self) -> StoredObject:
+    def settle(self) -> StoredObject:
+        """Nothing more comes: on the disk, read-only, and its checksum is known."""
         with storing():
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             with os.fdopen(os.dup(self._descriptor), "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             os.fchmod(self._descriptor, 0o444)
             os.fsync(self._descriptor)
-            target = self._objects.path(sha256)
+        return StoredObject(sha256, self._size)
+
+    def keep(self, settled: StoredObject | None = None) -> StoredObject:
+        """Under its checksum; a file that is there already stays, with all its names."""
+        settled = settled or self.settle()
+        target = self._objects.path(settled.sha256)
+        with storing():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.exists():
+                os.utime(target)  # it is needed again: nobody sweeps it for its age
+            else:
+                self._path.replace(target)
+            for folder in (target.parent, target.parent.parent, target.parent.parent.parent):
+                sync_folder(folder)
+        return settled
+
+    def keep_at(self, target: Path) -> None:
+        """Under a name of the caller's, once it is settled."""
+        with storing():
             target.parent.mkdir(parents=True, exist_ok=True)
             self._path.replace(target)
-            for folder in (target.parent, target.parent.parent, target.parent.parent.parent):
-                _sync(folder)
-        return StoredObject(sha256, self._size)
+            sync_folder(target.parent)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -170,7 +197,7 @@ class Incoming:
             self._objects.check_room(0)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

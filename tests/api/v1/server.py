@@ -34,7 +34,11 @@ from modeldyno.workbench import Server, open_server
 from tests.scripts import script
 
 PATIENCE_S = 90.0  # other tests may hold the cores
-BACKGROUND = ("queue", "events")  # threads of the server that ask the database by themselves
+BACKGROUND = (
+    "queue",
+    "events",
+    "sweeping",
+)  # threads of the server that ask the database by themselves
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ def document(name: str) -> dict[str, Any]:
 
 def with_documents(openapi: dict[str, Any]) -> dict[str, Any]:
     """The description of all routes, with the schemas of the documents that they name."""
-    told = json.dumps(openapi["paths"])
+    told = json.dumps(openapi)
     known = openapi.setdefault("components", {}).setdefault("schemas", {})
     for file in sorted(_FILES.iterdir(), key=lambda file: file.name):
         name = file.name.partition(".")[0]
@@ -77,4 +77,5 @@ RECORD = _answer(
     application_json={"type": "object", "additionalProperties": True},
 )
 EXPORTED = _answer("A file to keep.", application_json=_RESULT, text_csv=_TEXT, text_markdown=_TEXT)
+GRAPH = _answer("The whole graph.", application_json=document("graph"))
 SAMPLES = _answer("One line for each sample.", text_csv=_TEXT)

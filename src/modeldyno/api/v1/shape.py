@@ -100,6 +100,7 @@ WORDS = {
     412: "Somebody else changed it meanwhile",
     413: "Too large",
     415: "Another kind of body than this operation reads",
+    416: "The file has no such range",
     422: "The request does not fit its description",
     428: "Say which version you mean to change",
     429: "Too much at once",
