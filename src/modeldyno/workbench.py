@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
@@ -60,6 +61,8 @@ class Server:
     jobs: JobService
     models: ModelService
     files: ModelFiles
+    examples: ExampleService
+    fetches: Fetches
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
@@ -77,6 +80,7 @@ class Server:
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         self.queue.close()
+        self.fetches.close()
         self.feed.close()
         self.sweeping.close()
         self.held.close()
@@ -144,6 +148,7 @@ def open_server(settings: Settings) -> Server:
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
@@ -168,7 +173,8 @@ def open_server(settings: Settings) -> Server:
         objects = Objects(settings.workspace / "objects")
         bundles = Bundles(settings.workspace / "models", objects)
         roots = Roots(settings.models_roots)
-        files = ModelFiles(records, objects, bundles, roots, looking.service)
+        examples = open_examples(settings)
+        files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
         leases = ShownLeases(records.leases)
         queue = Supervisor(
@@ -188,6 +194,8 @@ def open_server(settings: Settings) -> Server:
             jobs=jobs,
             models=models,
             files=files,
+            examples=examples,
+            fetches=Fetches(records, examples, files),
             sweeping=Sweeping(
                 files.sweep, lambda: sweep(records.runs, settings.workspace / "runs")
             ),
