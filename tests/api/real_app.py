@@ -2,8 +2,9 @@
 
     python -m tests.api.real_app WORKSPACE {patient|strict} [URL]
 
-Prints its port. A patient one answers any number of requests without a token. While there is a file ``boom`` in the workspace, everything that reads or writes
-the database fails in a way that no code foresees, with secrets in its words.
+Prints its port. A patient one answers any number of requests without a token. While there is a file
+``boom`` in the workspace, everything that reads or writes the database fails in a way that no code
+foresees, with secrets in its words.
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.datasets import NewDataset
+from modeldyno.core.models import NewModel
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
+from modeldyno.formats import scripted
 from modeldyno.services import failures
 from modeldyno.settings import Settings
+from modeldyno.workbench import open_records
 from tests.api.serving import ROOT, Served
+from tests.scripts import script
 
 BOOM = "boom"
 
@@ -25,10 +34,11 @@ BOOM = "boom"
 def main() -> None:
     from modeldyno.api.listening import Listening
     from modeldyno.api.serving import serve
+    from modeldyno.workbench import Server
 
     workspace = Path(sys.argv[1])
 
-    def tell(listening: Listening) -> None:
+    def tell(_: Server, listening: Listening) -> None:
         sys.stdout.write(f"{listening.port}\n")
         sys.stdout.flush()
         _booby_trap(workspace)
@@ -36,7 +46,44 @@ def main() -> None:
     settings = Settings(workspace, database_url=sys.argv[3] if len(sys.argv) > 3 else None)
     if sys.argv[2] == "patient":
         failures.ALLOWED = 1 << 30
+    fill(settings)
     serve(settings, Listening(port=0), tell)
+
+
+def fill(settings: Settings) -> None:
+    """One of each thing, if there is nothing yet: ids that exist are 1."""
+    records = open_records(settings)
+    if not records.projects.count():
+        project = records.projects.add("First").id
+        folder = settings.workspace / "scripts"
+        folder.mkdir(exist_ok=True)
+        path = script(folder / "m.json", latency_us=100)
+        facts = scripted.read(path)
+        new = NewModel(
+            project_id=project,
+            name="m",
+            path=str(path),
+            format=facts.format,
+            sha256=facts.sha256,
+            size_bytes=facts.size_bytes,
+            framework=facts.framework,
+            facts=facts,
+        )
+        model = records.models.add(new).id
+        records.datasets.add(NewDataset(project_id=project, name="d", kind="dummy_v2"))
+        spec = ModelSpec(str(path), sha256=facts.sha256)
+        cell = CellSpec(engine="scripted")
+        asked = BenchmarkSpec(spec, (cell,), iterations=5)
+        records.benchmarks.add(
+            NewBenchmark(project_id=project, model_id=model, name="b", spec=asked)
+        )
+        sides = ComparisonSpec(SideSpec("a", spec, cell), SideSpec("b", spec, cell))
+        records.comparisons.add(
+            NewComparison(
+                project_id=project, a_model_id=model, b_model_id=model, name="c", spec=sides
+            )
+        )
+    records.close()
 
 
 def _booby_trap(workspace: Path) -> None:

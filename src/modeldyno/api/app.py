@@ -6,20 +6,19 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.routing import compile_path
 
 from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
-from modeldyno.api.errors import METHOD, Refusal, Refused, body_of, refusal_of
+from modeldyno.api.errors import Refusal, Refused, body_of, refusal_of
+from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
@@ -73,15 +72,19 @@ DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
 
-def application(server: Server, listening: Listening, access: Access) -> App:
+def application(
+    server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
+) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, UPLOADS)
-    answering = Answers(routed(server, listening, access), server.records.database)
-    return Guard(answering, rules, access)
+    feed = (server.feed, server.progress, server.records.events)
+    events = EventSockets(*feed, access, listening.origins, patience)
+    routes = Answers(routed(server, listening, access, events), server.records.database)
+    return Guard(events.around(routes), rules, access)
 
 
-def routed(server: Server, listening: Listening, access: Access) -> App:
-    """The routes and what holds for all of them, without their guard."""
+def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
+    """The routes and what holds for all of them, without their guard; ``events`` live as long."""
     app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
@@ -91,7 +94,7 @@ def routed(server: Server, listening: Listening, access: Access) -> App:
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        lifespan=_lifespan(server),
+        lifespan=_lifespan(server, events),
     )
     described: list[openapi.Json] = []
 
@@ -114,30 +117,28 @@ def routed(server: Server, listening: Listening, access: Access) -> App:
     ):
         app.add_exception_handler(kind, handler)
     known = [*_addresses(page), *(one for router in routers for one in _addresses(router, PREFIX))]
-    methods = Methods(JsonBodies(app, UPLOADS), [*known, (_OPENAPI, {"GET"})])
+    methods = Methods(JsonBodies(app, UPLOADS), [*known, (f"{PREFIX}/openapi.json", ("GET",))])
     app.state.methods = methods
     return methods
 
 
-_OPENAPI = re.compile(f"{PREFIX}/openapi.json$")
-
-
-def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[re.Pattern[str], set[str]]]:
+def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]]:
     return [
-        (compile_path(prefix + route.path)[0], set(route.methods or ()))
+        (prefix + route.path, set(route.methods or ()))
         for route in router.routes
         if isinstance(route, APIRoute)
     ]
 
 
-def _lifespan(server: Server) -> Callable[[FastAPI], Any]:
+def _lifespan(server: Server, events: EventSockets) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        server.start()
-        try:
-            yield
-        finally:
-            server.close()
+        async with events.running():
+            server.start()
+            try:
+                yield
+            finally:
+                server.close()
 
     return lifespan
 
@@ -171,8 +172,7 @@ async def _refused(request: Request, error: Exception) -> Response:
     """What the router itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        allowed = ", ".join(sorted(request.app.state.methods.at(request.url.path)))
-        return _response(request, replace(METHOD, headers=((b"allow", allowed.encode()),)))
+        return _response(request, request.app.state.methods.refusal(request.url.path))
     if error.status_code == 404:
         return _response(request, NOWHERE)
     why = str(error.detail)

@@ -56,7 +56,20 @@ def document(app: FastAPI) -> Json:
     found["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
     for _, _, operation in operations(found):
         _complete(operation)
+    _close(schemas)
     return found
+
+
+def _close(part: Any) -> None:
+    """Where keys must fit a pattern, others are refused: FastAPI does not say that part."""
+    if isinstance(part, list):
+        for one in part:
+            _close(one)
+    elif isinstance(part, dict):
+        if "patternProperties" in part:
+            part.setdefault("additionalProperties", False)
+        for one in part.values():
+            _close(one)
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, Json]]:

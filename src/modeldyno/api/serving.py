@@ -20,18 +20,21 @@ from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
 from modeldyno.store.records.sign_ins import KeptSignIns
 from modeldyno.store.tokens import TokenFile
-from modeldyno.workbench import open_server
+from modeldyno.workbench import Server, open_server, open_token
 
-TOKEN = "token"  # noqa: S105 - the name of the file
 _MORE_PORTS = 100
 _BACKLOG = 128
 
 
-def serve(
-    settings: Settings, listening: Listening, is_up: Callable[[Listening], None] | None = None
-) -> None:
-    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect."""
-    token = TokenFile(settings.workspace / TOKEN)
+IsUp = Callable[[Server, Listening], None]
+
+
+def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -> None:
+    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect.
+
+    Ends with KeyboardInterrupt when a signal ended it: what to make of that is the caller's.
+    """
+    token = open_token(settings)
     server = open_server(settings)
     try:
         door, listening = _bound(listening)
@@ -43,7 +46,7 @@ def serve(
         server.lock.announce(listening.url)
         config = uvicorn.Config(app, http=ImpatientHttp, log_config=None, **UVICORN)
         if is_up is not None:
-            is_up(listening)
+            is_up(server, listening)
         uvicorn.Server(config).run(sockets=[door])
     finally:
         server.close()
@@ -78,3 +81,4 @@ def _log_safely(token: TokenFile, database_url: str | None) -> None:
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     handler.setFormatter(RedactingFormatter(form, lambda: (token.current(), database_url or "")))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its own start and stop

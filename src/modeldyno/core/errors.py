@@ -23,7 +23,11 @@ ModeldynoError
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
 │   │   ├── DatabaseBusy   somebody else holds it for too long
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
+│   ├── PackageMissing     an extra of Modeldyno that is not installed
 │   ├── ServerRunning      another server has this workspace or database
+│   ├── ServerUnreachable  no server answers where one should
+│   │   └── ServerFailed   it does, but it met a bug of its own
+│   ├── NotSignedIn        the server wants a token, and not this one
 │   ├── QueueFull          too many jobs wait already
 │   ├── TooBusy            as many uploads are under way as may be at once
 │   ├── KeyReused          an Idempotency-Key that came with another request before
@@ -156,8 +160,24 @@ class SchemaTooNew(DatabaseUnusable):
     code = "SCHEMA_TOO_NEW"
 
 
+class PackageMissing(UserError):
+    code = "PACKAGE_MISSING"
+
+
 class ServerRunning(UserError):
     code = "SERVER_RUNNING"
+
+
+class ServerUnreachable(UserError):
+    code = "SERVER_UNREACHABLE"
+
+
+class ServerFailed(ServerUnreachable):
+    code = "SERVER_FAILED"
+
+
+class NotSignedIn(UserError):
+    code = "TOKEN_NEEDED"
 
 
 class QueueFull(UserError):

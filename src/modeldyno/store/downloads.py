@@ -169,7 +169,7 @@ class Downloads:
                     looked_at = done
                     self._check_room(0)
         if reply.total is not None and done < reply.total:
-            raise Broken("the connection was cut")
+            raise Broken("the host broke off")
         part.end(done)
         say(done, done)
 

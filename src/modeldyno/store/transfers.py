@@ -138,7 +138,7 @@ class Transfer:
             return handed
 
     def _silence(self) -> Broken:
-        return Broken(f"nothing came for {self._ways.patience_s:g} s")
+        return Broken(f"{self._host} sent nothing for {self._ways.patience_s:g} s")
 
     def _told(self, error: Exception) -> Exception:
         match error:
@@ -153,9 +153,10 @@ class Transfer:
             case ssl.SSLCertVerificationError():
                 return refused(f"the certificate does not vouch for it: {error.verify_message}")
             case OSError():
-                return Broken(error.strerror or str(error) or type(error).__name__)
+                why = error.strerror or str(error) or type(error).__name__
+                return Broken(f"{self._host} cannot be reached: {why}")
             case HTTPException():
-                return Broken(f"the reply is no proper HTTP ({type(error).__name__})")
+                return Broken(f"{self._host} broke off, or speaks no HTTP ({type(error).__name__})")
             case _:
                 return error
 

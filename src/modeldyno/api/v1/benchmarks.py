@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field, ValidationError
 
+from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -117,6 +118,7 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
     )
+    @once(server)
     def create_benchmark(asked: BenchmarkAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = benchmarks.create(
@@ -178,6 +180,7 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def run_benchmark(benchmark_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = benchmarks.start(BenchmarkId(benchmark_id))
@@ -190,6 +193,7 @@ def router(server: Server) -> APIRouter:
         response_model=BenchmarkTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def rerun_benchmark(benchmark_id: Id) -> Response:
         """A new benchmark with the same settings, in the queue; its `rerun_of` is this one."""
         made, _ = benchmarks.rerun(BenchmarkId(benchmark_id))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -94,6 +95,7 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
     )
+    @once(server)
     def create_comparison(asked: ComparisonAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = comparisons.create(
@@ -139,6 +141,7 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def run_comparison(comparison_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = comparisons.start(ComparisonId(comparison_id))
@@ -151,6 +154,7 @@ def router(server: Server) -> APIRouter:
         response_model=ComparisonTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def rerun_comparison(comparison_id: Id) -> Response:
         """A new comparison with the same settings, in the queue."""
         made, _ = comparisons.rerun(ComparisonId(comparison_id))

@@ -32,8 +32,8 @@ class DatasetAsked(Asked):
     parameters: Settings = Field(
         default={}, description="What its reader needs.", examples=[{"input_shape": [3, 224, 224]}]
     )
-    transforms: Annotated[tuple[Settings, ...], Field(max_length=100)] = Field(
-        default=(), description="What is done to each sample, in this order.", examples=[[]]
+    transforms: Annotated[list[Settings], Field(max_length=100)] = Field(
+        default=[], description="What is done to each sample, in this order.", examples=[[]]
     )
     filter: Settings | None = Field(None, description="Which samples count; null: all.")
     metric: Settings | None = Field(None, description="How answers are judged.")
@@ -72,7 +72,7 @@ def router(server: Server) -> APIRouter:
                 name=asked.name,
                 kind=asked.kind,
                 parameters=asked.parameters,
-                transforms=asked.transforms,
+                transforms=tuple(asked.transforms),
                 filter=asked.filter,
                 metric=asked.metric,
             )

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 from typing_extensions import TypeAliasType
 
@@ -15,9 +15,28 @@ MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
 
 
 class Asked(BaseModel):
-    """A request's body: what it does not know, it refuses."""
+    """A request's body: what it does not know, it refuses. ``"1"`` and ``true`` are no numbers;
+    ``1.0`` is as whole as ``1``, which JSON does not tell apart."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, said: Any) -> Any:
+        return _with_whole_numbers(said)
+
+
+def _with_whole_numbers(said: Any) -> Any:
+    """Not deeper than ``bodies.py`` lets pass."""
+    match said:
+        case float() if said.is_integer():
+            return int(said)
+        case list():
+            return [_with_whole_numbers(one) for one in said]
+        case dict():
+            return {name: _with_whole_numbers(one) for name, one in said.items()}
+        case _:
+            return said
 
 
 class Told(BaseModel):

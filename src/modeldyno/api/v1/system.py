@@ -47,7 +47,7 @@ class LeaseTold(Told):
 class SystemTold(Told):
     version: str = Field(description="Of Modeldyno.", examples=["0.1.0"])
     host: dict[str, Any] = Field(
-        description="CPU, memory, kernel and settings, as in every result (`src/modeldyno/schemas`).",
+        description="CPU, memory, kernel and settings, as in every result.",
         examples=[{"cpu_model": "AMD EPYC 7763", "cpus": 8, "python": "3.11.9"}],
     )
     sandbox: SandboxTold
