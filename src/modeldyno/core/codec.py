@@ -49,7 +49,7 @@ def _reader(annotation: Any) -> Read:
     if supertype is not None:
         return _reader(supertype)
     if dataclasses.is_dataclass(annotation):
-        return _reader_of_dataclass(annotation)
+        return _reader_of_dataclass(typing.cast(Any, annotation))
     origin = typing.get_origin(annotation)
     if origin is None:
         return _reader_of_plain(annotation)
