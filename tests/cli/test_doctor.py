@@ -13,7 +13,7 @@ from modeldyno.jobs.leases import Leases
 from modeldyno.worker.launch import Stop
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "docs/schemas/doctor.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "src/modeldyno/schemas/doctor.schema.json").read_text())
 CHECKS = {
     "governor", "turbo", "SMT", "load", "CPU quota", "steal", "swap", "memory", "huge pages",
     "memory nodes", "isolated CPUs", "pressure", "virtual machine", "container", "pinning", "clock",

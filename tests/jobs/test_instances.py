@@ -16,9 +16,9 @@ from modeldyno.core.sessions import (
     SessionPlan,
     Together,
     WarmUp,
+    took_s,
 )
 from modeldyno.core.specs import DEFAULT, QUICK
-from modeldyno.jobs.benchmark import took_s
 from modeldyno.jobs.instances import Crowd
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec

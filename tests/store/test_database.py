@@ -445,10 +445,15 @@ def test_the_records_of_a_workspace_show_what_its_terminal_measured(terminal_run
 
 def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
     records = records_of(sqlite)
-    with pytest.raises(ZeroDivisionError), sqlite.writing():
-        records.projects.add("x")
-        records.projects.add("y")
-        raise ZeroDivisionError
+
+    def fail_after_two():
+        with sqlite.writing():
+            records.projects.add("x")
+            records.projects.add("y")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail_after_two()
     assert records.projects.page().items == ()
     assert records.events.last_number() == 0
     with sqlite.writing():

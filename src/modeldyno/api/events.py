@@ -24,7 +24,7 @@ from pydantic import Field, ValidationError
 from socketio.exceptions import ConnectionRefusedError as Refused
 
 from modeldyno.api.access import Access, Caller
-from modeldyno.api.errors import TOKEN, Refusal, refusal_of, without_folders
+from modeldyno.api.errors import TOKEN, Refusal, refusal_of
 from modeldyno.api.guard import App
 from modeldyno.api.lines import Lines
 from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
@@ -33,6 +33,7 @@ from modeldyno.core.codec import encode
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import Event, EventsSince, message_of, progress_message, standing_of
 from modeldyno.core.queue import Job
+from modeldyno.core.redaction import without_folders
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.progress import LiveProgress, Standing
 from modeldyno.store.records.events import Events

@@ -51,6 +51,7 @@ class Client(MeasuringCalls, SyncResource):
         self.engines = resources.Engines(*both)
         self.examples = resources.Examples(*both)
         self.system = resources.System(*both)
+        self.session = resources.Session(*both)
 
     def close(self) -> None:
         self._transport.close()
@@ -100,6 +101,7 @@ class AsyncClient(MeasuringCalls, AsyncResource):
         self.engines = resources.AsyncEngines(*both)
         self.examples = resources.AsyncExamples(*both)
         self.system = resources.AsyncSystem(*both)
+        self.session = resources.AsyncSession(*both)
 
     async def close(self) -> None:
         await self._transport.close()

@@ -325,6 +325,11 @@ class JobCalls:
     def log(self, job_id: int) -> Steps[str]:
         return (yield from _whole_log(f"/jobs/{job_id}/log"))
 
+    @operation
+    def log_from(self, job_id: int, offset: int) -> Steps[tuple[str, int]]:
+        """What comes next of a log that grows, and where to go on; nothing when that was all."""
+        return (yield from _log_from(f"/jobs/{job_id}/log", offset))
+
     @stream
     def follow(self, job_id: int) -> Generator[Step | Say[JobSeen], Any, None]:
         """The job whenever something about it changes; the last one is over."""
@@ -417,6 +422,13 @@ class ExampleCalls:
         return found
 
 
+class SessionCalls:
+    @operation
+    def code(self) -> Steps[str]:
+        """The path of a page that signs a browser in; it works once, and for a minute."""
+        return str((yield order("/session/codes")).json["path"])
+
+
 # ---------------------------------------------------------------- shared
 
 
@@ -438,12 +450,16 @@ def result_of(run_id: str) -> Steps[BenchmarkResult | ComparisonResult]:
 def _whole_log(path: str) -> Steps[str]:
     text, offset = "", 0
     while True:
-        answer: Answer = yield get(path, offset=offset)
-        text += answer.text
-        after = int(answer.headers.get("x-next-offset", offset))
-        if after <= offset or not answer.body:
+        more, after = yield from _log_from(path, offset)
+        text += more
+        if after <= offset:
             return text
         offset = after
+
+
+def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
+    answer: Answer = yield get(path, offset=offset)
+    return answer.text, int(answer.headers.get("x-next-offset", offset)) if answer.body else offset
 
 
 def _note(subject: Subject, told: Told) -> Note:
@@ -549,4 +565,12 @@ class Examples(ExampleCalls, SyncResource):
 
 
 class AsyncExamples(ExampleCalls, AsyncResource):
+    pass
+
+
+class Session(SessionCalls, SyncResource):
+    pass
+
+
+class AsyncSession(SessionCalls, AsyncResource):
     pass

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.runs import Runnable, RunSummary, State
+from modeldyno.core.runs import CellOutcome, LatestRun, Runnable, RunSummary, State
 from modeldyno.core.specs import BenchmarkSpec
 
 Mode = Literal["performance", "accuracy"]
@@ -29,6 +29,14 @@ class NewBenchmark:
 class Benchmark(Runnable, NewBenchmark):
     id: BenchmarkId
     modified_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class BenchmarkDetails:
+    benchmark: Benchmark
+    model_name: str
+    latest: LatestRun | None
+    cells: tuple[CellOutcome, ...]  # of the latest run that got so far as to have some
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
-from modeldyno.core.runs import Runnable
+from modeldyno.core.runs import LatestRun, Runnable
 from modeldyno.core.specs import ComparisonSpec
 
 
@@ -22,3 +22,11 @@ class NewComparison:
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Runnable, NewComparison):
     id: ComparisonId
+
+
+@dataclass(frozen=True)
+class ComparisonDetails:
+    comparison: Comparison
+    a_model_name: str
+    b_model_name: str
+    latest: LatestRun | None

@@ -14,6 +14,10 @@ ModeldynoError
 │   ├── PathRefused        a path of a client that is not a plain one below an allowed folder
 │   ├── FileNotFound       no such file below the allowed folders
 │   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
+│   ├── ExampleNotFound    no example of that name in the catalogue
+│   ├── ExampleUnavailable an example that cannot be had here
+│   │   └── DownloadsOff   it would have to be fetched, and nobody allowed that
+│   ├── DownloadRefused    what a host sent, or where it sent us, is not what the catalogue says
 │   ├── TokenUnusable      the token's file is open to others, or holds no token
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
@@ -25,6 +29,7 @@ ModeldynoError
 │   │   └── ServerFailed   it does, but it met a bug of its own
 │   ├── NotSignedIn        the server wants a token, and not this one
 │   ├── QueueFull          too many jobs wait already
+│   ├── TooBusy            as many uploads are under way as may be at once
 │   ├── KeyReused          an Idempotency-Key that came with another request before
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
@@ -40,6 +45,7 @@ ModeldynoError
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
     ├── WrongOutput        sessions of one cell disagree about the result
+    ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
     └── StorageFailed      a result could not be written
 
@@ -118,6 +124,22 @@ class ArchiveRefused(UserError):
     code = "ARCHIVE_REFUSED"
 
 
+class ExampleNotFound(UserError):
+    code = "EXAMPLE_NOT_FOUND"
+
+
+class ExampleUnavailable(UserError):
+    code = "EXAMPLE_UNAVAILABLE"
+
+
+class DownloadsOff(ExampleUnavailable):
+    code = "DOWNLOADS_OFF"
+
+
+class DownloadRefused(UserError):
+    code = "DOWNLOAD_REFUSED"
+
+
 class TokenUnusable(UserError):
     code = "TOKEN_UNUSABLE"
 
@@ -160,6 +182,10 @@ class NotSignedIn(UserError):
 
 class QueueFull(UserError):
     code = "QUEUE_FULL"
+
+
+class TooBusy(UserError):
+    code = "TOO_BUSY"
 
 
 class KeyReused(UserError):
@@ -233,6 +259,10 @@ class WorkerGarbled(RunFailed):
 
 class WrongOutput(RunFailed):
     code = "WRONG_OUTPUT"
+
+
+class DownloadFailed(RunFailed):
+    code = "DOWNLOAD_FAILED"
 
 
 class ModelChanged(RunFailed):

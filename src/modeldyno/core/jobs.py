@@ -15,9 +15,9 @@ Result = BenchmarkResult | ComparisonResult | ModelFacts | Graph
 
 @dataclass(frozen=True)
 class Started:
-    headline: str
+    headline: str  # for anybody's eyes: names of files, no folders
     units_planned: int
-    model_sha256: str = ""
+    model_sha256: str = ""  # of a comparison both, joined by a plus
     kind: Literal["started"] = "started"
 
 

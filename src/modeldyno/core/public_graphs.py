@@ -1,4 +1,4 @@
-"""The public form of a graph; docs/schemas/graph.schema.json describes exactly this."""
+"""The public form of a graph; schemas/graph.schema.json describes exactly this."""
 
 from __future__ import annotations
 

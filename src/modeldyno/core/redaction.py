@@ -1,4 +1,5 @@
-"""Text before it is logged or shown: without secrets, and without what commands a terminal."""
+"""Text before it is logged or shown: without secrets, without folders of this machine, and without
+what commands a terminal."""
 
 from __future__ import annotations
 
@@ -45,6 +46,15 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 def without_controls(text: str) -> str:
     """Untrusted text for a terminal or a log: tabs and line ends stay, nothing else commands."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+
+
+# A path has two parts or more, so that "and/or" and "/api" stay as they are.
+_FOLDERS = re.compile(r"(?<![\w.:/~])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"<>|:;,()]+[/\\])+")
+
+
+def without_folders(text: str) -> str:
+    """``/home/ann/models/net.onnx`` → ``net.onnx``: where it lies is nobody's business."""
+    return _FOLDERS.sub("", text)
 
 
 class RedactingFormatter(logging.Formatter):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from modeldyno.core.ids import RunId
+from modeldyno.core.ids import JobId, RunId
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
@@ -90,6 +90,19 @@ class Runnable:
     state: State = "draft"
     last_run_at: datetime | None = None
     summary: RunSummary = field(default_factory=RunSummary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatestRun:
+    """What details show of the run that a thing had last."""
+
+    id: RunId
+    state: RunState
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    failure: dict[str, str] | None
+    job_id: JobId | None  # None of a run of the terminal
 
 
 @dataclass(frozen=True)

@@ -148,6 +148,13 @@ class Session:
     together: Together | None = None  # of several instances, whose samples are then all here
 
 
+def took_s(session: Session) -> float:
+    """Of a budget, as far as the session tells."""
+    instances = len(session.together.calls) if session.together else 1
+    timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9 / instances
+    return session.load_s + session.first_call_s + timed
+
+
 @dataclass(frozen=True)
 class PairPlan:
     """How to measure two sessions against each other in one process."""

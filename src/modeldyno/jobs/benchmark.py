@@ -14,7 +14,7 @@ from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
-from modeldyno.core.sessions import Session
+from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
@@ -94,13 +94,6 @@ def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
             cell.used_s += took_s(unit.measured)
 
 
-def took_s(session: Session) -> float:
-    """Of a cell's budget, as far as its session tells."""
-    instances = len(session.together.calls) if session.together else 1
-    timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9 / instances
-    return session.load_s + session.first_call_s + timed
-
-
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
     surroundings = context.surroundings(
@@ -118,7 +111,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
 
         copy = copy_privately(facts, context.folder.model)
         units = planned(spec, len(cells))
-        context.say(Started(facts.path, units, facts.sha256))
+        context.say(Started(Path(facts.path).name, units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
             _try(spec, cell, first_like(cell, cells), facts, copy, worker, context)

@@ -56,6 +56,11 @@ class Cell:
     def name(self) -> str:
         return self.spec.name
 
+    def note(self, text: str) -> None:
+        """Said once, however often it is true."""
+        if text and text not in self.notes:
+            self.notes += (text,)
+
     def floors(self) -> dict[int, float]:
         """Seconds per call by round; of a round that was repeated, the repetition."""
         from modeldyno.measure.benchmark import floors_and_typicals

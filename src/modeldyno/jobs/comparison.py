@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +14,9 @@ from modeldyno.core.inputs import InputPlan
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import ComparisonResult, Estimate, SideResult
+from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
-from modeldyno.core.sessions import Calibration, PairPlan, SessionFacts
+from modeldyno.core.sessions import Calibration, Pair, PairPlan, SessionFacts, took_s
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
@@ -69,8 +70,10 @@ class _Found:
     """What has been measured so far."""
 
     units: list[PairUnit] = field(default_factory=list)
+    earlier_s: float = 0.0  # of the time budget: what an interrupted part of this run has used
     ratio: RatioSoFar | None = None
     sandboxes: Reports = (None, None)
+    note: str = ""  # about the cores it was measured on
 
 
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
@@ -80,7 +83,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     from modeldyno.measure.compare import judge
 
     before = weather.read()
-    found = _Found()
+    found = _recall(context.earlier)
     interrupted = False
     try:
         _measure(spec, a, b, found, start, context)
@@ -115,7 +118,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         parity=units[0].pair.parity,
         host=host.facts(),
         weather=meanwhile,
-        notes=(*judgement.notes, *_notes(a, b)),
+        notes=(*judgement.notes, *_notes(a, b), *filter(None, [found.note])),
         interrupted=interrupted,
     )
 
@@ -123,10 +126,21 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
 # ---------------------------------------------------------------- before
 
 
+def _recall(units: Sequence[Unit]) -> _Found:
+    """What an earlier part of this run has measured already."""
+    from modeldyno.measure.compare import PairUnit
+
+    found = _Found()
+    for unit in units:
+        if isinstance(unit.measured, Pair):
+            found.units.append(PairUnit(unit.process, unit.measured))
+            found.earlier_s += took_s(unit.measured.a) + took_s(unit.measured.b)
+    return found
+
+
 def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_ReadySide, _ReadySide]:
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
-    context.say(Started(f"{spec.a.label} against {spec.b.label}", 0))
     sides = {"a": spec.a, "b": spec.b}
     surroundings = context.surroundings(
         spec.a.model,
@@ -144,7 +158,10 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 facts = inspect(worker, side.model, context, spec.timeout_s)
                 copy = copy_privately(facts, context.folder.model / name)
                 models[side.model.path] = facts, copy
-        refuse_needless(spec.a.model, *(models[s.model.path][0] for s in sides.values()))
+        facts_of = [models[side.model.path][0] for side in sides.values()]
+        refuse_needless(spec.a.model, *facts_of)
+        labels = " against ".join(Path(side.label).name for side in sides.values())
+        context.say(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
         a, b = parties(
             spec.a.model, models[spec.a.model.path][0], spec.b.model, models[spec.b.model.path][0]
         )
@@ -190,13 +207,19 @@ def _measure(
     apart = a.sandbox != b.sandbox
     processes = max(spec.processes, FEWEST_PROCESSES) if apart else spec.processes
     processes = min(processes, spec.pairs or processes)
+    recalled = len(found.units)
+    first = 1 + max((unit.process for unit in found.units), default=-1)
     for process in range(processes):
         share = (process + 1) / processes
+        if found.units and _is_settled(spec, a, b, found.units):
+            return
+        is_as_recalled = 0 < recalled == len(found.units)
+        if is_as_recalled and _share_is_done(spec, found, share, start, 0.0):
+            continue  # by the part of this run that was interrupted
         with context.leases.take(cores, context.stop, wait) as lease:
             start += lease.waited_s  # counts against neither the budget nor the time limit
-            _run_process(spec, a, b, found, process, share, start, lease.cpus, context)
-        if _is_settled(spec, a, b, found.units):
-            return
+            found.note = lease.note
+            _run_process(spec, a, b, found, first + process, share, start, lease.cpus, context)
 
 
 def _run_process(
@@ -228,9 +251,9 @@ def _run_process(
             context.say(Unit(0, process, pair))
             units.append(PairUnit(process, pair))
             known = pair.a.calibration, pair.b.calibration
-            context.say(_progress(spec, len(units), found.ratio.estimate(), start))
+            context.say(_progress(spec, found, start))
             took = time.monotonic() - began
-            if _share_is_done(spec, units, share, start, took) or _is_settled(spec, a, b, units):
+            if _share_is_done(spec, found, share, start, took) or _is_settled(spec, a, b, units):
                 return
 
 
@@ -279,14 +302,16 @@ def _plan(
 
 
 def _share_is_done(
-    spec: ComparisonSpec, units: list[PairUnit], share: float, start: float, took: float
+    spec: ComparisonSpec, found: _Found, share: float, start: float, took: float
 ) -> bool:
     """Whether this process did its part; the next pair must still fit the time."""
+    pairs = len(found.units)
     if spec.pairs is not None:
-        return len(units) >= round(share * spec.pairs)
-    if share == 1 and len(units) < FEWEST_PAIRS:  # slow models: rather late than without an answer
+        return pairs >= round(share * spec.pairs)
+    if share == 1 and pairs < FEWEST_PAIRS:  # slow models: rather late than without an answer
         return False
-    return time.monotonic() + took / 2 - start >= share * spec.seconds
+    used_s = found.earlier_s + time.monotonic() - start
+    return used_s + took / 2 >= share * spec.seconds
 
 
 def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]) -> bool:
@@ -309,8 +334,10 @@ def _level(spec: ComparisonSpec, pairs: int) -> float:
     return LOOK_LEVEL if spec.adaptive and pairs else LEVEL
 
 
-def _progress(spec: ComparisonSpec, pairs: int, ratio: Estimate | None, start: float) -> Progress:
-    elapsed = time.monotonic() - start
+def _progress(spec: ComparisonSpec, found: _Found, start: float) -> Progress:
+    pairs = len(found.units)
+    ratio = found.ratio.estimate() if found.ratio else None
+    elapsed = found.earlier_s + time.monotonic() - start
     planned = spec.pairs or max(pairs, round(pairs * spec.seconds / elapsed))
     return Progress(
         units_done=pairs,

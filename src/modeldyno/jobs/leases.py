@@ -40,6 +40,7 @@ Core = tuple[int, ...]
 class Lease:
     cpus: tuple[int, ...]
     waited_s: float
+    note: str = ""  # what a result must say about these cores
 
 
 class Leases:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import assert_never
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
@@ -24,10 +25,20 @@ from modeldyno.core.runs import RunState
 from modeldyno.store.runs import Runs
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """What it is called when somebody stops a run: who cancels it means something else than a
+    server that ends, or a time limit."""
+
+    state: RunState
+    failure: Failure | None = None
+
+
 class Ending:
     """How a run ended, also when the ending itself could not be written."""
 
     def __init__(self) -> None:
+        self.stopped: Stopped | None = None  # why it is to end early, once somebody wants that
         self.result: Result | None = None
         self.failure: Failure | None = None
         self.unwritten: Failure | None = None  # why the ending is not in the folder
@@ -49,12 +60,16 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
             ending.result, ending.state = result, _state_of(result)
             if isinstance(result, Graph):  # long, and its folder is about to go
                 return
-            _write(store, run_id, ending, lambda: store.finish(run_id, result, ending.state))
+            _call_by_its_name(ending)
+            told = (result, ending.state, ending.failure)
+            _write(store, run_id, ending, lambda: store.finish(run_id, *told))
         case Failed(failure=failure):
             ending.failure = failure
             is_cancelled = error_classes().get(failure.code) is Cancelled
             ending.state = "cancelled" if is_cancelled else "failed"
-            _write(store, run_id, ending, lambda: store.fail(run_id, failure, ending.state))
+            _call_by_its_name(ending)
+            why = (ending.failure, ending.state)
+            _write(store, run_id, ending, lambda: store.fail(run_id, *why))
         case Started(model_sha256=sha256):
             if sha256:
                 store.remember_model(run_id, sha256)
@@ -62,6 +77,15 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
             pass
         case _:
             assert_never(message)
+
+
+def _call_by_its_name(ending: Ending) -> None:
+    """A run that was stopped was stopped by somebody, and that is how it ended."""
+    if ending.state == "cancelled" and ending.stopped is not None:
+        ending.state = ending.stopped.state
+        ending.failure = ending.stopped.failure or (
+            ending.failure if ending.state == "cancelled" else None
+        )
 
 
 def error_of(failure: Failure) -> ModeldynoError:

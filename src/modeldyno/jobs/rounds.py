@@ -106,6 +106,7 @@ class Rounds:
             start = time.monotonic()
             try:
                 session = self._measure(cell, process, crew, lease.cpus)
+                cell.note(lease.note)
                 cell.used_s += time.monotonic() - start
                 session = self._metered(session, cell, process, crew, lease.cpus)
                 self._accept(session, cell, process, number)

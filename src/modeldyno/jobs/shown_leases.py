@@ -3,57 +3,100 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from modeldyno.core.errors import ModeldynoError
+from modeldyno.core import figures
 from modeldyno.core.ids import JobId
 from modeldyno.core.queue import JobOwner
-from modeldyno.jobs.leases import Lease, Leases, Say
+from modeldyno.jobs.aside import Aside
+from modeldyno.jobs.elsewhere import Elsewhere
+from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
+from modeldyno.store.records.jobs import Jobs
 from modeldyno.store.records.leases import CoreLeases
 from modeldyno.worker.launch import Stop
 
-logger = logging.getLogger(__name__)
-
 
 class ShownLeases(Leases):
-    """The kernel's locks decide. Rows that say otherwise are of a process that is gone, since we
-    would not have the lock."""
+    """The kernel's locks decide; rows let everybody see it. They are written beside the job.
 
-    def __init__(self, rows: CoreLeases) -> None:
-        super().__init__()
+    A job takes cores for each of its sessions, mostly the same ones. So its row stays between two
+    sessions, and goes when the job has to wait for cores, or ends.
+    """
+
+    def __init__(
+        self,
+        rows: CoreLeases,
+        jobs: Jobs,
+        aside: Aside,
+        folder: Path = FOLDER,
+        cores: Sequence[Core] | None = None,
+    ) -> None:
+        super().__init__(folder, cores)
         self._rows = rows
-        self._shown: tuple[JobId, JobOwner] | None = None
+        self._jobs = jobs
+        self._aside = aside
+        self._elsewhere = Elsewhere()
+        self._job: tuple[JobId, JobOwner] | None = None
+        self._shown: tuple[int, ...] = ()
+        self._waited_s = 0.0
+        self._waits_since: float | None = None
 
     @contextlib.contextmanager
     def shown_as(self, job_id: JobId, owner: JobOwner) -> Iterator[None]:
-        self._shown = (job_id, owner)
+        """Whatever is taken meanwhile is taken for this job."""
+        self._job, self._shown = (job_id, owner), ()
+        self._waited_s, self._waits_since = 0.0, None
         try:
             yield
         finally:
-            self._shown = None
+            self._job = None
+            self._aside.settle()  # its rows go with the job's end, and must not come back
+
+    def waited_s(self) -> float:
+        """How long this job has waited for cores, until now."""
+        since = self._waits_since
+        return self._waited_s + (time.monotonic() - since if since is not None else 0.0)
 
     @contextlib.contextmanager
     def take(self, count: int, stop: Stop, say: Say) -> Iterator[Lease]:
-        with super().take(count, stop, say) as lease:
-            shown = self._shown
-            self._show(lease)
-            try:
-                yield lease
-            finally:
-                if shown is not None:
-                    self._hide(shown[0])
+        def wait(why: str) -> None:
+            self._wait(why)
+            say(why)
 
-    def _show(self, lease: Lease) -> None:
-        if self._shown is None:
-            return
-        try:  # what we measure does not depend on who can see it
-            self._rows.take(*self._shown, lease.cpus)
-        except ModeldynoError:
-            logger.exception("the lease of cores %s is not shown", lease.cpus)
-
-    def _hide(self, job_id: JobId) -> None:
         try:
-            self._rows.release(job_id)
-        except ModeldynoError:
-            logger.exception("the lease of job %s is still shown", job_id)
+            with super().take(count, stop, wait) as lease:
+                if lease.waited_s:
+                    self._go_on(lease.waited_s)
+                    say(f"waited {figures.duration(lease.waited_s)} for cores")
+                self._show(lease.cpus)
+                yield replace(lease, note=self._elsewhere.move(lease.cpus))
+        finally:
+            self._waits_since = None
+            self._elsewhere.back()
+
+    def _wait(self, why: str) -> None:
+        if self._waits_since is None:
+            self._waits_since = time.monotonic()
+        if self._job is None:
+            return
+        job_id, _ = self._job
+        self._shown = ()
+        self._aside.wish("cores", lambda: self._rows.release(job_id))
+        self._aside.wish("reason", lambda: self._jobs.explain(job_id, why))
+
+    def _go_on(self, waited_s: float) -> None:
+        self._waited_s += waited_s  # first: too much for a moment is better than too little
+        self._waits_since = None
+        if self._job is not None:
+            job_id, _ = self._job
+            self._aside.wish("reason", lambda: self._jobs.explain(job_id, ""))
+
+    def _show(self, cpus: tuple[int, ...]) -> None:
+        if self._job is None or cpus == self._shown:
+            return
+        job_id, owner = self._job
+        self._shown = cpus
+        self._aside.wish("cores", lambda: self._rows.take(job_id, owner, cpus))

@@ -2,7 +2,8 @@
 
 The database says what is to be done and what became of it; the run's folder holds what was
 measured. A unit is in the folder before anybody hears of it, so the database can be behind the
-folder, never ahead: ``recover`` brings it up to date after whatever ended the process before.
+folder, never ahead: ``jobs/settling.py`` brings it up to date after whatever ended the process
+before.
 
 One thread takes jobs from the queue. The thread that starts workers is another (``jobs/local.py``),
 because it must outlive them.
@@ -14,126 +15,145 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from modeldyno.core.codec import decode
-from modeldyno.core.errors import DatabaseUnusable, ModeldynoError, TimedOut, WrongState
+from modeldyno.core.errors import ModeldynoError, NotFound, TimedOut, WrongState
 from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import JobMessage, Unit
+from modeldyno.core.jobs import Failed, JobMessage, Unit
 from modeldyno.core.queue import Job
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
-from modeldyno.core.runs import RunState
+from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
-from modeldyno.core.summaries import outcomes_of, summarise_result
+from modeldyno.jobs.aside import Aside
+from modeldyno.jobs.limits import limited
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, keep
+from modeldyno.jobs.recording import Ending, Stopped, keep
+from modeldyno.jobs.settling import Settling
 from modeldyno.jobs.shown_leases import ShownLeases
-from modeldyno.store.history import History
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolder, Runs
 
 logger = logging.getLogger(__name__)
 
-LIMIT_S = 2 * 3600.0  # of a job, from its start; its cells have limits of their own
 LOOK_AGAIN_S = 5.0  # for what nobody woke us for
-STOPPED = "the server was stopped"
-VANISHED = "the server ended without a word"
+TRY_AGAIN_S = 1.0  # when the database is away
+BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
+CANCELLED = Stopped("cancelled")
+CLOSED = Stopped("interrupted")
 
 Hear = Callable[[Job, JobMessage], None]
 Admit = Callable[[RunSpec], None]
+Confirm = Callable[[], None]
 
 
 @dataclass
 class _Current:
     job_id: JobId
     run_id: RunId
-    is_cancelled: bool = False
-    is_late: bool = False
+    ending: Ending = field(default_factory=Ending)
+    is_open: bool = False  # its folder says that it runs
 
 
 class Supervisor:
     """``hear`` is told what a job says, after it was kept; ``admit`` raises when a spec may not run
-    (its model is no longer trusted)."""
+    (its model is no longer trusted), ``confirm`` when the database is another server's by now."""
 
     def __init__(
         self,
         records: Records,
         folders: Runs,
-        history: History,
+        settling: Settling,
         jobs: Jobs,
         leases: ShownLeases,
+        aside: Aside,
         hear: Hear,
         admit: Admit,
-        limit_s: float = LIMIT_S,
+        confirm: Confirm,
+        limit_s: float,  # of a job, without waiting for cores; its cells have limits of their own
     ) -> None:
         self._records = records
         self._folders = folders
-        self._history = history
+        self._settling = settling
         self._jobs = jobs
         self._leases = leases
+        self._aside = aside
         self._hear = hear
         self._admit = admit
+        self._confirm = confirm
         self._limit_s = limit_s
         self._owner = this_job_owner()
         self._wake = threading.Event()
+        self._closing = threading.Event()
         self._lock = threading.Lock()
         self._current: _Current | None = None
-        self._is_closing = False
         self._thread = threading.Thread(target=self._work, name="queue", daemon=True)
 
     # ------------------------------------------------------------ from outside
 
-    def recover(self) -> tuple[Job, ...]:
-        """Jobs of a server that is gone end truthfully; those that wait go on waiting.
-
-        Nobody else may be at work on this database: see ``store/server_lock.py``.
-        """
-        return tuple(self._settle(job) for job in self._records.jobs.running())
-
     def start(self) -> None:
+        self._aside.start()
         self._records.database.on_write(self._wake.set)
         self._thread.start()
 
     def cancel(self, job_id: JobId) -> Job:
         """Within two seconds; what was measured stays. Nothing happens to what is over."""
-        job = self._records.jobs.cancel_waiting(job_id)
-        with self._lock:
+        with self._lock:  # first, and without the database: that may be away
             if self._current is not None and self._current.job_id == job_id:
-                self._current.is_cancelled = True
-                self._jobs.cancel(self._current.run_id)
-        return job
+                self._stop(self._current, CANCELLED)
+        # It may still be about to be claimed. Either this comes first, and it is not; or it runs,
+        # and knows that it is to end.
+        return self._records.jobs.cancel_waiting(job_id)
 
-    def close(self, patience_s: float = 10.0) -> None:
-        """What runs is stopped and can be resumed; what waits waits for the next server."""
+    def close(self, patience_s: float = 10.0) -> bool:
+        """What runs is stopped and can be resumed; what waits waits for the next server.
+
+        False when it did not end in time, and may still write.
+        """
+        self._closing.set()
         with self._lock:
-            self._is_closing = True
             if self._current is not None:
-                self._jobs.cancel(self._current.run_id)
+                self._stop(self._current, CLOSED)
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(patience_s)
+        if self._thread.is_alive():
+            return False
+        self._aside.close()
+        return True
+
+    def _stop(self, current: _Current, stopped: Stopped) -> None:
+        """Who was first says why. What has not been submitted yet is stopped by ``_wait``."""
+        if current.ending.stopped is None:
+            current.ending.stopped = stopped
+        self._jobs.cancel(current.run_id)
 
     # ------------------------------------------------------------ the queue's thread
 
     def _work(self) -> None:
-        while not self._is_closing:
+        while not self._closing.is_set():
             self._wake.clear()
             try:
+                self._confirm()
                 job = self._records.jobs.next()
                 if job is not None:
                     self._run(job)
                     continue
+            except ModeldynoError as error:
+                logger.warning("the queue has to wait: %s", error)
+                self._closing.wait(TRY_AGAIN_S)
+                continue
             except Exception:
-                # The database is locked or gone for a while, or this is a bug: the queue goes on.
-                logger.exception("the queue stumbled")
-                time.sleep(1.0)
+                logger.exception("the queue stumbled")  # our bug; the next job may do better
+                self._closing.wait(TRY_AGAIN_S)
             self._wake.wait(LOOK_AGAIN_S)
 
     def _run(self, job: Job) -> None:
+        told = self._records.runs.get(job.run_id).spec  # a database that is away costs nothing yet
         current = _Current(job.id, job.run_id)
         with self._lock:
-            if self._is_closing:
+            if self._closing.is_set():
                 return
             self._current = current
         try:
@@ -142,107 +162,116 @@ class Supervisor:
             except WrongState:  # cancelled a moment ago
                 return
             logger.info("job %s: run %s started", job.id, job.run_id)
-            ending = self._execute(job, current)
-            self._until_written(job, ending)
-            logger.info("job %s: %s", job.id, ending.state)
+            self._execute(job, told, current)
+            self._until_written(job, current.ending)
+            logger.info("job %s: %s", job.id, current.ending.state)
         finally:
             with self._lock:
                 self._current = None
 
-    def _execute(self, job: Job, current: _Current) -> Ending:
-        ending = Ending()
+    def _execute(self, job: Job, told: dict[str, Any], current: _Current) -> None:
+        """Whatever happens, the job has an ending afterwards."""
 
         def record(run_id: RunId, message: JobMessage) -> None:
-            keep(self._folders, run_id, message, ending)
-            self._hear(job, message)
+            keep(self._folders, run_id, message, current.ending)
+            self._tell(job, message)
 
         try:
-            spec: RunSpec = decode(RunSpec, self._records.runs.get(job.run_id).spec)
+            if (known := self._settling.ended_elsewhere(job)) is not None:
+                current.ending = known
+                return
+            spec = _limited(decode(RunSpec, told))
             self._admit(spec)
             folder, earlier = self._opened(job, spec)
+            current.is_open = True
             with self._leases.shown_as(job.id, self._owner):
                 self._jobs.submit(folder, spec, record, earlier)
                 self._wait(current)
         except ModeldynoError as error:
-            ending.failure, ending.state = Failure.of(error), "failed"
+            self._fail(job, current, Failure.of(error))
+        except Exception:
+            logger.exception("job %s: our bug", job.id)
+            self._fail(job, current, BUG)
         finally:
             self._folders.clear_scratch(job.run_id)
-        if current.is_late:
-            _tell_late(ending, self._limit_s)
-        if self._is_closing and not current.is_cancelled and ending.state == "cancelled":
-            ending.state = "interrupted"
-        return ending
+
+    def _tell(self, job: Job, message: JobMessage) -> None:
+        try:
+            self._hear(job, message)
+        except Exception:  # what was measured does not suffer from who listens
+            logger.exception("job %s: a listener failed", job.id)
+
+    def _fail(self, job: Job, current: _Current, failure: Failure) -> None:
+        """It could not be begun, or ended without a word of its own."""
+        ending = current.ending
+        if current.is_open:
+            try:
+                keep(self._folders, job.run_id, Failed(failure), ending)
+            except Exception:
+                logger.exception("run %s: its end is not in its folder", job.run_id)
+        ending.failure, ending.state = failure, "failed"
+        self._tell(job, Failed(failure))
 
     def _opened(self, job: Job, spec: RunSpec) -> tuple[RunFolder, tuple[Unit, ...]]:
         """A new folder, or the one of a run that goes on, with what it has measured."""
-        if not self._history.folder(job.run_id).exists():
+        folder = self._folders.folder(job.run_id)
+        if not folder.exists():
             return self._folders.create(spec, job.run_id), ()
+        if folder.state() == "running":
+            raise WrongState(
+                "This run is being measured right now",
+                why="another process goes on with it",
+                fix="Wait until that ends, or stop it",
+            )
         units = tuple(self._folders.units(job.run_id))
         return self._folders.reopen(job.run_id), units
 
     def _wait(self, current: _Current) -> None:
         with self._lock:
-            if current.is_cancelled or self._is_closing:  # before there was anything to cancel
+            if current.ending.stopped is not None:  # before there was anything to cancel
                 self._jobs.cancel(current.run_id)
-        late = threading.Timer(self._limit_s, self._call_time, (current,))
-        late.daemon = True
-        late.start()
+        over = threading.Event()
+        clock = threading.Thread(target=self._watch, args=(current, over), daemon=True)
+        clock.start()
         try:
             self._jobs.wait(current.run_id)
         finally:
-            late.cancel()
+            over.set()
 
-    def _call_time(self, current: _Current) -> None:
-        current.is_late = True
-        self._jobs.cancel(current.run_id)
-
-    # ------------------------------------------------------------ how it ended
+    def _watch(self, current: _Current, over: threading.Event) -> None:
+        """Waiting for cores that others use does not count."""
+        end = time.monotonic() + self._limit_s
+        while (left_s := end + self._leases.waited_s() - time.monotonic()) > 0:
+            if over.wait(max(left_s, 0.1)):
+                return
+        with self._lock:
+            self._stop(current, Stopped("failed", _late(self._limit_s)))
 
     def _until_written(self, job: Job, ending: Ending) -> None:
         """The database may be away for a while; the folder has everything meanwhile."""
         while True:
             try:
-                return self._write(job, ending)
-            except DatabaseUnusable:
-                if self._is_closing:
+                return self._settling.write(job, ending)
+            except (WrongState, NotFound):
+                raise
+            except ModeldynoError as error:
+                if self._closing.is_set():
                     raise
-                logger.exception("job %s: its end is not in the database yet", job.id)
-                time.sleep(1.0)
-
-    def _write(self, job: Job, ending: Ending) -> None:
-        result, failure = ending.result, ending.failure or ending.unwritten
-        reason = failure.title if failure else STOPPED if ending.state == "interrupted" else ""
-        with self._records.database.writing():
-            if isinstance(result, (BenchmarkResult, ComparisonResult)):
-                cells = outcomes_of(result) if isinstance(result, BenchmarkResult) else ()
-                summary = summarise_result(result)
-                self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
-            self._records.jobs.move(job.id, ending.state, reason, failure)
-
-    def _settle(self, job: Job) -> Job:
-        """After a crash: the folder may know an end that the database has not heard of."""
-        folder = self._history.folder(job.run_id)
-        ending = Ending()
-        if folder.exists():
-            try:
-                kept = self._history.read(job.run_id)
-            except (OSError, ValueError, KeyError):
-                logger.exception("run %s cannot be read", job.run_id)
-            else:
-                ended: RunState = kept.state
-                if ended not in ("running", "queued"):
-                    ending.state, ending.result, ending.failure = ended, kept.result, kept.failure
-            self._folders.clear_scratch(job.run_id)
-        self._write(job, ending)
-        if ending.state == "interrupted":
-            self._records.jobs.explain(job.id, VANISHED)
-        return self._records.jobs.get(job.id)
+                logger.warning("job %s: its end is not in the database yet: %s", job.id, error)
+                self._closing.wait(TRY_AGAIN_S)
 
 
-def _tell_late(ending: Ending, limit_s: float) -> None:
-    error = TimedOut(
-        "The job took too long",
-        why=f"a job may take {limit_s / 3600:g} h",
-        fix="Measure fewer cells at once, or resume it: what was measured is kept",
+def _limited(spec: RunSpec) -> RunSpec:
+    from modeldyno.measure.host import memory_bytes
+
+    return limited(spec, memory_bytes())
+
+
+def _late(limit_s: float) -> Failure:
+    return Failure.of(
+        TimedOut(
+            "The job took too long",
+            why=f"a job may take {limit_s / 3600:g} h",
+            fix="Measure fewer cells at once, or resume it: what was measured is kept",
+        )
     )
-    ending.failure, ending.state = Failure.of(error), "failed"

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from modeldyno.core.benchmarks import Benchmark, BenchmarkRow, NewBenchmark
+from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, NewBenchmark
+from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.jobs.rounds import expected_s
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.store.records.all import Records
@@ -18,11 +23,35 @@ from modeldyno.store.records.all import Records
 MakeSpec = Callable[[str], BenchmarkSpec]  # from where the model is read
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a benchmark would do."""
+
+    spec: BenchmarkSpec
+    about_s: float | None  # None: as long as its exact number of calls takes
+    cores: int  # the most that are used at once
+    threads: int  # more than cores: they would share them
+    command: str
+
+
 class BenchmarkService:
     def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
         self._records = records
         self._models = models
         self._jobs = jobs
+
+    def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
+        """Nothing is kept, nothing is run."""
+        model = self._models.runnable(model_id)
+        spec = make_spec(model.path)
+        threads = max(cell.cores * cell.instances for cell in spec.cells)
+        return Plan(
+            spec=spec,
+            about_s=expected_s(spec) if spec.iterations is None else None,
+            cores=min(threads, len(allowed_cpus())),
+            threads=threads,
+            command=bench_command(spec, model.name),
+        )
 
     def create(
         self,
@@ -36,12 +65,11 @@ class BenchmarkService:
     ) -> tuple[Benchmark, Job | None]:
         """Both or neither: a benchmark that was to be started is in the queue, or not there."""
         model = self._models.runnable(model_id)
-        spec = make_spec(model.path)
         new = NewBenchmark(
             project_id=project_id,
             model_id=model_id,
             name=name or model.name,
-            spec=replace(spec, model=replace(spec.model, sha256=model.sha256)),
+            spec=_of_content(make_spec(model.path), model),
             dataset_id=dataset_id,
         )
         with self._records.database.writing():
@@ -52,24 +80,52 @@ class BenchmarkService:
     def get(self, benchmark_id: BenchmarkId) -> Benchmark:
         return self._records.benchmarks.get(benchmark_id)
 
+    def details(self, benchmark_id: BenchmarkId) -> BenchmarkDetails:
+        return self._records.benchmarks.details(benchmark_id)
+
     def page(self, wanted: Wanted) -> Page[BenchmarkRow]:
         return self._records.benchmarks.page(wanted)
 
     def start(self, benchmark_id: BenchmarkId, priority: int = 0) -> Job:
         """One more run of it, in the queue."""
         benchmark = self._records.benchmarks.get(benchmark_id)
-        self._models.runnable(benchmark.model_id)
-        return self._jobs.start(RunOf("benchmark", benchmark_id), benchmark.spec, priority)
+        expect_confined(*benchmark.spec.cells)
+        model = self._models.runnable(benchmark.model_id)
+        spec = _of_content(benchmark.spec, model)
+        return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority)
 
     def rerun(self, benchmark_id: BenchmarkId) -> tuple[Benchmark, Job]:
         """A new one with the same settings, which knows what it repeats."""
         with self._records.database.writing():
             again = self._records.benchmarks.rerun(benchmark_id)
+            cells = tuple(confined_cell(cell) for cell in again.spec.cells)
+            if cells != again.spec.cells:
+                self._records.benchmarks.edit(again.id, spec=replace(again.spec, cells=cells))
             job = self.start(again.id)
             return self._records.benchmarks.get(again.id), job
 
-    def rename(self, benchmark_id: BenchmarkId, name: str) -> Benchmark:
-        return self._records.benchmarks.edit(benchmark_id, name=name)
+    def edit(
+        self,
+        benchmark_id: BenchmarkId,
+        *,
+        name: str | None = None,
+        dataset_id: DatasetId | None = None,
+        make_spec: MakeSpec | None = None,
+    ) -> Benchmark:
+        """The name at any time, all else before the first run; raises WrongState."""
+        with self._records.database.writing():
+            spec = None
+            if make_spec is not None:
+                model = self._models.runnable(self.get(benchmark_id).model_id)
+                spec = _of_content(make_spec(model.path), model)
+            return self._records.benchmarks.edit(
+                benchmark_id, name=name, dataset_id=dataset_id, spec=spec
+            )
 
     def delete(self, benchmark_id: BenchmarkId, *, cascade: bool = False) -> None:
         self._records.benchmarks.delete(benchmark_id, cascade=cascade)
+
+
+def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:
+    """What was vouched for is what is run, whatever the file holds by then."""
+    return replace(spec, model=replace(spec.model, sha256=model.sha256))

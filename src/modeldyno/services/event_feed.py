@@ -16,12 +16,13 @@ logger = logging.getLogger(__name__)
 LOOK_AGAIN_S = 2.0  # rows of other processes: nobody wakes us for those
 KEPT = 50_000  # rows; who was away for longer fetches everything anew
 _AT_ONCE = 500
+_TIDY_EVERY = 1000  # events
 
 Tell = Callable[[Event], None]
 
 
 class EventFeed:
-    """One thread reads; listeners are called in it, must be quick, and must not fail."""
+    """One thread reads; listeners are called in it and must be quick."""
 
     def __init__(self, database: Database, events: Events) -> None:
         self._events = events
@@ -53,12 +54,23 @@ class EventFeed:
             self._news.clear()
             try:
                 self._read_on()
-            except ModeldynoError:
-                logger.exception("events cannot be read for now")
+            except ModeldynoError as error:
+                logger.warning("events cannot be read for now: %s", error)
+            except Exception:
+                logger.exception("the feed of events stumbled")  # our bug; it goes on
 
     def _read_on(self) -> None:
+        before = self._last
         while found := self._events.since(self._last, _AT_ONCE).events:
             for event in found:
-                self._last = event.number
-                for tell in self._listeners:
-                    tell(event)
+                self._last = event.number  # first: each is told once, whatever comes of it
+                self._tell(event)
+        if self._last // _TIDY_EVERY != before // _TIDY_EVERY:
+            self._events.forget(KEPT)
+
+    def _tell(self, event: Event) -> None:
+        for tell in self._listeners:
+            try:
+                tell(event)
+            except Exception:
+                logger.exception("event %s: a listener failed", event.number)

@@ -46,13 +46,7 @@ class JobService:
     def start(self, of: RunOf, spec: BenchmarkSpec | ComparisonSpec, priority: int = 0) -> Job:
         """One more run of it, at the end of the queue; raises WrongState while one is not over."""
         with self._records.database.writing():
-            latest = self._records.runs.page(Wanted(limit=1), of).items
-            if latest and latest[0].state in ACTIVE:
-                raise WrongState(
-                    f"This {of.kind} is {_doing(latest[0].state)} already",
-                    why="its runs follow one another",
-                    fix="Wait until it ends, or cancel it",
-                )
+            self._expect_idle(of)
             run = self._records.runs.add(of, encode(spec), summary=summarise_spec(spec))
             self._expect_room(ProjectId(run.project_id))
             return self._records.jobs.add(run.id, priority)
@@ -73,7 +67,9 @@ class JobService:
         """Go on with what was stopped: what it measured counts."""
         with self._records.database.writing():
             job = self._records.jobs.get(job_id)
-            self._expect_room(ProjectId(job.project_id))
+            if job.state not in ACTIVE:  # else the move itself is refused, with better words
+                self._expect_idle(self._records.runs.get(job.run_id).of)
+                self._expect_room(ProjectId(job.project_id))
             self._records.jobs.move(job_id, "queued")
         return self.get(job_id)
 
@@ -88,6 +84,14 @@ class JobService:
     def leases(self) -> tuple[CoreLease, ...]:
         return self._records.leases.held()
 
+    def _expect_idle(self, of: RunOf) -> None:
+        if active := self._records.runs.active(of):
+            raise WrongState(
+                f"This {of.kind} is {_doing(active[0].state)} already",
+                why="its runs follow one another",
+                fix="Wait until it ends, or cancel it",
+            )
+
     def _expect_room(self, project_id: ProjectId) -> None:
         for most, where, count in (
             (MOST_WAITING, "the queue", self._records.jobs.count_waiting()),
@@ -101,9 +105,9 @@ class JobService:
                 )
 
     def _shown(self, jobs: Sequence[Job]) -> list[JobShown]:
-        """Two queries more, however many jobs there are."""
-        if not any(job.state in ACTIVE for job in jobs):
-            return [JobShown(job, None, job.reason, None) for job in jobs]
+        """Two queries more, however many jobs there are; none when nothing waits."""
+        if not any(job.state == "queued" for job in jobs):
+            return [JobShown(job, None, job.reason, self._progress.of(job.id)) for job in jobs]
         places = {job.id: place for place, job in enumerate(self._records.jobs.waiting(), start=1)}
         ahead = self._ahead()
         return [
@@ -121,7 +125,8 @@ class JobService:
             standing = self._progress.of(job.id)
             left_s = standing.progress.remaining_s if standing and standing.progress else None
             about = f" (about {figures.duration(left_s)} more)" if left_s else ""
-            return f"job {job.id}{about}"
+            # A job that runs has a reason only while it waits itself, for cores.
+            return f"job {job.id}, {job.reason}" if job.reason else f"job {job.id}{about}"
         return ""
 
 

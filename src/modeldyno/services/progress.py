@@ -5,6 +5,7 @@ Progress is not kept. Whoever missed some asks for the job, and has the latest.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from dataclasses import dataclass, replace
 from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Progress, Started
 from modeldyno.core.queue import Job
+
+logger = logging.getLogger(__name__)
 
 APART_S = 0.25
 
@@ -33,7 +36,9 @@ class LiveProgress:
         self._told_at: dict[JobId, float] = {}
         self._owed: dict[JobId, threading.Timer] = {}
         self._listeners: list[Tell] = []
-        self._lock = threading.Lock()
+        # Held while telling as well: so nobody hears an older word after a newer one, nor anything
+        # after the end. A listener may ask ``of``, which needs no lock.
+        self._telling = threading.RLock()
 
     def on_progress(self, tell: Tell) -> None:
         """``tell`` is called in whatever thread has the news; it must be quick."""
@@ -44,46 +49,47 @@ class LiveProgress:
         return self._standings.get(job_id)
 
     def hear(self, job: Job, message: JobMessage) -> None:
-        match message:
-            case Started(headline=headline, units_planned=planned):
-                self._change(job, Standing(headline, planned))
-            case Progress():
-                before = self._standings.get(job.id, Standing())
-                self._change(job, replace(before, progress=message))
-            case Finished() | Failed():
-                self._forget(job.id)
-            case _:
-                pass
+        with self._telling:
+            match message:
+                case Started(headline=headline, units_planned=planned):
+                    self._change(job, Standing(headline, planned))
+                case Progress():
+                    before = self._standings.get(job.id, Standing())
+                    self._change(job, replace(before, progress=message))
+                case Finished() | Failed():
+                    self._forget(job.id)
+                case _:
+                    pass
 
     def _change(self, job: Job, standing: Standing) -> None:
-        with self._lock:
-            self._standings[job.id] = standing
-            if job.id in self._owed:  # the last value wins
-                return
-            wait_s = self._told_at.get(job.id, -APART_S) + APART_S - self._clock()
-            if wait_s > 0:
-                timer = self._owed[job.id] = threading.Timer(wait_s, self._pay, (job,))
-                timer.daemon = True
-                timer.start()
-                return
-            self._told_at[job.id] = self._clock()
-        self._tell(job, standing)
+        self._standings[job.id] = standing
+        if job.id in self._owed:  # the last value wins
+            return
+        wait_s = self._told_at.get(job.id, -APART_S) + APART_S - self._clock()
+        if wait_s <= 0:
+            self._tell(job)
+            return
+        timer = self._owed[job.id] = threading.Timer(wait_s, self._pay, (job,))
+        timer.daemon = True
+        timer.start()
 
     def _pay(self, job: Job) -> None:
-        with self._lock:
-            self._owed.pop(job.id, None)
-            standing = self._standings.get(job.id)
-            self._told_at[job.id] = self._clock()
-        if standing is not None:
-            self._tell(job, standing)
+        with self._telling:
+            # Another timer than ours means that the job has ended and begun again meanwhile.
+            if self._owed.get(job.id) is threading.current_thread():
+                del self._owed[job.id]
+                self._tell(job)
 
-    def _tell(self, job: Job, standing: Standing) -> None:
+    def _tell(self, job: Job) -> None:
+        self._told_at[job.id] = self._clock()
         for listener in self._listeners:
-            listener(job, standing)
+            try:
+                listener(job, self._standings[job.id])
+            except Exception:
+                logger.exception("job %s: a listener failed", job.id)
 
     def _forget(self, job_id: JobId) -> None:
-        with self._lock:
-            self._standings.pop(job_id, None)
-            self._told_at.pop(job_id, None)
-            if timer := self._owed.pop(job_id, None):
-                timer.cancel()
+        self._standings.pop(job_id, None)
+        self._told_at.pop(job_id, None)
+        if timer := self._owed.pop(job_id, None):
+            timer.cancel()

@@ -105,7 +105,7 @@ def benchmark_spec(
     )
 
 
-def resumed_spec(said: Sequence[object], spec: RunSpec) -> BenchmarkSpec:
+def expect_no_settings(said: Sequence[object]) -> None:
     """A stopped benchmark goes on as it was asked for: no model, no setting may be ``said``."""
     if any(said):
         raise BadValue(
@@ -113,6 +113,9 @@ def resumed_spec(said: Sequence[object], spec: RunSpec) -> BenchmarkSpec:
             why="the run knows its own",
             fix="Leave them out, or leave --resume out",
         )
+
+
+def resumed_spec(spec: RunSpec) -> BenchmarkSpec:
     if not isinstance(spec, BenchmarkSpec):
         raise BadValue("Only a benchmark can be resumed", fix="Measure it again from the start")
     return spec
@@ -132,6 +135,31 @@ def comparison_spec(
     memory_limit_bytes: int | None = None,
     seed: int = 0,
 ) -> ComparisonSpec:
+    return comparison_between(
+        _said_side(a, cells, inputs),
+        _said_side(b, cells, inputs),
+        margin=margin,
+        budget=budget,
+        pairs=pairs,
+        adaptive=adaptive,
+        timeout_s=timeout_s,
+        memory_limit_bytes=memory_limit_bytes,
+        seed=seed,
+    )
+
+
+def comparison_between(
+    a: SideSpec,
+    b: SideSpec,
+    *,
+    margin: float = 0.02,
+    budget: Budget = DEFAULT,
+    pairs: int | None = None,
+    adaptive: bool = False,
+    timeout_s: float = 600.0,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+) -> ComparisonSpec:
     if not 0 < margin < 1:
         raise BadValue(
             f"A margin of {margin:g} makes no sense", fix="Give a share such as 2% or 0.02"
@@ -140,16 +168,15 @@ def comparison_spec(
         _at_least(2, "pairs", pairs)
     _positive("timeout", timeout_s)
     _at_least(0, "seed", seed)
-    sides = [_side(text, cells, inputs) for text in (a, b)]
-    if sides[0].cell.contract != sides[1].cell.contract:
+    if a.cell.contract != b.cell.contract:
         raise BadValue(
             "The two sides have different call contracts",
             why="a hot call and an ordinary one are different things to measure",
             fix="Give both sides the same contract",
         )
     return ComparisonSpec(
-        a=sides[0],
-        b=sides[1],
+        a=a,
+        b=b,
         margin=margin,
         seconds=budget.seconds,
         processes={"quick": 1, "thorough": 6}.get(budget.name, 3),
@@ -292,7 +319,7 @@ def _engine_options() -> list[str]:
     return [name for entry in catalog.entries() for name in entry.options]
 
 
-def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
+def _said_side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
     path, said = split_side(text)
     options = replace(
         cells,
@@ -309,13 +336,17 @@ def _side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpe
         },
         sandbox=said.get("sandbox", cells.sandbox),
     )
-    specs = cell_specs(options)
+    return side_spec(str(text), path, options, inputs)
+
+
+def side_spec(label: str, model: str | Path, cells: CellOptions, inputs: InputOptions) -> SideSpec:
+    specs = cell_specs(cells)
     if len(specs) != 1:
         raise BadValue(
             "A comparison has one cell on each side",
             fix="Give one value each for engine, batch, cores, device and precision",
         )
-    return SideSpec(str(text), _model_spec(model_path(path), inputs), specs[0])
+    return SideSpec(label, _model_spec(model_path(model), inputs), specs[0])
 
 
 def _model_spec(path: Path, inputs: InputOptions) -> ModelSpec:
@@ -468,9 +499,18 @@ def parse_arguments(name: str, texts: Sequence[str]) -> dict[str, Any]:
 
 def parse_options(texts: Sequence[str]) -> dict[str, OptionValue]:
     """``["compile=on"]`` → {"compile": True}; only names that some engine takes."""
-    known = sorted({name for entry in catalog.entries() for name in entry.options})
-    found: dict[str, OptionValue] = {}
-    for key, value in parse_arguments("--option", texts).items():
+    found = parse_arguments("--option", texts)
+    switched = {
+        key: {"on": True, "off": False}.get(value, value) if isinstance(value, str) else value
+        for key, value in found.items()
+    }
+    return known_options(switched)
+
+
+def known_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    """The same; raises BadValue for a name that no engine takes."""
+    known = sorted(set(_engine_options()))
+    for key in options:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
             raise BadValue(
@@ -478,9 +518,7 @@ def parse_options(texts: Sequence[str]) -> dict[str, OptionValue]:
                 why=f"options are {', '.join(known)}",
                 fix=f"Did you mean {close[0]}?" if close else "See docs/engines.md",
             )
-        switched = {"on": True, "off": False}.get(value) if isinstance(value, str) else None
-        found[key] = value if switched is None else switched
-    return found
+    return dict(options)
 
 
 def parse_number(name: str, text: str) -> float:

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from modeldyno.core.errors import BadValue, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Result, Unit
-from modeldyno.core.specs import LOOKING, BenchmarkSpec, RunSpec
+from modeldyno.core.specs import LOOKING, RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
 from modeldyno.store.runs import RunFolder, Runs
@@ -39,10 +39,8 @@ class RunService:
             raise
 
     def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
-        """Go on with a benchmark that was stopped: what it measured counts."""
+        """Go on with what was stopped, benchmark or comparison: what it measured counts."""
         spec = self._store.spec(run_id)
-        if not isinstance(spec, BenchmarkSpec):
-            raise BadValue(f"Run {run_id} is no benchmark", fix="Measure it again from the start")
         match self._store.folder(run_id).state():
             case "done":
                 fix = "Measure again in a run of its own, without --resume"

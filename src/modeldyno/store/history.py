@@ -17,6 +17,7 @@ from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.specs import LOOKING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
 
+LATEST = "latest"
 _RESULTS: dict[str, Any] = {"benchmark": BenchmarkResult, "comparison": ComparisonResult}
 
 
@@ -39,7 +40,7 @@ class History:
 
     def find(self, word: str | None = None) -> KeptRun:
         """The run of that id, or with that as a part of it; the newest when nothing is said."""
-        run_id = self._id(word)
+        run_id = self.id_of(word)
         try:
             return self.read(run_id)
         except (OSError, ValueError, KeyError) as error:
@@ -57,9 +58,14 @@ class History:
         path = self.folder(run_id).path / "model.json"
         return str(json.loads(path.read_text())["sha256"]) if path.exists() else None
 
-    def _id(self, word: str | None) -> RunId:
+    def units_kept(self, run_id: RunId) -> int:
+        """Sessions or pairs that are never lost again; 0 where there is no folder."""
+        return sum(_units(self.folder(run_id)).values())
+
+    def id_of(self, word: str | None = None) -> RunId:
+        """As ``find``, for a run that may be unreadable; ``latest`` is the newest one, too."""
         ids = self.ids()
-        if word is None and ids:
+        if word in (None, LATEST) and ids:
             return ids[0]
         found = [run_id for run_id in ids if word and word in run_id]
         if word in found or len(found) == 1:
@@ -93,7 +99,7 @@ class History:
         file = folder.path / "result.json"
         result = None
         # While a stopped run goes on, its result is that of the time before.
-        if state not in ("running", "interrupted") and file.exists():
+        if folder.is_over() and file.exists():
             result = decode(_RESULTS[spec.kind], json.loads(file.read_text()))
         return KeptRun(
             run_id=run_id,

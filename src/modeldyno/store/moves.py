@@ -51,14 +51,19 @@ def enter_state(
     if after == "running":
         values |= {"started_at": now, "finished_at": None, "failure": None}
     elif after not in ACTIVE:
-        values.setdefault("finished_at", now)
+        values.setdefault("finished_at", _not_before(run.started_at, now))
     connection.execute(update(Runs).where(Runs.id == run.id).values(values))
-    _move_job(connection, run.id, after, now)
+    _move_job(connection, run.id, after, _not_before(run.started_at, now))
     show_latest(connection, run)
     if quiet:
         return
     payload = {"run_id": run.id, "state": after, run.kind: owner_id(run)}
     tell(connection, "run.changed", run.project_id, payload, now)
+
+
+def _not_before(earlier: datetime | None, now: datetime) -> datetime:
+    """Nothing ends before it began, even when somebody has set the clock back."""
+    return now if earlier is None else max(earlier, now)
 
 
 def _move_job(connection: Connection, run_id: str, after: RunState, now: datetime) -> None:

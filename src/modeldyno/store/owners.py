@@ -38,6 +38,15 @@ def this_job_owner() -> JobOwner:
     return JobOwner(platform.node(), _boot_id(), os.getpid(), started(os.getpid()))
 
 
+def is_gone(owner: JobOwner) -> bool:
+    """Whether that process has ended; of other machines nobody can tell."""
+    if owner.host != platform.node():
+        return False
+    if owner.boot_id != _boot_id():
+        return True
+    return Owner(owner.host, owner.pid, owner.started).is_gone()
+
+
 def started(pid: int) -> int:
     """Clock ticks from boot to the process's start; 0 when it is gone, or not for our eyes."""
     try:

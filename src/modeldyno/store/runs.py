@@ -9,11 +9,12 @@ from __future__ import annotations
 import array
 import csv
 import difflib
+import io
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,7 @@ class RunFolder:
         return RunId(self.path.name)
 
     def exists(self) -> bool:
-        """Whether it was begun: its spec is the first thing in it."""
+        """Whether it was begun: its spec is the last thing that a new folder gets."""
         return (self.path / "spec.json").is_file()
 
     def state(self) -> RunState:
@@ -61,6 +62,10 @@ class RunFolder:
         if found == "running" and _is_orphan(told):
             return "interrupted"
         return found
+
+    def is_over(self) -> bool:
+        """Whether somebody wrote down how it ended; an orphan has no such end."""
+        return bool(self._json("state.json")["state"] != "running")
 
     def failure(self) -> Failure | None:
         """Why it failed, if it did."""
@@ -82,11 +87,12 @@ class Runs:
         self._root = root
 
     def create(self, spec: RunSpec, run_id: RunId | None = None) -> RunFolder:
-        """``run_id`` is given where a row was there before the folder."""
+        """``run_id`` is given where a row was there before the folder. Whoever made it may have
+        died of it, so it may be there in part."""
         folder = RunFolder(self._root / (run_id or new_run_id()))
         try:
             for path in (folder.samples, folder.scratch, folder.model):
-                path.mkdir(parents=True)
+                path.mkdir(parents=True, exist_ok=run_id is not None)
             folder.log.touch()
         except OSError as error:
             raise WorkspaceUnusable(
@@ -95,8 +101,9 @@ class Runs:
                 fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
             ) from error
         with _storing():
-            _write(folder.path / "spec.json", encode(spec))
             _write(folder.path / "state.json", _state("running"))
+            _write(folder.path / "spec.json", encode(spec))
+            _sync(self._root)
         return folder
 
     def spec(self, run_id: RunId) -> RunSpec:
@@ -114,6 +121,7 @@ class Runs:
         folder = self.folder(run_id)
         with _storing():
             self._move(folder, "running")
+            _mend(folder)
             self.clear_scratch(run_id)  # a killed process leaves its copy of the model behind
             for path in (folder.scratch, folder.model):
                 path.mkdir()
@@ -156,13 +164,15 @@ class Runs:
                 kept["b"] = _keep(folder, "side-b", pair.b)
                 return dict(kept)
 
-    def finish(self, run_id: RunId, result: Result, state: RunState) -> None:
+    def finish(
+        self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
+    ) -> None:
         folder = self.folder(run_id)
         with _storing():
             _write(folder.path / "result.json", encode(result))
-            self._move(folder, state)
+            self._move(folder, state, failure)
 
-    def fail(self, run_id: RunId, failure: Failure, state: RunState) -> None:
+    def fail(self, run_id: RunId, failure: Failure | None, state: RunState) -> None:
         folder = self.folder(run_id)
         with _storing():
             self._move(folder, state, failure)
@@ -179,6 +189,16 @@ class Runs:
         kept = (folder.path / "units.jsonl", folder.path / "result.json", folder.log)
         if not any(path.exists() and path.stat().st_size for path in kept):
             shutil.rmtree(folder.path, ignore_errors=True)
+
+    def remove(self, run_id: RunId) -> None:
+        """For good. Under another name first: nobody reads half a run."""
+        folder = self.folder(run_id)
+        gone = folder.path.with_name(f".removed-{run_id}")
+        with _storing(folder.path):
+            if folder.path.exists():
+                folder.path.rename(gone)
+            if gone.exists():
+                shutil.rmtree(gone)
 
     def clear_scratch(self, run_id: RunId) -> None:
         """Remove the private copy of the model and the worker's droppings."""
@@ -199,11 +219,20 @@ class Runs:
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
         with _storing(target), target.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns"))
-            for number, unit in enumerate(self.units(run_id)):
-                for label, session in _sessions(unit):
-                    writer.writerows(_rows(label, unit.process, number, session))
+            file.writelines(self.raw_lines(run_id))
+
+    def raw_lines(self, run_id: RunId) -> Iterator[str]:
+        """The same, session by session: a piece has the lines of one."""
+        yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
+        for number, unit in enumerate(self.units(run_id)):
+            for label, session in _sessions(unit):
+                yield _csv(_rows(label, unit.process, number, session))
+
+
+def _csv(rows: Iterable[tuple[object, ...]]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
 
 
 def _state(state: RunState, failure: Failure | None = None) -> dict[str, Any]:
@@ -296,8 +325,19 @@ def _storing(path: Path | None = None) -> Iterator[None]:
         ) from error
 
 
+def _mend(folder: RunFolder) -> None:
+    """Cut off what a killed process wrote half of: whatever comes next must begin where a line or
+    a number begins."""
+    lines = folder.path / "units.jsonl"
+    if lines.exists():
+        os.truncate(lines, lines.read_bytes().rfind(b"\n") + 1)
+    for samples in folder.samples.glob("*.i64"):
+        os.truncate(samples, samples.stat().st_size // 8 * 8)
+
+
 def _append(path: Path, data: bytes) -> int:
     """Add to a file and sync it; returns where the data begins. Nothing is half there."""
+    is_new = not path.exists()
     # Without a buffer: one would be written again on closing, behind the cut.
     with path.open("ab", buffering=0) as file:
         offset = file.tell()
@@ -309,7 +349,18 @@ def _append(path: Path, data: bytes) -> int:
         except OSError:
             file.truncate(offset)
             raise
+    if is_new:
+        _sync(path.parent)
     return offset
+
+
+def _sync(folder: Path) -> None:
+    """A file that a folder does not know of yet is lost with the power."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _write(path: Path, value: object) -> None:
@@ -321,6 +372,7 @@ def _write(path: Path, value: object) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
+        _sync(path.parent)
     except OSError:
         temporary.unlink(missing_ok=True)
         raise

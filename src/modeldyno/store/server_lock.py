@@ -9,16 +9,20 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from modeldyno.core.errors import ServerRunning, WorkspaceUnusable
 from modeldyno.server_file import FILE, RunningServer, running_server
 from modeldyno.store.database import Database
+from modeldyno.store.database_errors import translated
 
+PATIENCE_S = 1.0
 _DATABASE = 0x6D6F64656C647376  # any number that nobody else locks: "modeldsv" in ASCII
 
 
@@ -41,11 +45,9 @@ class ServerLock:
                 why=f"{error.strerror}: {self._path.parent}",
                 fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
             ) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not _soon(lambda: _is_locked(descriptor)):
             os.close(descriptor)
-            raise _taken(running_server(self._path.parent)) from None
+            raise _taken(running_server(self._path.parent))
         self._descriptor = descriptor
         try:
             self._write(b"")
@@ -65,23 +67,85 @@ class ServerLock:
         os.pwrite(self._descriptor, data, 0)
 
 
-@contextlib.contextmanager
-def sole_server(database: Database) -> Iterator[None]:
-    """The same for a database that several machines reach; a file is locked with its workspace."""
-    if database.engine.dialect.name != "postgresql":
-        yield
-        return
-    # A connection of its own: the lock belongs to it, and ends with it.
-    with database.engine.connect() as connection:
-        is_ours = connection.scalar(text("SELECT pg_try_advisory_lock(:it)"), {"it": _DATABASE})
-        connection.commit()
-        if not is_ours:
+def _is_locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _soon(attempt: Callable[[], bool]) -> bool:
+    """Tried for a moment: whoever only asks for the server holds its lock while asking, and what
+    a killed server had is given back a little after its end."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not attempt():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+class SoleServer:
+    """The same for a database that several machines reach; a file is locked with its workspace.
+
+    The lock belongs to a connection of its own, and ends with it: also when the database goes away
+    and comes back. So whoever relies on it asks ``confirm`` now and then.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._engine = database.engine
+        self._connection: Connection | None = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[SoleServer]:
+        """Raises ServerRunning when another server has the database."""
+        if self._engine.dialect.name != "postgresql":
+            yield self
+            return
+        if not _soon(self._take):
             raise _taken(None)
         try:
-            yield
+            yield self
         finally:
-            connection.execute(text("SELECT pg_advisory_unlock(:it)"), {"it": _DATABASE})
-            connection.commit()
+            self._let_go()
+
+    def confirm(self) -> None:
+        """Raises ServerRunning when the lock was lost and somebody else was quicker, and
+        DatabaseUnusable while nobody can tell."""
+        if self._engine.dialect.name != "postgresql" or self._is_alive():
+            return
+        self._let_go()
+        with translated(self._engine.url):
+            is_ours = self._take()
+        if not is_ours:
+            raise _taken(None)
+
+    def _take(self) -> bool:
+        connection = self._engine.connect()
+        # Each statement by itself: a transaction left open would keep the database from tidying.
+        connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+        taken = connection.scalar(text("SELECT pg_try_advisory_lock(:it)"), {"it": _DATABASE})
+        if taken:
+            self._connection = connection
+        else:
+            connection.close()
+        return bool(taken)
+
+    def _is_alive(self) -> bool:
+        try:
+            return self._connection is not None and self._connection.scalar(text("SELECT 1")) == 1
+        except SQLAlchemyError:
+            return False
+
+    def _let_go(self) -> None:
+        """Closed, not just returned: another user of the connection would inherit the lock."""
+        if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.invalidate()
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.close()
+            self._connection = None
 
 
 def _taken(first: RunningServer | None) -> ServerRunning:

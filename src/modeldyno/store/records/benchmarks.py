@@ -5,32 +5,57 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, delete, exists, insert, select
+from sqlalchemy import Connection, bindparam, delete, exists, insert, select
 
-from modeldyno.core.benchmarks import Benchmark, BenchmarkRow, Mode, NewBenchmark
+from modeldyno.core.benchmarks import (
+    Benchmark,
+    BenchmarkDetails,
+    BenchmarkRow,
+    Mode,
+    NewBenchmark,
+)
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.ids import BenchmarkId, DatasetId, ProjectId
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import CellOutcome
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.store import runnables
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.latest_runs import latest_run_of, newest, with_latest_run
 from modeldyno.store.pages import Query
 from modeldyno.store.records.finding import (
     Clock,
     expect_in_project,
     find,
+    not_found,
     summary_of,
     utc_now,
     value_of,
 )
 from modeldyno.store.tables import Benchmarks as Rows
-from modeldyno.store.tables import Cells, Models
+from modeldyno.store.tables import CellOutcomes, Cells, Models, Runs
 
 _COLUMNS = runnables.without(Rows.__table__.c, "spec", "fingerprint", "dataset_id", "modified_at")
 # Put together once: naming three dozen columns takes longer than reading twenty rows.
 _LIST = select(*_COLUMNS, Models.name.label("model_name")).join(Models, Models.id == Rows.model_id)
+_DETAILS = with_latest_run(
+    select(*Rows.__table__.c, Models.name.label("model_name")).join(
+        Models, Models.id == Rows.model_id
+    ),
+    "benchmark",
+).where(Rows.id == bindparam("number"))
+_OUTCOMES = (
+    select(*CellOutcomes.__table__.c)
+    .where(
+        CellOutcomes.run_id
+        == newest("benchmark", bindparam("number"))
+        .where(exists().where(CellOutcomes.run_id == Runs.id))
+        .scalar_subquery()
+    )
+    .order_by(CellOutcomes.number)
+)
 
 
 class Benchmarks:
@@ -46,6 +71,16 @@ class Benchmarks:
     def get(self, number: BenchmarkId) -> Benchmark:
         with self._database.reading() as connection:
             return _benchmark(find(connection, "benchmark", number))
+
+    def details(self, number: BenchmarkId) -> BenchmarkDetails:
+        """All that a page about it shows, in two queries."""
+        with self._database.reading() as connection:
+            row = connection.execute(_DETAILS, {"number": number}).one_or_none()
+            if row is None:
+                raise not_found("benchmark", number)
+            cells = connection.execute(_OUTCOMES, {"number": number}).all()
+        outcomes = tuple(value_of(CellOutcome, cell) for cell in cells)
+        return BenchmarkDetails(_benchmark(row), row.model_name, latest_run_of(row), outcomes)
 
     def edit(
         self,

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, bindparam, select
+from sqlalchemy.orm import aliased
 
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.comparisons import Comparison, ComparisonDetails, NewComparison
 from modeldyno.core.ids import ComparisonId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import ComparisonSpec
@@ -16,14 +17,26 @@ from modeldyno.core.summaries import summarise_spec
 from modeldyno.store import runnables
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.latest_runs import latest_run_of, with_latest_run
 from modeldyno.store.records.finding import (
     Clock,
     expect_in_project,
     find,
+    not_found,
     summary_of,
     utc_now,
     value_of,
 )
+from modeldyno.store.tables import Comparisons as Rows
+from modeldyno.store.tables import Models
+
+_A, _B = aliased(Models), aliased(Models)
+_DETAILS = with_latest_run(
+    select(*Rows.__table__.c, _A.name.label("a_name"), _B.name.label("b_name"))
+    .join(_A, _A.id == Rows.a_model_id)
+    .join(_B, _B.id == Rows.b_model_id),
+    "comparison",
+).where(Rows.id == bindparam("number"))
 
 
 class Comparisons:
@@ -39,6 +52,14 @@ class Comparisons:
     def get(self, number: ComparisonId) -> Comparison:
         with self._database.reading() as connection:
             return _comparison(find(connection, "comparison", number))
+
+    def details(self, number: ComparisonId) -> ComparisonDetails:
+        """All that a page about it shows, in one query."""
+        with self._database.reading() as connection:
+            row = connection.execute(_DETAILS, {"number": number}).one_or_none()
+        if row is None:
+            raise not_found("comparison", number)
+        return ComparisonDetails(_comparison(row), row.a_name, row.b_name, latest_run_of(row))
 
     def rename(self, number: ComparisonId, name: str) -> Comparison:
         with self._database.writing() as connection:

@@ -30,7 +30,7 @@ def find(connection: Connection, kind: str, number: int) -> Any:
     if 0 < number <= _LARGEST:  # what no column can hold is not there either
         row = connection.execute(_by_number(kind), {"number": number}).one_or_none()
     if row is None:
-        raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
+        raise not_found(kind, number)
     return row
 
 
@@ -38,6 +38,10 @@ def find(connection: Connection, kind: str, number: int) -> Any:
 def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
     columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]  # every thing is a table
     return select(*columns).where(columns.id == bindparam("number"))
+
+
+def not_found(kind: str, number: int) -> NotFound:
+    return NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
 def expect_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:

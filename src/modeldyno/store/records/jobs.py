@@ -58,7 +58,7 @@ class Jobs:
             job = _find(connection, number)
             if job.state != "queued":
                 return job
-            return self.move(number, "cancelled", "cancelled before it began")
+            return self.move(number, "cancelled", "cancelled while it waited")
 
     def count_waiting(self, project_id: ProjectId | None = None) -> int:
         query = select(func.count()).select_from(Rows).where(Rows.state == "queued")

@@ -123,9 +123,11 @@ class Runs:
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, _ID, _run)
 
-    def active(self) -> tuple[Run, ...]:
-        """Those that have not ended: what start-up looks at."""
+    def active(self, of: RunOf | None = None) -> tuple[Run, ...]:
+        """Those that have not ended."""
         query = select(*Rows.__table__.c).where(Rows.state.in_(ACTIVE)).order_by(Rows.id)
+        if of is not None:
+            query = query.where(getattr(Rows, f"{of.kind}_id") == of.id)
         with self._database.reading() as connection:
             return tuple(_run(row) for row in connection.execute(query))
 

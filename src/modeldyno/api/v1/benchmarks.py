@@ -1,0 +1,262 @@
+"""``/api/v1/benchmarks``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import ConfigDict, Field, ValidationError
+
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, settings_of
+from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Name, Told, answer, problems
+from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
+from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, Mode
+from modeldyno.core.commands import bench_command
+from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.runs import RunOf, State
+from modeldyno.services.benchmarks import Plan
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
+
+
+class BenchmarksAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+
+
+class PlanAsked(SettingsAsked):
+    model_id: Reference = Field(examples=[1])
+
+
+class BenchmarkAsked(PlanAsked):
+    project_id: Reference = Field(examples=[1])
+    name: Name | None = Field(None, description="Null: the model's.", examples=["On the edge box"])
+    dataset_id: Reference | None = None
+    start: bool = Field(True, description="Put it in the queue at once.")
+
+
+def _without_defaults(schema: dict[str, Any]) -> None:
+    for described in schema["properties"].values():
+        described.pop("default", None)
+
+
+class BenchmarkEdited(SettingsAsked):
+    """What is not sent stays."""
+
+    model_config = ConfigDict(json_schema_extra=_without_defaults)
+
+    name: Name | None = None
+    dataset_id: Reference | None = None
+
+
+class BenchmarkRowTold(Told):
+    id: int = Field(examples=[1])
+    project_id: int = Field(examples=[1])
+    name: str = Field(examples=["resnet50.onnx"])
+    mode: Mode
+    model_id: int = Field(examples=[1])
+    model_name: str = Field(examples=["resnet50.onnx"])
+    state: State = Field(description="Of its latest run; `draft` before the first.")
+    created_at: Moment
+    last_run_at: Moment | None
+    rerun_of: int | None = Field(description="The benchmark that this one repeats.")
+    summary: SummaryTold
+
+
+class BenchmarkTold(BenchmarkRowTold):
+    modified_at: Moment | None
+    dataset_id: int | None
+    settings: SettingsTold
+    cells: list[CellTold]
+    latest_run: LatestRunTold | None
+    command: str = Field(
+        description="Measures the same in a terminal.",
+        examples=["modeldyno bench resnet50.onnx --batch 1,8"],
+    )
+
+
+class PlanTold(Told):
+    cells: list[CellTold]
+    about_s: float | None = Field(description="Null when the number of calls is exact.")
+    cores: int = Field(description="Used at once, at the most.")
+    threads: int = Field(description="More than cores: they would share them.")
+    command: str = Field(examples=["modeldyno bench resnet50.onnx --batch 1,8"])
+
+
+def router(server: Server) -> APIRouter:
+    benchmarks = server.benchmarks
+    routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
+
+    def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
+        return answer(_details(benchmarks.details(benchmark_id)), status, **headers)
+
+    @routes.get(
+        "",
+        response_model=PageTold[BenchmarkRowTold],
+        responses=problems(),
+        openapi_extra=parameters(BenchmarksAsked),
+    )
+    def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
+        """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
+        `latency` or `throughput`. `engine` finds those with a cell of it."""
+        return page_answer(benchmarks.page(asked.wanted()), _row)
+
+    @routes.post(
+        "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
+    )
+    @once(server)
+    def create_benchmark(asked: BenchmarkAsked) -> Response:
+        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
+        made, _ = benchmarks.create(
+            ProjectId(asked.project_id),
+            ModelId(asked.model_id),
+            asked.name or "",
+            asked.spec,
+            dataset_id=_dataset(asked.dataset_id),
+            start=asked.start,
+        )
+        return details(made.id, 201, location=f"/api/v1/benchmarks/{made.id}")
+
+    @routes.post("/plan", response_model=PlanTold, responses=problems(404, 409, 413))
+    def plan_benchmark(asked: PlanAsked) -> Response:
+        """What it would measure and about how long; nothing is kept, nothing is run."""
+        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), asked.spec)))
+
+    @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
+    def get_benchmark(benchmark_id: Id) -> Response:
+        return details(BenchmarkId(benchmark_id))
+
+    @routes.patch(
+        "/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404, 409, 413)
+    )
+    def edit_benchmark(benchmark_id: Id, asked: BenchmarkEdited) -> Response:
+        """What is not sent stays. The name may change at any time, all else before the first
+        run."""
+        number = BenchmarkId(benchmark_id)
+        settings = _edited(benchmarks.get(number), asked)
+        benchmarks.edit(
+            number,
+            name=asked.name,
+            dataset_id=_dataset(asked.dataset_id),
+            make_spec=settings.spec if settings else None,
+        )
+        return details(number)
+
+    @routes.delete("/{benchmark_id}", status_code=204, responses=problems(404, 409))
+    def delete_benchmark(benchmark_id: Id, cascade: bool = False) -> None:
+        """With its runs. With `cascade`, what depends on it goes along."""
+        benchmarks.delete(BenchmarkId(benchmark_id), cascade=cascade)
+
+    @routes.get(
+        "/{benchmark_id}/runs",
+        response_model=PageTold[RunTold],
+        responses=problems(404),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_benchmark_runs(
+        benchmark_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
+        """Every run that it had, newest first unless asked otherwise."""
+        of = RunOf("benchmark", benchmarks.get(BenchmarkId(benchmark_id)).id)
+        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+
+    @routes.post(
+        "/{benchmark_id}/runs",
+        status_code=202,
+        response_model=JobTold,
+        responses=problems(404, 409),
+    )
+    @once(server)
+    def run_benchmark(benchmark_id: Id) -> Response:
+        """One more run of it, at the end of the queue."""
+        job = benchmarks.start(BenchmarkId(benchmark_id))
+        shown = job_of(server.jobs.get(job.id))
+        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+
+    @routes.post(
+        "/{benchmark_id}/rerun",
+        status_code=201,
+        response_model=BenchmarkTold,
+        responses=problems(404, 409),
+    )
+    @once(server)
+    def rerun_benchmark(benchmark_id: Id) -> Response:
+        """A new benchmark with the same settings, in the queue; its `rerun_of` is this one."""
+        made, _ = benchmarks.rerun(BenchmarkId(benchmark_id))
+        return details(made.id, 201, location=f"/api/v1/benchmarks/{made.id}")
+
+    return routes
+
+
+def _dataset(number: int | None) -> DatasetId | None:
+    return None if number is None else DatasetId(number)
+
+
+def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
+    """The settings with what was sent; None when no setting was."""
+    sent = asked.model_dump(include=asked.model_fields_set & SettingsAsked.model_fields.keys())
+    if not sent:
+        return None
+    try:
+        return SettingsAsked.model_validate(settings_of(before.spec) | sent)
+    except ValidationError as error:  # one of the terminal, beyond what we accept
+        name = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise BadValue(
+            f"The benchmark's {name} cannot stay as it is",
+            why="it was asked for in the terminal, and the server accepts less",
+            fix=f"Send {name} as well",
+        ) from error
+
+
+def _row(row: BenchmarkRow | Benchmark, model_name: str | None = None) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "project_id": row.project_id,
+        "name": row.name,
+        "mode": row.mode,
+        "model_id": row.model_id,
+        "model_name": row.model_name if isinstance(row, BenchmarkRow) else model_name,
+        "state": row.state,
+        "created_at": row.created_at,
+        "last_run_at": row.last_run_at,
+        "rerun_of": row.rerun_of,
+        "summary": summary_of(row.summary),
+    }
+
+
+def _details(found: BenchmarkDetails) -> dict[str, Any]:
+    benchmark, spec = found.benchmark, found.benchmark.spec
+    cells = [outcome_of(cell) for cell in found.cells]
+    return {
+        **_row(benchmark, found.model_name),
+        "modified_at": benchmark.modified_at,
+        "dataset_id": benchmark.dataset_id,
+        "settings": settings_of(spec),
+        "cells": cells or [cell_of(number, cell) for number, cell in enumerate(spec.cells)],
+        "latest_run": latest_of(found.latest),
+        "command": bench_command(spec, found.model_name),
+    }
+
+
+def _plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "cells": [cell_of(number, cell) for number, cell in enumerate(plan.spec.cells)],
+        "about_s": plan.about_s,
+        "cores": plan.cores,
+        "threads": plan.threads,
+        "command": plan.command,
+    }

@@ -1,0 +1,189 @@
+"""``/api/v1/comparisons``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.settings import PairingAsked, PairingTold, SideAsked, pairing_of
+from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
+from modeldyno.api.v1.summaries import SummaryTold, summary_of
+from modeldyno.core.commands import compare_command
+from modeldyno.core.comparisons import Comparison, ComparisonDetails
+from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
+from modeldyno.core.models import Model
+from modeldyno.core.runs import RunOf, State
+from modeldyno.core.specs import ComparisonSpec
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+
+class ComparisonsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+
+
+class ComparisonAsked(PairingAsked):
+    project_id: Annotated[int, Field(ge=1, le=MOST_ID)] = Field(examples=[1])
+    a: SideAsked
+    b: SideAsked
+    name: Name | None = Field(None, description="Null: made of the models' names.")
+    start: bool = Field(True, description="Put it in the queue at once.")
+
+    def between(self, a: Model, b: Model) -> ComparisonSpec:
+        sides = self.a.spec(a.name, a.path), self.b.spec(b.name, b.path)
+        return self.spec(*sides)
+
+
+class ComparisonEdited(Asked):
+    name: Name = Field(examples=["Before and after"])
+
+
+class ComparisonRowTold(Told):
+    id: int = Field(examples=[1])
+    project_id: int = Field(examples=[1])
+    name: str = Field(examples=["old.onnx against new.onnx"])
+    a_model_id: int = Field(examples=[1])
+    b_model_id: int = Field(examples=[2])
+    state: State = Field(description="Of its latest run; `draft` before the first.")
+    created_at: Moment
+    last_run_at: Moment | None
+    summary: SummaryTold
+
+
+class ComparisonTold(ComparisonRowTold):
+    a_model_name: str = Field(examples=["old.onnx"])
+    b_model_name: str = Field(examples=["new.onnx"])
+    settings: PairingTold
+    latest_run: LatestRunTold | None
+    command: str = Field(
+        description="Compares the same in a terminal.",
+        examples=["modeldyno compare old.onnx new.onnx"],
+    )
+
+
+def router(server: Server) -> APIRouter:
+    comparisons = server.comparisons
+    routes = APIRouter(prefix="/comparisons", tags=["comparisons"])
+
+    def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
+        return answer(_details(comparisons.details(comparison_id)), status, **headers)
+
+    @routes.get(
+        "",
+        response_model=PageTold[ComparisonRowTold],
+        responses=problems(),
+        openapi_extra=parameters(ComparisonsAsked),
+    )
+    def list_comparisons(asked: Annotated[ComparisonsAsked, listed(ComparisonsAsked)]) -> Response:
+        """Newest first unless asked otherwise."""
+        return page_answer(comparisons.page(asked.wanted()), _row)
+
+    @routes.post(
+        "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
+    )
+    @once(server)
+    def create_comparison(asked: ComparisonAsked) -> Response:
+        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
+        made, _ = comparisons.create(
+            ProjectId(asked.project_id),
+            ModelId(asked.a.model_id),
+            ModelId(asked.b.model_id),
+            asked.name or "",
+            asked.between,
+            start=asked.start,
+        )
+        return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
+
+    @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
+    def get_comparison(comparison_id: Id) -> Response:
+        return details(ComparisonId(comparison_id))
+
+    @routes.patch("/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 413))
+    def rename_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
+        comparisons.rename(ComparisonId(comparison_id), asked.name)
+        return details(ComparisonId(comparison_id))
+
+    @routes.delete("/{comparison_id}", status_code=204, responses=problems(404, 409))
+    def delete_comparison(comparison_id: Id, cascade: bool = False) -> None:
+        """With its runs. With `cascade`, what depends on it goes along."""
+        comparisons.delete(ComparisonId(comparison_id), cascade=cascade)
+
+    @routes.get(
+        "/{comparison_id}/runs",
+        response_model=PageTold[RunTold],
+        responses=problems(404),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_comparison_runs(
+        comparison_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
+        """Every run that it had, newest first unless asked otherwise."""
+        of = RunOf("comparison", comparisons.details(ComparisonId(comparison_id)).comparison.id)
+        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+
+    @routes.post(
+        "/{comparison_id}/runs",
+        status_code=202,
+        response_model=JobTold,
+        responses=problems(404, 409),
+    )
+    @once(server)
+    def run_comparison(comparison_id: Id) -> Response:
+        """One more run of it, at the end of the queue."""
+        job = comparisons.start(ComparisonId(comparison_id))
+        shown = job_of(server.jobs.get(job.id))
+        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+
+    @routes.post(
+        "/{comparison_id}/rerun",
+        status_code=201,
+        response_model=ComparisonTold,
+        responses=problems(404, 409),
+    )
+    @once(server)
+    def rerun_comparison(comparison_id: Id) -> Response:
+        """A new comparison with the same settings, in the queue."""
+        made, _ = comparisons.rerun(ComparisonId(comparison_id))
+        return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
+
+    return routes
+
+
+def _row(found: Comparison) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "project_id": found.project_id,
+        "name": found.name,
+        "a_model_id": found.a_model_id,
+        "b_model_id": found.b_model_id,
+        "state": found.state,
+        "created_at": found.created_at,
+        "last_run_at": found.last_run_at,
+        "summary": summary_of(found.summary),
+    }
+
+
+def _details(found: ComparisonDetails) -> dict[str, Any]:
+    spec = found.comparison.spec
+    return {
+        **_row(found.comparison),
+        "a_model_name": found.a_model_name,
+        "b_model_name": found.b_model_name,
+        "settings": pairing_of(spec),
+        "latest_run": latest_of(found.latest),
+        "command": compare_command(spec, found.a_model_name, found.b_model_name),
+    }

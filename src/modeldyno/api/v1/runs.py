@@ -1,0 +1,195 @@
+"""``/api/v1/runs``: every execution of a benchmark or a comparison, and what came out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Response
+from fastapi.responses import StreamingResponse
+from pydantic import Field
+
+from modeldyno.api.v1.documents import EXPORTED, RECORD, RESULT, SAMPLES
+from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.settings import PairingTold, SettingsTold, pairing_of, settings_of
+from modeldyno.api.v1.shape import Moment, Told, answer, problems
+from modeldyno.api.v1.summaries import (
+    CellTold,
+    FailureTold,
+    SummaryTold,
+    failure_of,
+    outcome_of,
+    summary_of,
+)
+from modeldyno.core.ids import RunId
+from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.services.exports import Format, RunShown
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+Word = Annotated[
+    str,
+    Path(
+        pattern=r"^[0-9]{8}-[0-9]{6}-[0-9a-f]{6,40}$",
+        examples=["20261115-095116-3fa9c1"],
+        description="Sorts by time.",
+    ),
+]
+
+
+class RunsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "latency", "state"] = "created"
+
+
+class LatestRunTold(Told):
+    id: str = Field(examples=["20261115-095116-3fa9c1"])
+    state: RunState
+    created_at: Moment
+    started_at: Moment | None
+    finished_at: Moment | None
+    failure: FailureTold | None
+    job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
+
+
+class RunTold(Told):
+    id: str = Field(examples=["20261115-095116-3fa9c1"])
+    kind: RunKind
+    of_id: int = Field(description="The benchmark's, comparison's … number.", examples=[1])
+    project_id: int = Field(examples=[1])
+    state: RunState
+    created_at: Moment
+    started_at: Moment | None
+    finished_at: Moment | None
+    tool_version: str | None = Field(examples=["0.1.0"])
+    failure: FailureTold | None
+    summary: SummaryTold
+
+
+class RunDetailsTold(RunTold):
+    job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
+    cells: list[CellTold] = Field(description="Empty until it has ended, and of a comparison.")
+    settings: SettingsTold | None = Field(description="Of a benchmark, as it was asked for.")
+    pairing: PairingTold | None = Field(description="Of a comparison, as it was asked for.")
+    units_kept: list[int] = Field(
+        description="Sessions of each cell, or pairs, that are safe on the disk; what was stopped "
+        "goes on from there.",
+        examples=[[4, 4]],
+    )
+    has_result: bool = Field(description="Whether there is something to export.")
+
+
+def router(server: Server) -> APIRouter:
+    runs, exports = server.records.runs, server.exports
+    routes = APIRouter(prefix="/runs", tags=["runs"])
+
+    @routes.get(
+        "",
+        response_model=PageTold[RunTold],
+        responses=problems(),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_runs(asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
+        """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
+        is sought in the id."""
+        return page_answer(runs.page(asked.wanted()), run_of)
+
+    @routes.get("/{run_id}", response_model=RunDetailsTold, responses=problems(404))
+    def get_run(run_id: Word) -> Response:
+        return answer(_details(exports.shown(RunId(run_id))))
+
+    @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
+    def delete_run(run_id: Word) -> None:
+        """This run alone; what it belongs to shows the one before."""
+        runs.delete(RunId(run_id))
+
+    @routes.get("/{run_id}/result", response_class=Response, responses=RESULT | problems(404, 409))
+    def get_run_result(run_id: Word) -> Response:
+        """The document that `modeldyno … --json` prints."""
+        return answer(exports.document(RunId(run_id)))
+
+    @routes.get("/{run_id}/record", response_class=Response, responses=RECORD | problems(404, 409))
+    def get_run_record(run_id: Word) -> Response:
+        """The result as it is kept, in seconds; for our own clients, which make objects of it."""
+        return answer(exports.record(RunId(run_id)))
+
+    @routes.get(
+        "/{run_id}/export", response_class=Response, responses=EXPORTED | problems(404, 409)
+    )
+    def export_run(run_id: Word, format: Format = "json") -> Response:
+        """The result as a file: JSON, a table for a spreadsheet, or Markdown to paste."""
+        file = exports.file(RunId(run_id), format)
+        return Response(file.text, headers=_attached(file.name), media_type=file.media_type)
+
+    @routes.get(
+        "/{run_id}/samples", response_class=StreamingResponse, responses=SAMPLES | problems(404)
+    )
+    def export_run_samples(run_id: Word) -> Response:
+        """Every sample of it, in nanoseconds."""
+        lines = exports.samples(RunId(run_id))
+        headers = _attached(f"{run_id}-samples.csv")
+        return StreamingResponse(lines, headers=headers, media_type="text/csv; charset=utf-8")
+
+    @routes.get("/{run_id}/log", response_class=Response, responses=LOG | problems(404))
+    def get_run_log(run_id: Word, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
+        """What its workers printed."""
+        return log_answer(exports.log(RunId(run_id)), offset, limit)
+
+    return routes
+
+
+def _attached(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def latest_of(run: LatestRun | None) -> dict[str, Any] | None:
+    """As LatestRunTold describes."""
+    if run is None:
+        return None
+    return {
+        "id": run.id,
+        "state": run.state,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "failure": failure_of(run.failure),
+        "job_id": run.job_id,
+    }
+
+
+def run_of(run: Run) -> dict[str, Any]:
+    """As RunTold describes."""
+    return {
+        "id": run.id,
+        "kind": run.of.kind,
+        "of_id": run.of.id,
+        "project_id": run.project_id,
+        "state": run.state,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "tool_version": run.tool_version,
+        "failure": failure_of(run.failure),
+        "summary": summary_of(run.summary),
+    }
+
+
+def _details(shown: RunShown) -> dict[str, Any]:
+    spec = shown.spec
+    return {
+        **run_of(shown.run),
+        "job_id": shown.job_id,
+        "cells": [outcome_of(cell) for cell in shown.cells],
+        "settings": settings_of(spec) if isinstance(spec, BenchmarkSpec) else None,
+        "pairing": pairing_of(spec) if isinstance(spec, ComparisonSpec) else None,
+        "units_kept": list(shown.units_kept),
+        "has_result": shown.has_result,
+    }

@@ -1,0 +1,119 @@
+"""Results as Markdown, to paste where others read: the table, and all it takes to judge it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from modeldyno.core import figures
+from modeldyno.core.commands import bench_command, compare_command
+from modeldyno.core.hosts import HostFacts
+from modeldyno.core.names import shown_name
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.sentences import (
+    comparison_sentence,
+    side_by_side_sentence,
+    unranked_sentence,
+)
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
+
+_MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
+
+
+def benchmark_markdown(result: BenchmarkResult) -> str:
+    name = shown_name(result.model.path)
+    head, rows = benchmark_rows(result)
+    lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
+    lines += [*_table(head, rows, left=WORDS), ""]
+    lines += [f"- {plain(remark)}" for remark in _remarks(result)]
+    lines += [""] if lines[-1] else []
+    lines += ["± is half the 95 % interval.", ""]
+    lines += _origin(result, result.host, bench_command(result.spec, name))
+    return "\n".join(lines)
+
+
+def comparison_markdown(result: ComparisonResult) -> str:
+    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
+    head, rows = comparison_rows(result)
+    stopped = "stopped before its end; " if result.interrupted else ""
+    lines = [f"### {plain(a)} against {plain(b)}", ""]
+    lines += [f"**{stopped}{result.verdict}**: {plain(comparison_sentence(result))}", ""]
+    lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
+    lines += [f"- {plain(note)}" for note in result.notes]
+    lines += [""] if lines[-1] else []
+    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
+    lines += [
+        f"{result.pairs} pairs of sessions in {processes}, {result.ratio.level:.0%} interval, "
+        f"machine {result.noise}. The ratio is from pairs; the levels are for orientation.",
+        "",
+    ]
+    lines += _origin(result, result.host, compare_command(result.spec, a, b))
+    return "\n".join(lines)
+
+
+def plain(text: str) -> str:
+    """Text that is text, whatever is in it: no markup, no line of its own."""
+    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str]) -> list[str]:
+    to_left = set(left)
+    lines = [[plain(name) for name in head]]
+    lines.append([":--" if name in to_left else "--:" for name in head])
+    lines += [[plain(cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _settings(result: BenchmarkResult) -> str:
+    """``onnxruntime 1.22.0 on cpu, fp32; 1 core, default budget of 10 s``."""
+    engines = dict.fromkeys(_engine(cell) for cell in result.cells)
+    cores = sorted({cell.spec.cores for cell in result.cells})
+    count = f"{', '.join(map(str, cores))} {'core' if cores == [1] else 'cores'}"
+    return f"{plain('; '.join(engines))}; {count}, {_effort(result.spec)}"
+
+
+def _engine(cell: CellResult) -> str:
+    if cell.facts is None:
+        return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
+    facts = cell.facts
+    precision = f", {facts.precision}" if facts.precision else ""
+    return f"{facts.engine} {facts.engine_version} on {facts.device}{precision}"
+
+
+def _effort(spec: BenchmarkSpec) -> str:
+    if spec.iterations is not None:
+        return f"{figures.counted(spec.iterations, 'call')} each"
+    return f"{spec.budget.name} budget of {spec.budget.seconds:g} s"
+
+
+def _remarks(result: BenchmarkResult) -> list[str]:
+    found = [
+        f"{cell.spec.name}: {side_by_side_sentence(cell.measurement)}"
+        for cell in result.cells
+        if cell.measurement is not None and cell.measurement.side_by_side is not None
+    ]
+    found += [f"{cell.spec.name}: {cell.error.title}" for cell in result.cells if cell.error]
+    found += dict.fromkeys(note for cell in result.cells for note in cell.notes)
+    return [*found, *filter(None, [unranked_sentence(result)])]
+
+
+def _origin(result: BenchmarkResult | ComparisonResult, host: HostFacts, command: str) -> list[str]:
+    cpus = figures.counted(len(host.cpus_allowed), "CPU")
+    virtual = ", virtual" if host.hypervisor else ""
+    memory = figures.size(host.memory_bytes)
+    machine = f"{plain(host.cpu_model)}, {cpus}{virtual}, {memory}, {plain(host.system)}"
+    return [
+        f"Measured on {machine}, with Modeldyno {result.tool_version}, "
+        f"{result.created_at[:10]}, run {result.run_id}.",
+        "",
+        *_code(command),
+        "",
+    ]
+
+
+def _code(command: str) -> list[str]:
+    """A name in it may hold backticks, too: the fence has more."""
+    longest = max((len(run) for run in re.findall("`+", command)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [f"{fence}sh", command, fence]

@@ -1,0 +1,44 @@
+"""Results for people elsewhere: the same, but for where things lie on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.names import name_of_file
+from modeldyno.core.redaction import without_folders
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+
+Result = BenchmarkResult | ComparisonResult
+
+_PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else
+
+
+def placeless(result: Result, names: Mapping[str, str]) -> Result:
+    """``names`` says how models are known that are kept under other names than their own."""
+    found: Result = decode(type(result), _without(encode(result), names, ""))
+    return found
+
+
+def _without(value: Any, names: Mapping[str, str], field: str) -> Any:
+    match value:
+        case str():
+            return _text(value, names, field)
+        case list():
+            return [_without(item, names, field) for item in value]
+        case dict():
+            return {key: _without(item, names, key) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _text(text: str, names: Mapping[str, str], field: str) -> str:
+    if text in names:
+        return names[text]
+    if field in _PLACES and "/" in text:
+        return name_of_file(text)  # also of a folder with blanks in its name
+    for path in names:
+        if path in text:  # in what an engine says about it
+            text = text.replace(path, names[path])
+    return without_folders(text)

@@ -1,0 +1,108 @@
+"""Write down how a job ended: from what it said, or from what its folder knows after a crash."""
+
+from __future__ import annotations
+
+import logging
+from datetime import UTC, datetime
+
+from modeldyno.core import figures
+from modeldyno.core.queue import Job
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.summaries import outcomes_of, summarise_result
+from modeldyno.jobs.recording import Ending
+from modeldyno.store.history import History
+from modeldyno.store.records.all import Records
+from modeldyno.store.runs import Runs
+from modeldyno.worker.orphans import end_orphans
+
+logger = logging.getLogger(__name__)
+
+STOPPED = "the server was stopped"
+VANISHED = "the server ended without a word"
+RESUMED = "goes on by itself"
+MOST_STARTS = 3  # the first, and two by itself: a model may be what ends the server
+
+
+class Settling:
+    """``resumes``: what was interrupted goes back to the queue by itself."""
+
+    def __init__(
+        self, records: Records, folders: Runs, history: History, *, resumes: bool = False
+    ) -> None:
+        self._records = records
+        self._folders = folders
+        self._history = history
+        self._resumes = resumes
+
+    def recover(self) -> tuple[Job, ...]:
+        """Jobs of a server that is gone end truthfully; those that wait go on waiting.
+
+        Nobody else may be at work on this database: see ``store/server_lock.py``.
+        """
+        # As a writer: what that server's last words were is then written, or never will be.
+        with self._records.database.writing():
+            running = self._records.jobs.running()
+        settled = tuple(self._settle(job) for job in running)
+        self._records.leases.release_ended()
+        return settled
+
+    def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
+        """In one step: its figures, its end and the reason; the cores it had are free with it."""
+        result, failure = ending.result, ending.failure or ending.unwritten
+        reason = failure.title if failure else ""
+        if ending.state in ("interrupted", "cancelled"):
+            said = why if ending.state == "interrupted" else "cancelled"
+            reason = f"{said}{self._kept(job)}"
+        with self._records.database.writing():
+            if isinstance(result, (BenchmarkResult, ComparisonResult)):
+                cells = outcomes_of(result) if isinstance(result, BenchmarkResult) else ()
+                summary = summarise_result(result)
+                self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
+            self._records.jobs.move(job.id, ending.state, reason, failure)
+            if ending.state == "interrupted" and self._resumes and job.attempts < MOST_STARTS:
+                self._records.jobs.move(job.id, "queued", f"{RESUMED}: {reason}")
+                self._records.jobs.run_next(job.id)  # it was before the others already
+
+    def ended_elsewhere(self, job: Job) -> Ending | None:
+        """A run that was interrupted here may have been resumed in a terminal, and be done."""
+        folder = self._folders.folder(job.run_id)
+        return self._known(job) if folder.exists() and folder.state() == "done" else None
+
+    def _settle(self, job: Job) -> Job:
+        """The folder may know an end that the database has not heard of."""
+        folder = self._folders.folder(job.run_id)
+        if ended := end_orphans(folder.scratch):
+            logger.warning("run %s: ended %s", job.run_id, figures.counted(ended, "orphan"))
+        self._folders.clear_scratch(job.run_id)
+        self.write(job, self._known(job) or Ending(), VANISHED)
+        return self._records.jobs.get(job.id)
+
+    def _known(self, job: Job) -> Ending | None:
+        """How this part of the run ended, as far as its folder tells."""
+        folder = self._folders.folder(job.run_id)
+        try:
+            if not folder.exists() or not folder.is_over() or self._is_of_before(job):
+                return None
+            kept = self._history.read(job.run_id)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            logger.exception("run %s cannot be read", job.run_id)
+            return None
+        ending = Ending()
+        ending.state, ending.result, ending.failure = kept.state, kept.result, kept.failure
+        return ending
+
+    def _is_of_before(self, job: Job) -> bool:
+        """The end of an earlier part, when this one was killed before it opened the folder."""
+        folder = self._folders.folder(job.run_id)
+        if folder.state() == "done" or job.started_at is None:
+            return False
+        written = (folder.path / "state.json").stat().st_mtime
+        return datetime.fromtimestamp(written, UTC) < job.started_at
+
+    def _kept(self, job: Job) -> str:
+        what = "pair" if job.kind == "comparison" else "session"
+        try:
+            count = self._history.units_kept(job.run_id)
+        except (OSError, ValueError, KeyError, TypeError):  # damaged, so nobody can tell
+            return ""
+        return f"; {figures.counted(count, what)} kept"

@@ -1,0 +1,166 @@
+"""What came out of a run, for people elsewhere: without any folder of this machine in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from modeldyno.core import exports, public
+from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.errors import NotFound
+from modeldyno.core.history import KeptRun
+from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, RunId
+from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
+from modeldyno.core.placeless import placeless
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.runs import ACTIVE, CellOutcome, Run
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.store.history import History
+from modeldyno.store.records.all import Records
+from modeldyno.store.runs import Runs
+
+Format = Literal["json", "csv", "md"]
+Spec = BenchmarkSpec | ComparisonSpec
+
+_MEDIA: dict[Format, str] = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+}
+
+
+@dataclass(frozen=True)
+class ExportedFile:
+    name: str
+    media_type: str
+    text: str
+
+
+@dataclass(frozen=True)
+class RunShown:
+    """A run, and what its folder knows beyond its row."""
+
+    run: Run
+    spec: Spec | None  # None: of an optimization or a profile, or of another version
+    job_id: JobId | None
+    cells: tuple[CellOutcome, ...]
+    units_kept: tuple[int, ...]
+    has_result: bool
+
+
+class ExportService:
+    def __init__(self, records: Records, history: History, folders: Runs) -> None:
+        self._records = records
+        self._history = history
+        self._folders = folders
+
+    def shown(self, run_id: RunId) -> RunShown:
+        run = self._records.runs.get(run_id)
+        job = self._records.jobs.of_run(run_id)
+        kept = self._kept(run_id)
+        return RunShown(
+            run=run,
+            spec=_spec(run),
+            job_id=job.id if job else None,
+            cells=self._records.runs.cells(run_id),
+            units_kept=kept.sessions if kept else (),
+            has_result=kept is not None and kept.result is not None,
+        )
+
+    def document(self, run_id: RunId) -> dict[str, Any]:
+        """The public one, as the terminal prints it; raises NotFound when there is no result."""
+        return _document(self._result(run_id))
+
+    def record(self, run_id: RunId) -> dict[str, Any]:
+        """The result as it is kept."""
+        found: dict[str, Any] = encode(self._result(run_id))
+        return found
+
+    def file(self, run_id: RunId, format: Format) -> ExportedFile:
+        return ExportedFile(
+            f"{run_id}.{format}", _MEDIA[format], _text(self._result(run_id), format)
+        )
+
+    def samples(self, run_id: RunId) -> Iterator[str]:
+        """CSV, line by line; raises NotFound at once."""
+        run = self._records.runs.get(run_id)
+        if not self._history.folder(run.id).exists():
+            raise NotFound(
+                f"Run {run_id} has no samples", why=f"it is {run.state}", fix="Wait until it runs"
+            )
+        return self._folders.raw_lines(run.id)
+
+    def log(self, run_id: RunId) -> Path:
+        """Where its workers' words are; the file may not be there yet."""
+        return self._history.folder(self._records.runs.get(run_id).id).log
+
+    def _result(self, run_id: RunId) -> BenchmarkResult | ComparisonResult:
+        run = self._records.runs.get(run_id)
+        kept = self._kept(run_id)
+        if kept is None or kept.result is None:
+            raise _no_result(run, kept)
+        return placeless(kept.result, self._names(run, kept))
+
+    def _kept(self, run_id: RunId) -> KeptRun | None:
+        """None before it began, and when its files cannot be read."""
+        if not self._history.folder(run_id).exists():
+            return None
+        try:
+            return self._history.read(run_id)
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def _names(self, run: Run, kept: KeptRun) -> dict[str, str]:
+        """Models by their paths: files that we keep are called by their checksums."""
+        match kept.spec:
+            case BenchmarkSpec() as spec:
+                found = self._records.benchmarks.details(BenchmarkId(run.of.id))
+                return {spec.model.path: found.model_name}
+            case ComparisonSpec() as spec:
+                pair = self._records.comparisons.details(ComparisonId(run.of.id))
+                return {spec.a.model.path: pair.a_model_name, spec.b.model.path: pair.b_model_name}
+
+
+def _spec(run: Run) -> Spec | None:
+    try:
+        found: Spec = decode(BenchmarkSpec | ComparisonSpec, run.spec)
+    except Mismatch:
+        return None
+    return found
+
+
+def _no_result(run: Run, kept: KeptRun | None) -> NotFound:
+    if run.state in ACTIVE:
+        so_far = f"; {kept.kept} so far" if kept and sum(kept.sessions) else ""
+        return NotFound(
+            f"Run {run.id} has no result yet",
+            why=f"it is {run.state}{so_far}",
+            fix="Wait until it has ended",
+        )
+    told = run.failure["title"] if run.failure else f"it was {run.state}"
+    kept_units = f"; {kept.kept} kept" if kept and sum(kept.sessions) else ""
+    return NotFound(
+        f"Run {run.id} has no result",
+        why=f"{told}{kept_units}",
+        fix="Resume its job, or run it again",
+    )
+
+
+def _document(result: BenchmarkResult | ComparisonResult) -> dict[str, Any]:
+    if isinstance(result, BenchmarkResult):
+        return public.benchmarks_json([result])
+    return public.comparison_json(result)
+
+
+def _text(result: BenchmarkResult | ComparisonResult, format: Format) -> str:
+    match format:
+        case "json":
+            return exports.json_text(_document(result))
+        case "csv":
+            return result.to_csv()
+        case "md":
+            if isinstance(result, BenchmarkResult):
+                return benchmark_markdown(result)
+            return comparison_markdown(result)

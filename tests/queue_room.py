@@ -1,0 +1,121 @@
+"""A server without its web side: real database, real workers, a scripted engine."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.ids import JobId, ProjectId
+from modeldyno.core.models import NewModel
+from modeldyno.core.queue import Job
+from modeldyno.core.runs import RunOf
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    Budget,
+    CellSpec,
+    ComparisonSpec,
+    ModelSpec,
+    SideSpec,
+)
+from modeldyno.services.jobs import JobShown
+from modeldyno.settings import Settings
+from modeldyno.store.runs import RunFolder
+from modeldyno.workbench import Server, open_server
+from tests.processes import living, until
+from tests.scripts import script
+
+# As many short sessions as there is time for; somebody has to stop it.
+ENDLESS = Budget("custom", 3600.0, 1, 100_000, 0.01, 4, None, None)
+
+
+class QueueRoom:
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.cores = folder / "cores"  # a machine of our own: other tests use the real one
+        self.server: Server
+        self._numbers = itertools.count()
+
+    @contextmanager
+    def opened(self, **more: Any) -> Iterator[Server]:
+        """A server at work; it is closed at the end."""
+        self.server = open_server(self.settings, cores=self.cores, **more)
+        self.server.start()
+        try:
+            yield self.server
+        finally:
+            self.server.close()
+
+    # ------------------------------------------------------------ jobs
+
+    def model(self, **said: Any) -> ModelSpec:
+        path = script(self.folder / f"m{next(self._numbers)}.json", **said)
+        return ModelSpec(str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+
+    def short(self, **said: Any) -> BenchmarkSpec:
+        """One session of three calls."""
+        return BenchmarkSpec(self.model(**said), (CellSpec(engine="scripted"),), iterations=3)
+
+    def endless(self, **said: Any) -> BenchmarkSpec:
+        return replace(self.short(**said), iterations=None, budget=ENDLESS)
+
+    def comparison(self, pairs: int) -> ComparisonSpec:
+        side = SideSpec("m", self.model(), CellSpec(engine="scripted"))
+        return ComparisonSpec(side, side, pairs=pairs, processes=3, pair_s=0.01)
+
+    def add(self, spec: BenchmarkSpec | ComparisonSpec, project: ProjectId | None = None) -> RunOf:
+        """Something to run, of a project of its own unless one is given."""
+        records = self.server.records
+        project = project or records.projects.add("p").id
+        first = spec.model if isinstance(spec, BenchmarkSpec) else spec.a.model
+        new = NewModel(project_id=project, name="m", path=first.path, sha256=first.sha256)
+        model = records.models.add(new).id
+        if isinstance(spec, BenchmarkSpec):
+            made = NewBenchmark(project_id=project, model_id=model, name="b", spec=spec)
+            return RunOf("benchmark", records.benchmarks.add(made).id)
+        pair = NewComparison(
+            project_id=project, a_model_id=model, b_model_id=model, name="c", spec=spec
+        )
+        return RunOf("comparison", records.comparisons.add(pair).id)
+
+    def start(self, spec: BenchmarkSpec | ComparisonSpec, **more: Any) -> Job:
+        return self.server.jobs.start(self.add(spec), spec, **more)
+
+    def shown(self, job_id: JobId) -> JobShown:
+        return self.server.jobs.get(job_id)
+
+    def job(self, job_id: JobId) -> Job:
+        return self.server.records.jobs.get(job_id)
+
+    # ------------------------------------------------------------ what comes of them
+
+    def until_state(self, job_id: JobId, *states: str) -> Job:
+        until(lambda: self.job(job_id).state in states, f"job {job_id} to be {states}")
+        return self.job(job_id)
+
+    def until_units(self, job: Job, count: int = 1) -> None:
+        until(lambda: self.units(job) >= count, f"{count} units")
+
+    def units(self, job: Job) -> int:
+        return self.server.history.units_kept(job.run_id)
+
+    def run_folder(self, job: Job) -> RunFolder:
+        return self.server.history.folder(job.run_id)
+
+    def is_tidy(self, job: Job) -> bool:
+        """No process, no scratch, no lease and no lock is left."""
+        folder = self.run_folder(job)
+        left = [path for path in (folder.scratch, folder.model) if path.exists()]
+        return not left and not living(folder.path) and not self.server.records.leases.held()
+
+    def order(self, jobs: list[Job]) -> list[JobId]:
+        """In which they were started."""
+        started = [self.job(job.id) for job in jobs]
+        return [job.id for job in sorted(started, key=lambda job: str(job.started_at))]

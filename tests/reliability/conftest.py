@@ -1,0 +1,3 @@
+"""Real databases."""
+
+from tests.databases import new_postgresql, postgresql_server  # noqa: F401 - fixtures
