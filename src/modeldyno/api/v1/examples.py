@@ -37,7 +37,8 @@ class FetchTold(Told):
 
 
 class ExampleTold(Told):
-    example: Annotated[dict[str, Any], WithJsonSchema(document("examples", "example"))]
+    # In `allOf`: pydantic would look for what stands alone among the models that it knows.
+    example: Annotated[dict[str, Any], WithJsonSchema({"allOf": [document("examples", "example")]})]
     fetches: list[FetchTold] = Field(description="The latest into each project.")
 
 
