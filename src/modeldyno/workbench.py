@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
@@ -66,6 +67,8 @@ class Server:
     jobs: JobService
     models: ModelService
     files: ModelFiles
+    examples: ExampleService
+    fetches: Fetches
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
@@ -86,6 +89,7 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
+        self.fetches.close()
         self.feed.close()
         self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write
@@ -174,6 +178,7 @@ def open_server(
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
@@ -198,7 +203,8 @@ def open_server(
         objects = Objects(settings.workspace / "objects")
         bundles = Bundles(settings.workspace / "models", objects)
         roots = Roots(settings.models_roots)
-        files = ModelFiles(records, objects, bundles, roots, looking.service)
+        examples = open_examples(settings)
+        files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
         settling = Settling(records, folders, history, resumes=settings.resume)
         settling.recover()
@@ -232,6 +238,8 @@ def open_server(
             jobs=jobs,
             models=models,
             files=files,
+            examples=examples,
+            fetches=Fetches(records, examples, files),
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,

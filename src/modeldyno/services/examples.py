@@ -94,6 +94,11 @@ class ExampleService:
         path = self._objects.path(stored.sha256)
         return FetchedExample(example, stored, path, _source(example))
 
+    def kept(self) -> frozenset[str]:
+        """The checksums of what was downloaded once and need not be again."""
+        found = map(self._downloads.kept, self._catalogue.values())
+        return frozenset(stored.sha256 for stored in found if stored)
+
     def _find(self, slug: str) -> Example:
         if slug in self._catalogue:
             return self._catalogue[slug]

@@ -11,7 +11,7 @@ import secrets
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -60,7 +60,8 @@ class PreparedModel:
 
 
 class ModelFiles:
-    """``looking`` runs inspections, beside whatever is measured."""
+    """``looking`` runs inspections, beside whatever is measured; ``kept`` are the checksums of
+    files that stay even when no model has them."""
 
     def __init__(
         self,
@@ -69,12 +70,14 @@ class ModelFiles:
         bundles: Bundles,
         roots: Roots,
         looking: RunService,
+        kept: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._records = records
         self._objects = objects
         self._bundles = bundles
         self._roots = roots
         self._looking = looking
+        self._kept = kept
         self._under_way = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._lock = threading.Lock()
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
@@ -218,7 +221,7 @@ class ModelFiles:
         with self._lock:
             places = self._records.models.places()
             used = {*places.values(), *(str(number) for number in places)}
-            removed = self._bundles.sweep(used, {key for key in self._busy if self._busy[key]})
+            removed = self._bundles.sweep(used, busy=self._busy, kept=self._kept())
             self._gathering = {n: lock for n, lock in self._gathering.items() if n in places}
         self._objects.sweep()
         if removed:

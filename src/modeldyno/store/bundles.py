@@ -93,11 +93,14 @@ class Bundles:
     def forget(self, owner: str) -> None:
         shutil.rmtree(self.waiting(owner), ignore_errors=True)
 
-    def sweep(self, used: Collection[str], busy: Collection[str]) -> int:
+    def sweep(
+        self, used: Collection[str], *, busy: Collection[str] = (), kept: Collection[str] = ()
+    ) -> int:
         """Removes what nobody uses: how many folders and files.
 
         ``used`` are paths of models and owners of waiting weights; of the checksums and owners in
-        ``busy``, nothing is touched, for somebody is at work on them.
+        ``busy``, nothing is touched, for somebody is at work on them; objects that are ``kept``
+        stay without a folder.
         """
         folders = {str(Path(path).parent) for path in used}
         removed = 0
@@ -110,20 +113,21 @@ class Bundles:
                     removed += 1
             if not any(top.iterdir()):
                 top.rmdir()
-                self._objects.remove(top.name)
+                if top.name not in kept:
+                    self._objects.remove(top.name)
         for folder in _inside(self._waiting):
             owner = folder.name.partition(".")[0]
             if owner not in used and owner not in busy:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1
-        return removed + self._sweep_objects(busy)
+        return removed + self._sweep_objects({*busy, *kept})
 
-    def _sweep_objects(self, busy: Collection[str]) -> int:
+    def _sweep_objects(self, needed: Collection[str]) -> int:
         """Those that became no model: the server was killed in between."""
         before = time.time() - LEFT_OVER_S
         removed = 0
         for sha256, since in self._objects.all():
-            if since < before and sha256 not in busy and not (self._folder / sha256).exists():
+            if since < before and sha256 not in needed and not (self._folder / sha256).exists():
                 self._objects.remove(sha256)
                 removed += 1
         return removed
