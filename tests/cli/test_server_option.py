@@ -73,6 +73,8 @@ def test_engines_and_the_doctor_are_those_of_the_server(there):
     engines = there("engines", "--json")
     schemas.check("engines", engines.document)
     assert "onnxruntime" in there("engines").out
+    schemas.check("examples", there("examples", "--json").document)
+    assert "onnx-resnet50" in there("examples").out
     doctor = there("doctor", "--json")
     schemas.check("doctor", doctor.document)
     refused = there("doctor", "--peaks")
@@ -101,6 +103,7 @@ def test_without_the_right_token_the_exit_code_is_3(typed, server, tmp_path, mon
         *(("trust", "--list"), ("ls",), ("show",), ("report",), ("rerun", "latest")),
         *(("rm", "latest"), ("note", "latest"), ("jobs", "ls"), ("jobs", "logs", "1")),
         *(("jobs", "cancel", "1"), ("jobs", "resume", "1"), ("engines",), ("doctor",), ("open",)),
+        ("examples",),
     ],
     ids=" ".join,
 )
