@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.errors import QueueFull, WrongState
+from modeldyno.core.results import ComparisonResult
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
 from modeldyno.jobs.elsewhere import SHARED
@@ -81,7 +82,7 @@ def test_a_cancelled_job_is_over_within_two_seconds(room):
     with room.opened() as server:
         for model in ({}, {"load_ms": 60_000}, {"latency_us": 30_000_000}):
             job = room.start(room.endless(**model))
-            until(lambda run=job: room.run_folder(run).scratch.exists(), "a start")
+            until(room.run_folder(job).scratch.exists, "a start")
             time.sleep(0.5)
             asked = time.monotonic()
             server.jobs.cancel(job.id)
@@ -239,7 +240,9 @@ def test_a_run_that_was_resumed_in_a_terminal_is_done_here_too(room):
         room.until_units(job, 2)
         server.jobs.cancel(job.id)
         room.until_state(job.id, "cancelled")
-        assert open_workbench(room.settings).service.resume(job.run_id).pairs == 12
+        result = open_workbench(room.settings).service.resume(job.run_id)
+        assert isinstance(result, ComparisonResult)
+        assert result.pairs == 12
         server.jobs.resume(job.id)
         room.until_state(job.id, "done")
         assert server.records.runs.get(job.run_id).summary.verdict is not None

@@ -2,6 +2,7 @@
 
 import threading
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -101,13 +102,16 @@ def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):
         slow.wait(0.05)
         heard.append(standing.progress.units_done)
 
+    def has_heard(count):
+        return len(heard) >= count
+
     live.on_progress(listen)
     threads = []
     for done in range(5):
         clock.now += APART_S
         threads.append(threading.Thread(target=live.hear, args=(JOB, progress(done))))
         threads[-1].start()
-        until(lambda n=done: len(heard) >= n, "the one before")
+        until(partial(has_heard, done), "the one before")
     for thread in threads:
         thread.join()
     assert heard == sorted(heard)
