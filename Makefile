@@ -1,9 +1,10 @@
-# make run    set everything up and measure the demo model
+# make run    set everything up and start the server, with a demo project that measures itself
 # make test   set everything up and run every test
 # make check  what CI runs: format, lint, types, import rules, packages, tests
 
 PYTHON ?= python3
 PYTEST_ARGS ?=
+SERVE_ARGS ?=
 
 PY := .venv/bin/python
 # The environment is made anew only when a requirement changed, or when the folder moved: an
@@ -31,7 +32,7 @@ $(ENGINES): $(STAMP)
 	@touch $@
 
 run: setup
-	@.venv/bin/modeldyno demo
+	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
 
 test: engines test-models
 	$(PY) -m pytest $(PYTEST_ARGS)

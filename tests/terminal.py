@@ -3,14 +3,19 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from modeldyno.server_file import running_server
 from tests import schemas
 
 PATIENCE_S = 110.0
@@ -111,3 +116,61 @@ def on_a_terminal(*arguments: object, **environment: str) -> tuple[int, str]:
             shown += part
     os.close(ours)
     return process.wait(PATIENCE_S), shown.decode()
+
+
+class Served(Running):
+    """``modeldyno serve``, which answers."""
+
+    def __init__(self, process: subprocess.Popen[str], workspace: Path, log: Path) -> None:
+        super().__init__(process)
+        self._log = log
+        self.url = self._announced(workspace)
+        with suppress(urllib.error.HTTPError):
+            self.ask("/projects")  # once it answers, it has said what it has to say
+        key = workspace / "token"
+        self.token = key.read_text().strip() if key.exists() else ""
+
+    def _announced(self, workspace: Path) -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while (found := running_server(workspace)) is None:
+            assert not self.is_over, self._log.read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        return found.url
+
+    def get(self, path: str) -> Any:
+        """What ``/api/v1`` answers to who has the token."""
+        return self.ask(path, Authorization=f"Bearer {self.token}")
+
+    def ask(self, path: str, **headers: str) -> Any:
+        asked = urllib.request.Request(f"{self.url}/api/v1{path}", headers=headers)
+        with urllib.request.urlopen(asked, timeout=PATIENCE_S) as answer:
+            return json.load(answer)
+
+    def stop(self, number: int = signal.SIGTERM) -> Ended:
+        """Ask it to end; what it said until then."""
+        self.send(number)
+        out, _ = self._process.communicate(timeout=PATIENCE_S)
+        return Ended(self._process.returncode, out, self._log.read_text())
+
+
+@contextmanager
+def serving(workspace: Path, *arguments: object, **environment: str) -> Iterator[Served]:
+    """On a port of its own; killed at the end, unless somebody stopped it before."""
+    log = workspace.parent / f"{workspace.name}-server.txt"
+    port = () if "--port" in arguments else ("--port", 0)
+    with (
+        log.open("w") as errors,
+        subprocess.Popen(
+            command("serve", *port, "--workspace", workspace, *arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=dict(os.environ) | environment,
+            text=True,
+        ) as process,
+    ):
+        try:
+            yield Served(process, workspace, log)
+        finally:
+            process.kill()

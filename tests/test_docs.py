@@ -23,17 +23,31 @@ import typer
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
-from modeldyno.cli import bench, compare, main, output
+from modeldyno.cli import bench, compare, jobs, main, note, output, rm
 from modeldyno.core import errors, public, public_graphs
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
+from tests.terminal import serving
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 SCHEMAS = ROOT / "src" / "modeldyno" / "schemas"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
-COMMANDS: dict[str, Any] = typer.main.get_command(main.app).commands  # type: ignore[attr-defined]  # a group has them
+GROUP: Any = typer.main.get_command(main.app)
+
+
+def all_commands(group: Any, above: str = "") -> dict[str, Any]:
+    """By what one types: ``examples``, ``examples get``."""
+    found: dict[str, Any] = {}
+    for name, command in group.commands.items():
+        found[above + name] = command
+        if hasattr(command, "commands"):
+            found |= all_commands(command, f"{above}{name} ")
+    return found
+
+
+COMMANDS = all_commands(GROUP)
 DIGITS = str(model_path())
 
 
@@ -68,8 +82,10 @@ def mentions(text: str, option: str) -> bool:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_stands_in_the_section_of_its_command(command):
-    text = section(text_of("docs/cli.md"), command)
-    named = [name for parameter in COMMANDS[command].params for name in parameter.opts]
+    text = section(text_of("docs/cli.md"), command.partition(" ")[0])
+    # Hidden ones are those that are refused; "On a server" says where.
+    known = [p for p in COMMANDS[command].params if not getattr(p, "hidden", False)]
+    named = [name for parameter in known for name in parameter.opts]
     options = [name for name in named if name.startswith("--") and name != "--help"]
     assert [name for name in options if not mentions(text, name)] == []
 
@@ -106,9 +122,8 @@ def test_every_exit_code_is_documented():
     ours = {0, main.BUG, main.INTERRUPTED, *main.EXIT_CODES.values()}
     ours |= {bench.FAILED, bench.NOISY, bench.TIMED_OUT, bench.INTERRUPTED, bench.OUT_OF_MEMORY}
     ours |= {compare.SLOWER, compare.INCONCLUSIVE, compare.INTERRUPTED}
-    for page in ("docs/cli.md", "README.md"):
-        table = rows(section(text_of(page), "Exit codes"))
-        assert {int(code) for row in table for code in re.findall(r"\d+", row[0])} == ours
+    table = rows(section(text_of("docs/cli.md"), "Exit codes"))
+    assert {int(code) for row in table for code in re.findall(r"\d+", row[0])} == ours
 
 
 def test_every_variable_we_read_is_documented():
@@ -214,7 +229,8 @@ def document(*arguments: str, home: Path, code: int = 0, **more: Any) -> dict[st
 
 def readme_commands() -> list[str]:
     """The lines one would paste, shortened: as many commands, less time."""
-    lines = "\n".join(blocks(text_of("README.md"), "sh")).splitlines()
+    shown = [block for block in blocks(text_of("README.md"), "sh") if "curl" not in block]
+    lines = "\n".join(shown).splitlines()
     return [quickened(line) for line in lines if not line.startswith(("make", ". .venv"))]
 
 
@@ -252,6 +268,37 @@ def test_the_commands_of_the_readme_run_in_order(tmp_path):
     }
     assert wrong == {}, done.stderr
     assert len([line for line in commands if line.startswith("modeldyno ")]) >= 8
+
+
+@pytest.mark.slow
+def test_the_curl_lines_of_the_readme_find_what_make_run_measured(tmp_path):
+    """Verbatim, but for the port, which somebody else may have here."""
+    assert "\t@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)\n" in text_of("Makefile")
+    (block,) = [block for block in blocks(text_of("README.md"), "sh") if "curl" in block]
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    home = surroundings(tmp_path)
+    with serving(tmp_path / ".modeldyno", "--demo", **home) as server:
+        lines = block.replace("http://127.0.0.1:5000", server.url)
+        deadline = time.monotonic() + 60
+        while True:
+            done = subprocess.run(
+                ["bash", "-ec", lines.replace("curl -s ", "\necho; curl -sf ")],
+                env=home,
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+            assert done.returncode == 0, done.stderr
+            projects, benchmarks = map(json.loads, done.stdout.split("\n")[1:])
+            if benchmarks["items"]:
+                break
+            assert time.monotonic() < deadline, server.stop().err
+            time.sleep(0.5)
+    assert [project["name"] for project in projects["items"]] == ["Demo"]
+    (found,) = benchmarks["items"]
+    assert (found["state"], found["model_name"]) == ("done", "digits.onnx")
+    assert found["summary"]["latency_ms"] > 0
 
 
 def test_the_example_engine_works(tmp_path):
@@ -319,8 +366,8 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "doctor", "engines", "error", "graph", "model", "runs"),
-    "trust",
+    *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
+    *("model", "note", "removed", "runs", "trust"),
 )
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
@@ -335,8 +382,12 @@ def test_there_is_a_schema_for_every_document():
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
+        public.EXAMPLES_SCHEMA,
         public_graphs.GRAPH_SCHEMA,
+        jobs.JOBS_SCHEMA,
         public.MODEL_SCHEMA,
+        note.NOTE_SCHEMA,
+        rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",
     ]

@@ -7,14 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+DATABASE_FILE = "modeldyno.sqlite3"  # in the workspace
+
 
 @dataclass(frozen=True)
 class Settings:
     workspace: Path  # MODELDYNO_WORKSPACE or --workspace
     require_trust: bool = False  # MODELDYNO_REQUIRE_TRUST
+    allow_downloads: bool = False  # MODELDYNO_ALLOW_DOWNLOADS or --allow-downloads
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
-    resume: bool = False  # MODELDYNO_RESUME
+    models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
+    resume: bool = False  # MODELDYNO_RESUME or --resume: go on with what an earlier server left
+
+    @property
+    def has_database(self) -> bool:
+        """Whether a server was here: the terminal alone makes none."""
+        return bool(self.database_url) or (self.workspace / DATABASE_FILE).exists()
 
     @classmethod
     def read(
@@ -24,6 +33,7 @@ class Settings:
         return cls(
             Path(chosen).expanduser().absolute(),
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
+            allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
             resume=bool(environment.get("MODELDYNO_RESUME")),
         )

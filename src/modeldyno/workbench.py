@@ -15,6 +15,7 @@ from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
 from modeldyno.store.runs import Runs
+from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
@@ -22,15 +23,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
+    from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -58,14 +66,22 @@ class Server:
     watch: FolderWatch
     jobs: JobService
     models: ModelService
+    files: ModelFiles
+    examples: ExampleService
+    fetches: Fetches
+    sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     exports: ExportService
+    system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
+    demo: DemoProject
     held: ExitStack
 
     def start(self) -> None:
+        self.feed.on_event(self.sweeping.hear)
         self.feed.start()
+        self.sweeping.start()
         self.watch.start()
         self.queue.start()
 
@@ -73,7 +89,9 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
+        self.fetches.close()
         self.feed.close()
+        self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write
             self.held.close()
 
@@ -91,6 +109,10 @@ def open_history(settings: Settings) -> History:
     return History(settings.workspace / "runs")
 
 
+def open_token(settings: Settings) -> TokenFile:
+    return TokenFile(settings.workspace / "token")
+
+
 def open_records(settings: Settings) -> Records:
     """What the server knows. Made or migrated where needed; the terminal's runs are in it."""
     # Apart, so that a benchmark in the terminal does not load a database first.
@@ -103,12 +125,37 @@ def open_records(settings: Settings) -> Records:
     return records_of(database)
 
 
+def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive:
+    """Without a database where nobody has made one, unless one is needed."""
+    from modeldyno.services.archive import Archive
+
+    is_wanted = needs_database or settings.has_database
+    records = open_records(settings) if is_wanted else None
+    return Archive(open_history(settings), Runs(settings.workspace / "runs"), records)
+
+
 def open_doctor(settings: Settings) -> DoctorService:
     # Apart, so that a benchmark does not load the doctor first.
     from modeldyno.services.doctor import DoctorService
 
     leases = Leases()
     return DoctorService(LocalJobs(leases), leases, settings.workspace)
+
+
+def open_examples(settings: Settings) -> ExampleService:
+    # Apart, so that a benchmark loads neither a catalogue nor what downloads need.
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.store.downloads import Downloads
+    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.transfers import Ways
+
+    return ExampleService(
+        catalogue(),
+        Objects(settings.workspace / "objects"),
+        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        allow_downloads=settings.allow_downloads,
+    )
 
 
 def open_server(
@@ -128,12 +175,20 @@ def open_server(
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
+    from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.sweeping import Sweeping
+    from modeldyno.services.system import SystemService
+    from modeldyno.store.bundles import Bundles
+    from modeldyno.store.objects import Objects
+    from modeldyno.store.roots import Roots
     from modeldyno.store.server_lock import ServerLock, SoleServer
 
     with ExitStack() as held:
@@ -142,7 +197,14 @@ def open_server(
         held.callback(records.close)
         sole = held.enter_context(SoleServer(records.database).held())
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
-        models = ModelService(records, Trust(settings.workspace / "trust.json"))
+        looking = open_workbench(settings)
+        trust = Trust(settings.workspace / "trust.json")
+        models = ModelService(records, trust, looking.graphs)
+        objects = Objects(settings.workspace / "objects")
+        bundles = Bundles(settings.workspace / "models", objects)
+        roots = Roots(settings.models_roots)
+        examples = open_examples(settings)
+        files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
         settling = Settling(records, folders, history, resumes=settings.resume)
         settling.recover()
@@ -161,6 +223,8 @@ def open_server(
             job_limit_s,
         )
         jobs = JobService(records, history, queue, progress)
+        benchmarks = BenchmarkService(records, models, jobs)
+        comparisons = ComparisonService(records, models, jobs)
         return Server(
             settings=settings,
             records=records,
@@ -173,9 +237,15 @@ def open_server(
             watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
             models=models,
-            benchmarks=BenchmarkService(records, models, jobs),
-            comparisons=ComparisonService(records, models, jobs),
+            files=files,
+            examples=examples,
+            fetches=Fetches(records, examples, files),
+            sweeping=Sweeping(files.sweep),
+            benchmarks=benchmarks,
+            comparisons=comparisons,
             exports=ExportService(records, history, folders),
-            looking=open_workbench(settings),
+            system=SystemService(settings, records, open_doctor(settings)),
+            looking=looking,
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
             held=held.pop_all(),
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from modeldyno.api.access import CALLER, Access
-from modeldyno.api.guard import Guard, Rules
+from modeldyno.api.guard import NO_UPLOADS, Guard, Rules
 from modeldyno.api.listening import Listening
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
@@ -69,7 +69,7 @@ class Inner:
 class Door:
     """A guarded application, its clock, and its sign-ins."""
 
-    def __init__(self, listening=HERE, uploads=(), trusts_proxy=False):
+    def __init__(self, listening=HERE, uploads=NO_UPLOADS, trusts_proxy=False):
         self.clock = Clock()
         self.token = TOKEN
         self.sign_ins = SignIns(lambda: self.token, SignInsInMemory(), self.clock)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -274,12 +275,47 @@ def test_r1_a_body_above_its_limit_is_refused_by_what_it_is():
 
 
 def test_uploads_may_be_large_and_only_at_their_place():
-    door = Door(uploads=("/api/v1/uploads/",))
+    door = Door(uploads=re.compile("POST /api/v1/uploads/[a-z]+"))
     large = ("Content-Length", str(1 << 30))
     assert door.ask("POST", "/api/v1/uploads/x", BEARER, large).status == 200
     assert door.ask("POST", "/api/v1/uploads", BEARER, large).status == 413
+    assert door.ask("PUT", "/api/v1/uploads/x", BEARER, large).status == 413
     too_large = ("Content-Length", str((8 << 30) + 1))
     assert door.ask("POST", "/api/v1/uploads/x", BEARER, too_large).status == 413
+
+
+def drip(door, path, pieces, apart_s):
+    """Send a body in pieces, each some time after the one before; the last never comes."""
+    waiting = list(pieces)
+
+    async def receive():
+        await asyncio.sleep(apart_s if waiting else 3600)
+        return {"type": "http.request", "body": waiting.pop(), "more_body": True}
+
+    said = []
+
+    async def send(message):
+        said.append(message)
+
+    headers = [(b"host", b"127.0.0.1:5000"), (b"authorization", f"Bearer {TOKEN}".encode())]
+    scope = {"type": "http", "method": "POST", "path": path, "query_string": b""}
+    scope |= {"headers": headers, "client": ("127.0.0.1", 4321)}
+    asyncio.run(door.guard(scope, receive, send))
+    return said[0]["status"], len(waiting)
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch):
+    monkeypatch.setattr(guard, "PATIENCE_S", 0.2)
+    door = Door(uploads=re.compile("POST /api/v1/uploads"))
+    assert drip(door, "/api/v1/x", [b"x"] * 5, 0.0) == (408, 0)
+    assert drip(door, "/api/v1/x", [b"x"] * 1000, 0.01)[0] == 408  # slowly is not enough
+
+
+def test_an_upload_may_take_its_time_while_it_goes_on(monkeypatch):
+    monkeypatch.setattr(guard, "PATIENCE_S", 0.2)
+    door = Door(uploads=re.compile("POST /api/v1/uploads"))
+    assert drip(door, "/api/v1/uploads", [b"x"] * 40, 0.01) == (408, 0)
+    assert door.inner.body == b"x" * 40  # all of it, in more time than one may pause
 
 
 # ---------------------------------------------------------------- where it listens

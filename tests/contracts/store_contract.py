@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from modeldyno.store.database import Database
+from tests.contracts.store_answers import Answered
 from tests.contracts.store_deleting import Deleting
 from tests.contracts.store_examples import Desk
 from tests.contracts.store_indexing import Indexing
@@ -14,7 +15,7 @@ from tests.contracts.store_random import Random
 from tests.contracts.store_states import States
 
 
-class StoreContract(Nouns, States, Lists, Deleting, Indexing, Random):
+class StoreContract(Nouns, States, Lists, Deleting, Indexing, Answered, Random):
     @pytest.fixture
     def database(self) -> Database:
         raise NotImplementedError

@@ -180,4 +180,4 @@ def checkup(tmp_path, *states):
     ],
 )
 def test_the_verdict_names_what_it_rests_on(tmp_path, states, sentence):
-    assert verdict_sentence(checkup(tmp_path, *states)) == sentence
+    assert verdict_sentence(checkup(tmp_path, *states).findings) == sentence

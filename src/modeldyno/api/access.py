@@ -15,8 +15,9 @@ from urllib.parse import parse_qs
 
 from modeldyno.api.errors import FORGERY, TOKEN, Refusal, limited
 from modeldyno.api.head import Head
+from modeldyno.core.sign_ins import SignIn
 from modeldyno.services.failures import Failures
-from modeldyno.services.sign_ins import SignIn, SignIns
+from modeldyno.services.sign_ins import SignIns
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 # A form can send none of these across origins without asking us first.
@@ -111,6 +112,23 @@ class Access:
         found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
         return found or self._fail(_client(scope))
 
+    def seen(self, scope: Mapping[str, Any]) -> SignIn | None:
+        """Whose browser opens one of our pages: those may greet, and show what is no secret."""
+        if self._sign_ins is None:
+            return None
+        headers = [value for name, value in scope["headers"] if name == b"cookie"]
+        return self._sign_ins.find(_named(headers[0], self._cookie)) if headers else None
+
+    def new_code(self, caller: Caller | None) -> str | Refusal:
+        """For whoever has the token: a cookie must not make itself last."""
+        if self._sign_ins is None or caller is None or caller.by != "token":
+            return TOKEN
+        return self._sign_ins.new_code()
+
+    def sign_out(self, caller: Caller | None) -> None:
+        if self._sign_ins is not None and caller is not None and caller.sign_in is not None:
+            self._sign_ins.revoke(caller.sign_in.id)
+
     def _by_token(self, token: str) -> Caller | None:
         assert self._sign_ins is not None
         under = self._sign_ins.known_under(token)
@@ -142,7 +160,11 @@ def token_of(head: Head) -> str | None:
 
 def cookie_of(head: Head, name: bytes) -> str | None:
     """None also when there are two: cookies know no ports, and one may be a neighbour's."""
-    pairs = [pair.strip().partition(b"=") for pair in head.once.get(b"cookie", b"").split(b";")]
+    return _named(head.once.get(b"cookie", b""), name)
+
+
+def _named(cookies: bytes, name: bytes) -> str | None:
+    pairs = [pair.strip().partition(b"=") for pair in cookies.split(b";")]
     ours = [value for key, _, value in pairs if key == name]
     return ours[0].decode("latin-1") if len(ours) == 1 else None
 

@@ -1,23 +1,45 @@
-"""The server's application: the guard outermost, then Socket.IO, then the routes."""
+"""The server's application: the guard outermost, then what holds for all routes, then these."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
-from modeldyno.api.errors import Refusal, body_of, refusal_of
+from modeldyno.api.bodies import JsonBodies
+from modeldyno.api.errors import BUG, Refusal, Refused, body_of, refusal_of
+from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
-from modeldyno.api.v1 import benchmarks, comparisons, jobs, projects, runs
+from modeldyno.api.methods import Methods
+from modeldyno.api.v1 import (
+    benchmarks,
+    comparisons,
+    datasets,
+    engines,
+    events,
+    examples,
+    files,
+    graphs,
+    jobs,
+    models,
+    notes,
+    projects,
+    runs,
+    session,
+    system,
+)
 from modeldyno.api.v1.documents import with_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
@@ -27,59 +49,97 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    models.router,
+    graphs.router,
+    examples.router,
+    files.router,
+    datasets.router,
     benchmarks.router,
     comparisons.router,
     runs.router,
     jobs.router,
+    notes.router,
+    events.router,
+    engines.router,
+    system.router,
 )
+# Whose bodies are files, as they come. All others are JSON.
+UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
 (`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 
 
-def application(server: Server, listening: Listening, access: Access) -> App:
+def application(
+    server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
+) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
-    rules = Rules(listening.hosts, listening.origins, uploads=("/api/v1/projects/",))
-    return Guard(Answers(routed(server), server.records.database), rules, access)
+    rules = Rules(listening.hosts, listening.origins, UPLOADS)
+    feed = (server.feed, server.progress, server.records.events)
+    events = EventSockets(*feed, access, listening.origins, patience)
+    routes = Answers(routed(server, listening, access, events), server.records.database)
+    return Guard(events.around(routes), rules, access)
 
 
-class _Described(FastAPI):
-    """Its description also holds the documents that the terminal prints."""
-
-    def openapi(self) -> dict[str, Any]:
-        if self.openapi_schema is None:
-            self.openapi_schema = with_documents(super().openapi())
-        return self.openapi_schema
-
-
-def routed(server: Server) -> FastAPI:
-    """The routes without their guard."""
-    app = _Described(
+def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
+    """The routes and what holds for all of them, without their guard; ``events`` live as long."""
+    app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
         description=DESCRIPTION,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere; ours is docs_page.py
         redoc_url=None,
-        lifespan=_lifespan(server),
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+        lifespan=_lifespan(server, events),
     )
-    for make in ROUTERS:
-        app.include_router(make(server), prefix="/api/v1")
-    app.add_exception_handler(ModeldynoError, _told)
-    app.add_exception_handler(RequestValidationError, _misunderstood)
-    app.add_exception_handler(HTTPException, _refused)
-    return app
+    described: list[openapi.Json] = []
+
+    def describe() -> openapi.Json:
+        if not described:
+            described.append(with_documents(openapi.document(app)))
+        return described[0]
+
+    app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done
+    routers = [make(server) for make in ROUTERS] + [session.router(listening, access)]
+    page = pages.router(server, listening, access, describe)
+    for router in routers:
+        app.include_router(router, prefix=PREFIX)
+    app.include_router(page, include_in_schema=False)
+    for kind, handler in (
+        (ModeldynoError, _told),
+        (Refused, _as_told),
+        (RequestValidationError, _misunderstood),
+        (HTTPException, _refused),
+        (Exception, _failed),
+    ):
+        app.add_exception_handler(kind, handler)
+    known = [*_addresses(page), *(one for router in routers for one in _addresses(router, PREFIX))]
+    methods = Methods(JsonBodies(app, UPLOADS), [*known, (f"{PREFIX}/openapi.json", ("GET",))])
+    app.state.methods = methods
+    return methods
 
 
-def _lifespan(server: Server) -> Callable[[FastAPI], Any]:
+def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]]:
+    return [
+        (prefix + route.path, set(route.methods or ()))
+        for route in router.routes
+        if isinstance(route, APIRoute)
+    ]
+
+
+def _lifespan(server: Server, events: EventSockets) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        server.start()
-        try:
-            yield
-        finally:
-            server.close()
+        async with events.running():
+            server.start()
+            try:
+                yield
+            finally:
+                server.close()
 
     return lifespan
 
@@ -90,6 +150,11 @@ async def _told(request: Request, error: Exception) -> Response:
     if refusal.status >= 500:
         logger.error("%s %s: %s", request.method, request.url.path, error)
     return _response(request, refusal)
+
+
+async def _as_told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    return _response(request, error.refusal)
 
 
 async def _misunderstood(request: Request, error: Exception) -> Response:
@@ -105,14 +170,23 @@ async def _misunderstood(request: Request, error: Exception) -> Response:
 
 
 async def _refused(request: Request, error: Exception) -> Response:
-    """What the router itself refuses: no such path, no such method, a body that is no JSON."""
+    """What the router itself refuses: no such path, no such method."""
     assert isinstance(error, HTTPException)
-    code = {404: "NOT_FOUND", 405: "METHOD_REFUSED"}.get(error.status_code, "BAD_VALUE")
-    headers = tuple((k.lower().encode(), v.encode()) for k, v in (error.headers or {}).items())
-    refusal = Refusal(
-        error.status_code, code, str(error.detail), "", "See /docs for what there is", headers
-    )
-    return _response(request, refusal)
+    if error.status_code == 405:
+        return _response(request, request.app.state.methods.refusal(request.url.path))
+    if error.status_code == 404:
+        return _response(request, NOWHERE)
+    why = str(error.detail)
+    return _response(request, Refusal(error.status_code, "BAD_VALUE", "Refused", why, _SEE))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Our bug. It is raised on after this, and logged with its traceback."""
+    return _response(request, BUG)
+
+
+_SEE = "See /docs for what there is"
+NOWHERE = Refusal(404, "NOT_FOUND", "There is nothing at this address", "", _SEE)
 
 
 def _response(request: Request, refusal: Refusal) -> Response:
@@ -120,6 +194,3 @@ def _response(request: Request, refusal: Refusal) -> Response:
     response = Response(body, status)
     response.raw_headers = list(headers)
     return response
-
-
-Handler = Callable[[Request, Exception], Awaitable[Response]]

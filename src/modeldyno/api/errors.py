@@ -24,12 +24,18 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.ModelNotFound: 404,
     errors.RunNotFound: 404,
     errors.FileNotFound: 404,
+    errors.ExampleNotFound: 404,
+    errors.DownloadsOff: 403,
+    errors.DownloadRefused: 502,
+    errors.DownloadFailed: 502,
     errors.NotFound: 404,
     errors.WrongState: 409,
     errors.StillUsed: 409,
     errors.EditedMeanwhile: 412,
     errors.KeyReused: 422,
     errors.QueueFull: 429,
+    errors.TooBusy: 429,
+    errors.ModelChanged: 409,
     errors.DatabaseUnusable: 503,
     errors.WorkspaceUnusable: 503,
     errors.PathRefused: 403,
@@ -74,7 +80,12 @@ ORIGIN = Refusal(
     "Open the address that the server printed when it started",
 )
 METHOD = Refusal(
-    405, "METHOD_REFUSED", "This method is not served", "nothing here needs it", "Use another one"
+    405,
+    "METHOD_REFUSED",
+    "This method is not served",
+    "nothing here needs it",
+    "Use another one",
+    ((b"allow", b"GET, HEAD, OPTIONS, POST, PUT, PATCH, DELETE"),),
 )
 TOKEN = Refusal(
     401,
@@ -99,9 +110,45 @@ TOO_LARGE = Refusal(
     "Send less, or upload the file",
     ((b"connection", b"close"),),
 )
+TOO_SLOW = Refusal(
+    408,
+    "BODY_TOO_SLOW",
+    "The request's body did not arrive",
+    "a minute is enough for any request that is no upload, and between two parts of one",
+    "Send it again",
+    ((b"connection", b"close"),),
+)
+MEDIA_TYPE = Refusal(
+    415,
+    "MEDIA_TYPE_REFUSED",
+    "This operation does not read that kind of body",
+    "bodies are application/json, those of uploads application/octet-stream",
+    "Send the header Content-Type with the one that fits",
+)
+VERSION_NEEDED = Refusal(
+    428,
+    "VERSION_NEEDED",
+    "Say which version you mean to change",
+    "somebody else may have changed it since you read it",
+    "Send the header If-Match with the ETag that you read, or * to overwrite whatever is there",
+)
 BUG = Refusal(
     500, "BUG", "Something went wrong in the server", "it is our bug", "The server's log says more"
 )
+
+
+def unreadable_json(why: str) -> Refusal:
+    return Refusal(
+        400, "BAD_JSON", "The request's body is no JSON that we take", why, "Send other JSON"
+    )
+
+
+class Refused(Exception):
+    """For handlers that answer with one of these."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.title)
+        self.refusal = refusal
 
 
 def limited(retry_after_s: int) -> Refusal:

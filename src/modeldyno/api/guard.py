@@ -9,7 +9,10 @@ The server below must not have believed forwarded headers already (``api/listeni
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import re
+import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +33,8 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 SMALL_BODY = 64 << 10
 JSON_BODY = 1 << 20
 UPLOAD_BODY = 8 << 30
+PATIENCE_S = 60.0  # for a body that is no upload, and between two parts of one that is
+NO_UPLOADS = re.compile(r"(?!)")
 
 _PAGE_POLICY = (
     b"default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
@@ -62,7 +67,7 @@ _STARTS = ("http.response.start", "websocket.http.response.start")
 class Rules:
     hosts: frozenset[bytes]  # as in the Host header, with the port
     origins: frozenset[bytes]  # as in the Origin header: scheme, host and port
-    uploads: tuple[str, ...] = ()  # below these paths a body may be a model
+    uploads: re.Pattern[str] = NO_UPLOADS  # "POST /path" of those whose body may be a model
     trusts_proxy: bool = False
 
 
@@ -92,7 +97,7 @@ class Guard:
         head, caller = found
         seen = {**scope, "headers": head.headers, CALLER: caller}
         if kind == "http":
-            await self._exchange(seen, head, _Body(receive, answer, self._limit(head)), answer)
+            await self._exchange(seen, head, self._body(head, receive, answer), answer)
         else:
             await self._app(seen, receive, answer.send)
 
@@ -120,7 +125,13 @@ class Guard:
     def _limit(self, head: Head) -> int:
         if head.surface in ("page", "socket"):
             return SMALL_BODY
-        return UPLOAD_BODY if head.path.startswith(self._rules.uploads) else JSON_BODY
+        return UPLOAD_BODY if self._is_upload(head) else JSON_BODY
+
+    def _is_upload(self, head: Head) -> bool:
+        return self._rules.uploads.fullmatch(f"{head.method} {head.path}") is not None
+
+    def _body(self, head: Head, receive: Receive, answer: _Answer) -> _Body:
+        return _Body(receive, answer, self._limit(head), is_upload=self._is_upload(head))
 
     async def _exchange(
         self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _Answer
@@ -128,7 +139,7 @@ class Guard:
         try:
             await self._app(scope, body.receive, answer.send)
         except Exception:
-            if body.is_too_large:  # the application noticed that its client is gone: as intended
+            if body.is_over:  # the application noticed that its client is gone: as intended
                 return
             if answer.has_started:
                 raise
@@ -201,21 +212,38 @@ class _Answer:
 
 
 class _Body:
-    """The way in: counted, whatever length was announced."""
+    """The way in: counted, whatever length was announced, and not waited for without end."""
 
-    def __init__(self, receive: Receive, answer: _Answer, limit: int) -> None:
+    def __init__(self, receive: Receive, answer: _Answer, limit: int, is_upload: bool) -> None:
         self._receive = receive
         self._answer = answer
         self._left = limit
-        self.is_too_large = False
+        self._is_upload = is_upload
+        self._until_s = time.monotonic() + PATIENCE_S
+        self._is_whole = False
+        self.is_over = False  # refused: for the application, its client is gone
 
     async def receive(self) -> Message:
-        if self.is_too_large:
+        if self.is_over:
             return {"type": "http.disconnect"}
-        message = await self._receive()
+        if self._is_whole:  # what may still come is that the client leaves, whenever it does
+            return await self._receive()
+        try:
+            message = await self._next_part()
+        except TimeoutError:
+            return await self._refuse(errors.TOO_SLOW)
         self._left -= len(message.get("body", b""))
         if self._left < 0:
-            self.is_too_large = True
-            await self._answer.refuse(errors.TOO_LARGE)
-            return {"type": "http.disconnect"}
+            return await self._refuse(errors.TOO_LARGE)
+        self._is_whole = not message.get("more_body", False)
         return message
+
+    async def _next_part(self) -> Message:
+        if self._is_upload:
+            self._until_s = time.monotonic() + PATIENCE_S
+        return await asyncio.wait_for(self._receive(), self._until_s - time.monotonic())
+
+    async def _refuse(self, refusal: Refusal) -> Message:
+        self.is_over = True
+        await self._answer.refuse(refusal)
+        return {"type": "http.disconnect"}

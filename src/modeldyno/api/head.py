@@ -52,7 +52,7 @@ def read_head(
     scope: Mapping[str, Any], surface: Surface, trusts_proxy: bool = False
 ) -> Head | Refusal:
     path: str = scope["path"]
-    if not path.startswith("/") or _ODD_PATH(path):
+    if not path.startswith("/") or _ODD_PATH(path) or b"%00" in scope["query_string"]:
         return MALFORMED
     headers: list[tuple[bytes, bytes]] = []
     once: dict[bytes, bytes] = {}

@@ -19,6 +19,7 @@ UVICORN: dict[str, Any] = {
     "access_log": False,
     "limit_concurrency": 200,
     "timeout_keep_alive": 60,
+    "timeout_graceful_shutdown": 3,  # a slow download does not keep a stopped server alive
     "h11_max_incomplete_event_size": 32 << 10,
     "ws_max_size": 64 << 10,
     "ws_per_message_deflate": False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +15,26 @@ from modeldyno.core.errors import Cancelled, ModeldynoError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from modeldyno.core.ids import RunId
+    from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import BenchmarkResult, CellResult
     from modeldyno.core.specs import BenchmarkSpec
+    from modeldyno.services.requests import CellOptions, InputOptions
+
+    Words = dict[str, Any]
+    Listener = Callable[[JobMessage], None] | None
 
 FAILED, NOISY, TIMED_OUT, INTERRUPTED, OUT_OF_MEMORY = 1, 7, 124, 130, 137
 _OWN_CODES = {"TIMED_OUT": TIMED_OUT, "OUT_OF_MEMORY": OUT_OF_MEMORY}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A benchmark to be run, here or elsewhere."""
+
+    model: str
+    run: Callable[[Listener], object]
+    plan: str = ""  # told beforehand
 
 
 def bench(
@@ -69,6 +85,7 @@ def bench(
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     r"""Measure models: latency, throughput, memory, and how sure we are.
@@ -87,21 +104,16 @@ def bench(
     """
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_history, open_workbench
 
-    room = open_workbench(Settings.read(workspace))
     for file in (raw, csv):
         requests.check_folder(file)
+    place = _Here(workspace) if server is None else _There(server, workspace)
     if resume is not None:
-        run_id = open_history(Settings.read(workspace)).find(resume).run_id
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
         axes = (instances != "1", device != "cpu", precision)
-        specs = [requests.resumed_spec((*said, *more, *axes), room.runs.spec(run_id))]
-        results, error = measure(
-            specs, lambda _, listen: room.service.resume(run_id, listen), quiet=quiet, as_json=json
-        )
+        requests.expect_no_settings((*said, *more, *axes))
+        tasks = [place.resumed(resume)]
     else:
         files, sizes = split_models(models or [], dim)
         dims = {
@@ -129,26 +141,22 @@ def bench(
             architecture=architecture,
             arguments=requests.parse_arguments("--arg", arg or []),
         )
-        limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
-        specs = [
-            requests.benchmark_spec(
-                file,
-                cells,
-                inputs,
-                budget=requests.choose_budget(quick, thorough, budget),
-                iterations=iterations,
-                warmup=warmup,
-                per_call=per_call,
-                timeout_s=timeout,
-                memory_limit_bytes=limit,
-                seed=seed,
-            )
-            for file in files
-        ]
-        results, error = measure(specs, room.service.run, quiet=quiet, as_json=json)
+        more_words: Words = {
+            "budget": requests.choose_budget(quick, thorough, budget),
+            "iterations": iterations,
+            "warmup": warmup,
+            "per_call": per_call,
+            "timeout_s": timeout,
+            "memory_limit_bytes": (
+                requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+            ),
+            "seed": seed,
+        }
+        tasks = [place.task(file, cells, inputs, more_words) for file in files]
+    results, error = measure(tasks, quiet=quiet, as_json=json)
     if raw is not None:
         for number, result in enumerate(results):
-            room.runs.export_raw(result.run_id, _numbered(raw, number))
+            place.export_raw(result.run_id, _numbered(raw, number))
     if csv is not None:
         with output.writing(csv):
             csv.write_text(_joined_csv(results))
@@ -172,12 +180,65 @@ def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], l
     return files, sizes
 
 
+class _Here:
+    """On this machine."""
+
+    def __init__(self, workspace: Path | None) -> None:
+        from modeldyno.settings import Settings
+        from modeldyno.workbench import open_history, open_workbench
+
+        settings = Settings.read(workspace)
+        self._room = open_workbench(settings)
+        self._history = open_history(settings)
+
+    def task(self, file: str, cells: CellOptions, inputs: InputOptions, more: Words) -> Task:
+        from modeldyno.services.requests import benchmark_spec
+
+        spec = benchmark_spec(file, cells, inputs, **more)
+        return task_of(spec, partial(self._room.service.run, spec))
+
+    def resumed(self, word: str) -> Task:
+        from modeldyno.services.requests import resumed_spec
+
+        run_id = self._history.find(word).run_id
+        spec = resumed_spec(self._room.runs.spec(run_id))
+        return task_of(spec, partial(self._room.service.resume, run_id))
+
+    def export_raw(self, run_id: RunId, path: Path) -> None:
+        self._room.runs.export_raw(run_id, path)
+
+
+class _There:
+    """On a server."""
+
+    def __init__(self, server: str, workspace: Path | None) -> None:
+        from modeldyno.cli.remote import connected
+
+        self._client = connected(server, workspace)
+
+    def task(self, file: str, cells: CellOptions, inputs: InputOptions, more: Words) -> Task:
+        from modeldyno.cli import remote
+
+        words = remote.words_of(cells, inputs, more)
+        which = str(remote.here(file))
+        bench = partial(self._client.bench, which, project=remote.PROJECT, **words)
+        return Task(file, lambda listen: bench(listen=listen))
+
+    def resumed(self, word: str) -> Task:
+        from modeldyno.cli import remote
+
+        return Task(word, partial(remote.gone_on, self._client, word))
+
+    def export_raw(self, run_id: RunId, path: Path) -> None:
+        self._client.runs.samples(run_id, path)
+
+
+def task_of(spec: BenchmarkSpec, run: Callable[[Listener], object]) -> Task:
+    return Task(spec.model.path, run, plan_line(spec) if len(spec.cells) > 1 else "")
+
+
 def measure(
-    specs: Sequence[BenchmarkSpec],
-    run: Callable[..., object],
-    *,
-    quiet: bool,
-    as_json: bool,
+    tasks: Sequence[Task], *, quiet: bool, as_json: bool
 ) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
     """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
 
@@ -189,17 +250,17 @@ def measure(
     results: list[BenchmarkResult] = []
     errors: list[tuple[str, Failure]] = []
     failed: ModeldynoError | None = None
-    for spec in specs:
-        if len(spec.cells) > 1 and not (quiet or as_json):
-            output.tell(plan_line(spec))
+    for task in tasks:
+        if task.plan and not (quiet or as_json):
+            output.tell(task.plan)
         try:
             with live(quiet) as listen:
-                result = run(spec, listen)
+                result = task.run(listen)
         except ModeldynoError as error:
             if failed is not None:
                 output.complain(failed)
             failed = error
-            errors.append((spec.model.path, Failure.of(error)))
+            errors.append((task.model, Failure.of(error)))
             if isinstance(error, Cancelled):
                 break
             continue

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,10 +12,15 @@ from modeldyno.cli import options, output
 from modeldyno.cli.bench import split_models
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
-    from modeldyno.core.specs import ComparisonSpec
-    from modeldyno.workbench import Workbench
+    from modeldyno.services.requests import CellOptions, InputOptions
+
+    Run = Callable[[Callable[[JobMessage], None] | None], object]
 
 SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
 FEW_PAIRS = 8  # below it, one odd pair weighs much
@@ -55,6 +61,7 @@ def compare(
     seed: options.Seed = 0,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Is B slower than A? Both are measured in alternation; "inconclusive" is an answer too.
@@ -67,8 +74,6 @@ def compare(
     """
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_workbench
 
     files, words = split_models(sides, dim)
     if len(files) != 2:
@@ -92,54 +97,103 @@ def compare(
         sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
     )
     allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
-    spec = requests.comparison_spec(
-        files[0],
-        files[1],
-        cells,
-        inputs,
-        margin=requests.parse_share("--margin", margin),
-        budget=requests.choose_budget(quick, thorough, budget),
-        adaptive=adaptive,
-        timeout_s=timeout,
-        memory_limit_bytes=(
+    more = {
+        "margin": requests.parse_share("--margin", margin),
+        "budget": requests.choose_budget(quick, thorough, budget),
+        "adaptive": adaptive,
+        "timeout_s": timeout,
+        "memory_limit_bytes": (
             requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
         ),
-        seed=seed,
-    )
-    room = open_workbench(Settings.read(workspace))
-    result = _measure(room, spec, allowed, quiet)
-    if json:
+        "seed": seed,
+    }
+    asked = (files, cells, inputs, more)
+    run_for = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
+    result = _measure(run_for, allowed, quiet)
+    present(result, json, quiet)
+    raise typer.Exit(_ending(result, allowed, quiet or json))
+
+
+def _here(
+    files: list[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    workspace: Path | None,
+) -> Callable[[int], Run]:
+    from modeldyno.services.requests import comparison_spec
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    spec = comparison_spec(files[0], files[1], cells, inputs, **more)
+    service = open_workbench(Settings.read(workspace)).service
+
+    def run_for(times: int) -> Run:
+        return partial(service.run, replace(spec, seconds=times * spec.seconds))
+
+    return run_for
+
+
+def _there(
+    files: list[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    server: str,
+    workspace: Path | None,
+) -> Callable[[int], Run]:
+    from modeldyno.cli import remote
+
+    client = remote.connected(server, workspace)
+    words = remote.words_of(cells, inputs, more)
+    for name in ("instances", "precision"):  # of a side, after its @
+        del words[name]
+    words |= {name: next(iter(words[name]), None) for name in ("engine", "batch", "cores")}
+    words |= {"device": words["device"][0]}
+    words |= {"margin": more["margin"], "adaptive": more["adaptive"], "project": remote.PROJECT}
+
+    def run_for(times: int) -> Run:
+        longer = dict(words)
+        if times > 1:
+            longer |= {"quick": False, "thorough": False}
+            longer |= {"budget": times * more["budget"].seconds}
+        compare = partial(client.compare, files[0], files[1], **longer)
+        return lambda listen: compare(listen=listen)
+
+    return run_for
+
+
+def _measure(run_for: Callable[[int], Run], allowed: float | None, quiet: bool) -> ComparisonResult:
+    """Measure; when a gate cannot tell, once more with four times the time."""
+    from modeldyno.measure.verdicts import gate
+
+    result = listened(run_for(1), quiet)
+    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
+        return result
+    if not quiet:
+        seconds = EXTENSION * result.spec.seconds
+        output.tell(f"Cannot tell yet; measuring again for {seconds:g} s")
+    return listened(run_for(EXTENSION), quiet)
+
+
+def listened(run: Run, quiet: bool) -> ComparisonResult:
+    """Run it, with its progress on the terminal."""
+    from modeldyno.cli.progress import live
+    from modeldyno.core.results import ComparisonResult
+
+    with live(quiet) as listen:
+        result = run(listen)
+    assert isinstance(result, ComparisonResult)
+    return result
+
+
+def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
+    if as_json:
         from modeldyno.core.public import comparison_json
 
         output.document(comparison_json(result))
     else:
         show(result, quiet)
-    raise typer.Exit(_ending(result, allowed, quiet or json))
-
-
-def _measure(
-    room: Workbench, spec: ComparisonSpec, allowed: float | None, quiet: bool
-) -> ComparisonResult:
-    """Measure; when a gate cannot tell, once more with four times the time."""
-    from modeldyno.measure.verdicts import gate
-
-    result = _once(room, spec, quiet)
-    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
-        return result
-    longer = replace(spec, seconds=EXTENSION * spec.seconds)
-    if not quiet:
-        output.tell(f"Cannot tell yet; measuring again for {longer.seconds:g} s")
-    return _once(room, longer, quiet)
-
-
-def _once(room: Workbench, spec: ComparisonSpec, quiet: bool) -> ComparisonResult:
-    from modeldyno.cli.progress import live
-    from modeldyno.core.results import ComparisonResult
-
-    with live(quiet) as listen:
-        result = room.service.run(spec, listen)
-    assert isinstance(result, ComparisonResult)
-    return result
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:

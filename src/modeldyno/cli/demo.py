@@ -11,10 +11,13 @@ def demo(
     quick: options.Quick = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.LocalOnly = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Measure the model that came with the package: a small classifier of handwritten digits."""
-    from modeldyno.cli.bench import ending, measure
+    from functools import partial
+
+    from modeldyno.cli.bench import ending, measure, task_of
     from modeldyno.demo import model_path, test_images_path
     from modeldyno.measure.cpus import allowed_cpus
     from modeldyno.services.requests import (
@@ -36,7 +39,8 @@ def demo(
     if not (quiet or json):
         output.tell("Demo: handwritten digits, on real test images")
     room = open_workbench(Settings.read(workspace))
-    results, error = measure([spec], room.service.run, quiet=quiet, as_json=json)
+    task = task_of(spec, partial(room.service.run, spec))
+    results, error = measure([task], quiet=quiet, as_json=json)
     if error is not None:
         raise error
     if not (quiet or json):

@@ -9,7 +9,10 @@ import typer
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.core.doctor import Checkup, Peaks
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from modeldyno.core.doctor import Finding, Peaks
 
 UNFIT = 7
 _STYLES = {"fit": "bold green", "fit with care": "bold yellow", "unfit": "bold red"}
@@ -22,6 +25,7 @@ def doctor(
     strict: Annotated[bool, typer.Option("--strict", help="Exit 7 when unfit.")] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Is this machine fit to measure? What disturbs numbers here, and how to mend it.
@@ -32,6 +36,8 @@ def doctor(
 
         modeldyno doctor --peaks --json
     """
+    if server is not None:
+        raise typer.Exit(_there(server, workspace, peaks, strict, json, quiet))
     from modeldyno.cli.progress import live
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_doctor
@@ -44,23 +50,40 @@ def doctor(
 
         output.document(checkup_json(checkup))
     else:
-        _show(checkup, quiet)
+        _show(checkup.findings, checkup.peaks, quiet)
     raise typer.Exit(UNFIT if strict and checkup.fitness == "unfit" else 0)
 
 
-def _show(checkup: Checkup, quiet: bool) -> None:
-    from modeldyno.core.doctor import NONE, verdict_sentence
+def _there(
+    server: str, workspace: Path | None, peaks: bool, strict: bool, as_json: bool, quiet: bool
+) -> int:
+    """The server's machine."""
+    from modeldyno.cli import remote
+    from modeldyno.core.codec import decode
+    from modeldyno.core.doctor import Finding
+
+    remote.refuse(peaks=peaks)
+    told = remote.connected(server, workspace).system.doctor()
+    if as_json:
+        output.document(told)
+    else:
+        _show(decode(tuple[Finding, ...], told["findings"]), None, quiet)
+    return UNFIT if strict and told["verdict"] == "unfit" else 0
+
+
+def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:
+    from modeldyno.core.doctor import NONE, fitness, verdict_sentence
 
     head = ("check", "state", "found")
-    rows = [(finding.name, finding.state, finding.value) for finding in checkup.findings]
+    rows = [(finding.name, finding.state, finding.value) for finding in findings]
     output.table(head, rows, left=head)
-    for finding in [] if quiet else checkup.findings:
+    for finding in [] if quiet else findings:
         if finding.effect != NONE and finding.state != "ok":
             fix = "" if finding.fix == NONE else finding.fix
             output.warn(f"{finding.name}: {finding.effect}", fix)
-    if checkup.peaks is not None:
-        _show_peaks(checkup.peaks)
-    output.headline(f"\n{verdict_sentence(checkup)}", _STYLES[checkup.fitness])
+    if peaks is not None:
+        _show_peaks(peaks)
+    output.headline(f"\n{verdict_sentence(findings)}", _STYLES[fitness(findings)])
 
 
 def _show_peaks(peaks: Peaks) -> None:

@@ -22,23 +22,38 @@ def inspect(
     ] = None,
     timeout: Annotated[float, typer.Option(help="Seconds to read it.")] = 60.0,
     json: options.Json = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """What is in a model file: inputs, outputs, operators, parameters. Nothing of it is run."""
-    if graph:
+    if server is not None:
+        from modeldyno.cli.remote import refuse
+
+        refuse(graph=graph, depth=depth)
+        facts = _inspected_there(model, server, workspace)
+    elif graph:
         _inspect_graph(model, depth, timeout, json, workspace)
         return
-    if depth is not None:
-        raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
-    from modeldyno.python_api import inspect as read
+    else:
+        if depth is not None:
+            raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
+        from modeldyno.python_api import inspect as read
 
-    facts = read(model, timeout=timeout)
+        facts = read(model, timeout=timeout)
     if json:
         from modeldyno.core.public import MODEL_SCHEMA, model_json
 
         output.document({"schema": MODEL_SCHEMA} | model_json(facts))
     else:
         _show(facts)
+
+
+def _inspected_there(file: str, server: str, workspace: Path | None) -> ModelFacts:
+    from modeldyno.cli.remote import connected, placed
+    from modeldyno.client.reading import read
+    from modeldyno.core.models import ModelFacts
+
+    return read(ModelFacts, placed(connected(server, workspace), file).facts)
 
 
 def _inspect_graph(

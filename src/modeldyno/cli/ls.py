@@ -12,17 +12,18 @@ from modeldyno.cli import options, output
 def ls(
     count: Annotated[int, typer.Option("-n", min=1, help="How many, newest first.")] = 20,
     json: options.Json = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """List what was measured, newest first."""
     from datetime import UTC, datetime
 
+    from modeldyno.cli.remote import kept_runs
     from modeldyno.core import figures
     from modeldyno.settings import Settings
-    from modeldyno.workbench import open_history
 
     settings = Settings.read(workspace)
-    runs, unreadable = open_history(settings).recent(count)
+    runs, unreadable = kept_runs(server, workspace).recent(count)
     if json:
         from modeldyno.core.public import runs_json
 
@@ -40,8 +41,8 @@ def ls(
     if unreadable:
         output.warn(
             f"damaged, or of another version of Modeldyno: {', '.join(unreadable)}",
-            f"they are in {settings.workspace / 'runs'}",
+            f"they are in {server or settings.workspace / 'runs'}",
         )
     if not rows and not unreadable:
-        output.tell(f"Nothing was measured yet in {settings.workspace}")
+        output.tell(f"Nothing was measured yet in {server or settings.workspace}")
         output.tell("next: modeldyno demo · modeldyno bench YOUR.onnx")

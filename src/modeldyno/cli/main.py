@@ -15,23 +15,35 @@ from modeldyno.cli import (
     demo,
     doctor,
     engines,
+    examples,
     inspect,
+    jobs,
     ls,
+    note,
     output,
+    report,
+    rerun,
+    rm,
     selftest,
     serve,
     show,
+    token,
     trust,
 )
+from modeldyno.cli import open as open_
 from modeldyno.cli.usage import Commands
 from modeldyno.core import errors
 
 EXIT_CODES: dict[type[errors.ModeldynoError], int] = {
     errors.UserError: 2,
+    errors.ServerUnreachable: 3,
+    errors.NotSignedIn: 3,
     errors.ModelNotFound: 4,
     errors.RunNotFound: 4,
     errors.FileNotFound: 4,
     errors.NotFound: 4,
+    errors.ExampleNotFound: 4,
+    errors.DownloadRefused: 8,
     errors.UnsafeFormat: 8,
     errors.RunFailed: 1,
     errors.TimedOut: 124,
@@ -56,13 +68,21 @@ app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
+app.command("report")(report.report)
+app.command("rerun")(rerun.rerun)
+app.command("rm")(rm.rm)
+app.command("note")(note.note)
 app.command("inspect")(inspect.inspect)
 app.command("trust")(trust.trust)
+app.add_typer(examples.app, name="examples")
 app.command("engines")(engines.engines)
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("open")(open_.open_)
+app.command("token")(token.token)
+app.add_typer(jobs.app, name="jobs")
 
 
 @app.callback(invoke_without_command=True)

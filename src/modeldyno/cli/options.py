@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from modeldyno.core.errors import BadValue
+
 Engine = Annotated[
     str | None,
     typer.Option(
@@ -81,3 +83,26 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no rema
 Workspace = Annotated[
     Path | None, typer.Option(help="Where runs are kept.", show_default="~/.modeldyno")
 ]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        envvar="MODELDYNO_SERVER",
+        show_envvar=False,
+        help="Work on this server instead.",
+        show_default="here",
+    ),
+]
+
+
+def _refuse_server(url: str | None) -> None:
+    if url is not None:
+        raise BadValue(
+            "This command works on this machine alone",
+            why="it measures or serves here, whatever another server could do",
+            fix="Leave --server out, or run it on that machine",
+        )
+
+
+LocalOnly = Annotated[str | None, typer.Option("--server", hidden=True, callback=_refuse_server)]

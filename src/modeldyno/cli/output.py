@@ -28,6 +28,11 @@ def say(text: str) -> None:
     print(text)
 
 
+def write(text: str) -> None:
+    """Data as it is, at once."""
+    print(text, end="", flush=True)
+
+
 def tell(text: str = "") -> None:
     """A line about what is going on."""
     print(text, file=sys.stderr)
@@ -71,6 +76,7 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
 
 def line(value: dict[str, Any]) -> None:
     """One JSON line on stdout."""
+    _stdout.has_document = True
     print(json.dumps(value, allow_nan=False), flush=True)
 
 
@@ -141,6 +147,14 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StorageFailed(f"Cannot write {path}", why=error.strerror or str(error)) from error
+
+
+def agrees(question: str) -> bool:
+    """Ask who sits at the terminal; a script has said what it wants, and is not asked."""
+    if not sys.stdin.isatty():
+        return True
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def mute() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from modeldyno.core.figures import counted, duration, percent
+from modeldyno.core.figures import counted, duration, percent, size
 from modeldyno.core.jobs import CellProgress, JobMessage, Progress
 from modeldyno.core.sentences import change
 
@@ -38,6 +38,34 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener | N
                 screen.update(_view(message), refresh=True)
 
         yield listen
+
+
+@contextmanager
+def fetching(quiet: bool, name: str) -> Iterator[Callable[[int, int | None], None]]:
+    """Takes bytes that are here, and bytes of the whole where that is known."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    first = Text(f"Fetching {name}")
+    with Live(first, console=console, auto_refresh=False, transient=True) as screen:
+        yield lambda done, total: screen.update(_fetched(name, done, total), refresh=True)
+
+
+def _fetched(name: str, done: int, total: int | None) -> RenderableType:
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    line = Table.grid(padding=(0, 1))
+    bar = ProgressBar(total, done, width=_BAR_WIDTH)
+    whole = "" if total is None else f" of {size(total)}"
+    line.add_row(Text(f"Fetching {name}"), bar, f"{size(done)}{whole}")
+    return line
 
 
 def _view(progress: Progress | None, first: str = "") -> RenderableType:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from modeldyno.cli import output
+from modeldyno.cli import options, output
 
 FAILED = 1
 
@@ -18,6 +18,7 @@ def selftest(
     short: Annotated[
         bool, typer.Option("--short", help="Fewer repetitions, wider thresholds.")
     ] = False,
+    server: options.LocalOnly = None,
 ) -> None:
     """Does this build measure honestly on this machine? One JSON line for each test.
 

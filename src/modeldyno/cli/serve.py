@@ -2,28 +2,179 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from modeldyno.cli import options, output
+from modeldyno.core.errors import BadValue, ModeldynoError, PackageMissing
+
+if TYPE_CHECKING:
+    from modeldyno.api.listening import Listening
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import Server
+
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - addresses that stand for all of a machine's
+_PACKAGES = ("fastapi", "uvicorn", "socketio")
 
 
 def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; the next free one if it is taken.")] = 5000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="The port; the next free one if it is taken.")
+    ] = 5000,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="One more name that others reach it by.")
+    ] = None,
+    models_root: Annotated[
+        list[Path] | None,
+        typer.Option("--models-root", metavar="DIR", help="A folder to import models from."),
+    ] = None,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let every program of this machine in.")
     ] = False,
+    show_token: Annotated[bool, typer.Option("--show-token", help="Print the token, too.")] = False,
+    allow_downloads: Annotated[
+        bool, typer.Option("--allow-downloads", help="Let clients fetch examples from the web.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with jobs that an earlier server left.")
+    ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="In a new workspace, make a project that measures.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON line on stdout once it is up.")
+    ] = False,
+    server: options.LocalOnly = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Start the server."""
+    """Start the server: projects, models and results over HTTP, jobs one after the other.
+
+    Ctrl-C stops it. What runs is kept and can be resumed.
+
+    Examples:
+
+        modeldyno serve
+
+        modeldyno serve --models-root ~/models --port 8080
+    """
+    _expect_packages()
     from modeldyno.api.listening import Listening
     from modeldyno.api.serving import serve as serve_until_stopped
     from modeldyno.settings import Settings
 
-    def tell(listening: Listening) -> None:
-        output.tell(f"Listening at {listening.url}")
+    settings = Settings.read(workspace)
+    settings = replace(
+        settings,
+        models_roots=(*settings.models_roots, *map(_folder, models_root or [])),
+        allow_downloads=settings.allow_downloads or allow_downloads,
+        resume=settings.resume or resume,
+    )
+    names = (*(name or ()), *(_own_names() if host in EVERYWHERE else ()))
+    asked = Listening(host, port, needs_token=not no_token, names=names)
+    told: list[Listening] = []
 
-    listening = Listening(host, port, needs_token=not no_token)
-    serve_until_stopped(Settings.read(workspace), listening, tell)
+    def is_up(running: Server, listening: Listening) -> None:
+        if demo:
+            _make_demo(running)
+        told.append(listening)
+        if json:
+            output.line(_document(settings, listening))
+        else:
+            _tell(running, asked, listening, workspace, show_token)
+
+    try:
+        serve_until_stopped(settings, asked, is_up)
+    except KeyboardInterrupt:
+        if not told:
+            raise
+        # Being stopped is how a server ends.
+        output.tell("Stopped. What waits, and what was running, is kept")
+
+
+def _expect_packages() -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise PackageMissing(
+            "The server is not installed here",
+            why=f"there is no Python package {missing[0]!r}",
+            fix="Run `pip install 'modeldyno[server]'`",
+        )
+
+
+def _folder(path: Path) -> Path:
+    found = path.expanduser().absolute()
+    if not found.is_dir():
+        raise BadValue(f"{path} is no folder", fix="Give --models-root a folder that is there")
+    return found
+
+
+def _own_names() -> tuple[str, ...]:
+    """Names and addresses of this machine: no page of a stranger comes under one of them."""
+    import socket
+
+    name = socket.gethostname()
+    try:
+        addresses = {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
+    except OSError:  # a name that nobody knows
+        addresses = set()
+    return (name.lower(), *sorted(address.partition("%")[0] for address in addresses))
+
+
+def _make_demo(server: Server) -> None:
+    """A server without its demo is better than none."""
+    try:
+        server.demo.make_once()
+    except ModeldynoError as error:
+        output.warn(f"the demo project could not be made: {error}")
+
+
+def _document(settings: Settings, listening: Listening) -> dict[str, object]:
+    import os
+
+    return {"url": listening.url, "workspace": str(settings.workspace), "pid": os.getpid()}
+
+
+def _tell(
+    server: Server,
+    asked: Listening,
+    listening: Listening,
+    workspace: Path | None,
+    show_token: bool,
+) -> None:
+    from modeldyno.core import figures
+    from modeldyno.core.versions import tool_version
+    from modeldyno.workbench import open_token
+
+    place = server.settings.workspace
+    projects = figures.counted(server.records.projects.count(), "project")
+    output.tell(f"Modeldyno {tool_version()}   workspace {_short(place)}   {projects}")
+    if asked.port not in (0, listening.port):
+        output.tell(f"  Port {asked.port} is taken; this is the next free one")
+    where = f" --workspace {_short(place)}" if workspace else ""
+    door = f"(run `modeldyno open{where}` to sign in)" if listening.needs_token else "(no token)"
+    output.tell(f"  Open      {listening.url}/   {door}")
+    output.tell(f"  API       {listening.url}/docs")
+    if show_token and listening.needs_token:
+        output.tell(f"  Token     {open_token(server.settings).current()}")
+    if listening.is_loopback:
+        stops = "Ctrl-C stops; running jobs are kept and can be resumed."
+        output.tell(f"  Listening on this machine only. {stops}")
+    else:
+        output.warn(
+            "other machines can reach this address. Who has the token can run models here, and "
+            "who listens on the way can read it: there is no encryption",
+            "leave --host out, or put a proxy with TLS in front",
+        )
+        output.tell("  Ctrl-C stops; running jobs are kept and can be resumed.")
+
+
+def _short(path: Path) -> str:
+    """``~/.modeldyno``."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

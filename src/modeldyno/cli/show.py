@@ -12,7 +12,7 @@ from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
     from modeldyno.core.history import KeptRun
-    from modeldyno.store.runs import RunFolder
+    from modeldyno.core.ids import RunId
 
 
 def show(
@@ -22,6 +22,7 @@ def show(
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
     json: options.Json = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Show what was measured once more.
@@ -32,12 +33,10 @@ def show(
 
         modeldyno show 3fa9c1 --json
     """
+    from modeldyno.cli.remote import kept_runs
     from modeldyno.core.results import BenchmarkResult
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_history
 
-    history = open_history(Settings.read(workspace))
-    kept = history.find(run)
+    kept = kept_runs(server, workspace).find(run)
     if csv is not None:
         if kept.result is None:
             raise BadValue(f"Run {kept.run_id} has no result to write", why=f"it is {kept.state}")
@@ -46,7 +45,7 @@ def show(
     if json:
         _document(kept)
     elif kept.result is None:
-        _unfinished(kept, history.folder(kept.run_id))
+        _unfinished(kept, None if server else _log(workspace, kept.run_id))
     elif isinstance(kept.result, BenchmarkResult):
         from modeldyno.cli.bench import show as show_benchmark
 
@@ -70,7 +69,14 @@ def _document(kept: KeptRun) -> None:
             output.document(public.comparison_json(kept.result))
 
 
-def _unfinished(kept: KeptRun, folder: RunFolder) -> None:
+def _log(workspace: Path | None, run_id: RunId) -> Path:
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history
+
+    return open_history(Settings.read(workspace)).folder(run_id).log
+
+
+def _unfinished(kept: KeptRun, log: Path | None) -> None:
     """What there is of it, and how to go on."""
     from modeldyno.core import figures
     from modeldyno.core.specs import BenchmarkSpec
@@ -81,8 +87,8 @@ def _unfinished(kept: KeptRun, folder: RunFolder) -> None:
             output.say(f"  {cell.name}: {figures.counted(sessions, 'session')}")
     if kept.failure is not None:
         output.fault(kept.state, kept.failure)
-    if folder.log.exists() and folder.log.stat().st_size:
-        output.tell(f"What its workers printed: {folder.log}")
+    if log and log.exists() and log.stat().st_size:
+        output.tell(f"What its workers printed: {log}")
     if kept.state == "running":
         output.tell("It is being measured right now")
     elif kept.state == "failed":

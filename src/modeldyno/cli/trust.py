@@ -10,7 +10,8 @@ import typer
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.services.trust import Granted
+    from modeldyno.cli.remote import ServerTrust
+    from modeldyno.services.trust import Granted, TrustService
     from modeldyno.store.trust import Trusted
 
 _MEANING = {
@@ -28,6 +29,7 @@ def trust(
     revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no longer.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="Show what is trusted.")] = False,
     json: options.Json = False,
+    server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Vouch for a model file that can run code, by its content: a changed byte ends it.
@@ -37,7 +39,13 @@ def trust(
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    service = open_workbench(Settings.read(workspace)).trust
+    service: TrustService | ServerTrust
+    if server is None:
+        service = open_workbench(Settings.read(workspace)).trust
+    else:
+        from modeldyno.cli.remote import ServerTrust, connected
+
+        service = ServerTrust(connected(server, workspace))
     if list_all or file is None:
         if file is None and not list_all:
             raise typer.BadParameter("give a FILE, or --list")

@@ -15,6 +15,8 @@ from modeldyno.core.errors import PathRefused
 LONGEST = 4096
 DEEPEST = 32
 _LONGEST_NAME = 255  # bytes
+# They turn the direction of what follows: "gnp.exe" may be shown as "exe.png".
+_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # file:, dbfs:, C:
 
 
@@ -53,6 +55,8 @@ def check_text(path: str) -> None:
 def _check(text: str, path: str) -> None:
     if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
         raise refused(path, "it holds control characters, or is not text")
+    if not _TURNING.isdisjoint(text):
+        raise refused(path, "it holds characters that turn the direction of writing")
     if text.startswith("~"):
         raise refused(path, "home folders are not looked up")
     if "\\" in text or text.startswith("//"):

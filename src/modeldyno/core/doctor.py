@@ -87,11 +87,11 @@ def fitness(findings: Sequence[Finding]) -> Fitness:
     return "fit with care" if "warning" in states else "fit"
 
 
-def verdict_sentence(checkup: Checkup) -> str:
+def verdict_sentence(findings: Sequence[Finding]) -> str:
     """``unfit: load, noise (and 3 warnings)``."""
-    problems = [f.name for f in checkup.findings if f.state == "problem"]
-    warnings = [f.name for f in checkup.findings if f.state == "warning"]
+    problems = [f.name for f in findings if f.state == "problem"]
+    warnings = [f.name for f in findings if f.state == "warning"]
     if not problems:
-        return f"{checkup.fitness}: {', '.join(warnings)}" if warnings else checkup.fitness
+        return f"{fitness(findings)}: {', '.join(warnings)}" if warnings else fitness(findings)
     others = f" (and {len(warnings)} warning{'s' * (len(warnings) > 1)})" if warnings else ""
-    return f"{checkup.fitness}: {', '.join(problems)}{others}"
+    return f"{fitness(findings)}: {', '.join(problems)}{others}"

@@ -14,13 +14,22 @@ ModeldynoError
 │   ├── PathRefused        a path of a client that is not a plain one below an allowed folder
 │   ├── FileNotFound       no such file below the allowed folders
 │   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
+│   ├── ExampleNotFound    no example of that name in the catalogue
+│   ├── ExampleUnavailable an example that cannot be had here
+│   │   └── DownloadsOff   it would have to be fetched, and nobody allowed that
+│   ├── DownloadRefused    what a host sent, or where it sent us, is not what the catalogue says
 │   ├── TokenUnusable      the token's file is open to others, or holds no token
 │   ├── WorkspaceUnusable  the workspace folder cannot be written
 │   ├── DatabaseUnusable   the database cannot be opened, read or written
 │   │   ├── DatabaseBusy   somebody else holds it for too long
 │   │   └── SchemaTooNew   a newer version of Modeldyno wrote it
+│   ├── PackageMissing     an extra of Modeldyno that is not installed
 │   ├── ServerRunning      another server has this workspace or database
+│   ├── ServerUnreachable  no server answers where one should
+│   │   └── ServerFailed   it does, but it met a bug of its own
+│   ├── NotSignedIn        the server wants a token, and not this one
 │   ├── QueueFull          too many jobs wait already
+│   ├── TooBusy            as many uploads are under way as may be at once
 │   ├── KeyReused          an Idempotency-Key that came with another request before
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
@@ -36,6 +45,7 @@ ModeldynoError
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
     ├── WrongOutput        sessions of one cell disagree about the result
+    ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
     └── StorageFailed      a result could not be written
 
@@ -114,6 +124,22 @@ class ArchiveRefused(UserError):
     code = "ARCHIVE_REFUSED"
 
 
+class ExampleNotFound(UserError):
+    code = "EXAMPLE_NOT_FOUND"
+
+
+class ExampleUnavailable(UserError):
+    code = "EXAMPLE_UNAVAILABLE"
+
+
+class DownloadsOff(ExampleUnavailable):
+    code = "DOWNLOADS_OFF"
+
+
+class DownloadRefused(UserError):
+    code = "DOWNLOAD_REFUSED"
+
+
 class TokenUnusable(UserError):
     code = "TOKEN_UNUSABLE"
 
@@ -134,12 +160,32 @@ class SchemaTooNew(DatabaseUnusable):
     code = "SCHEMA_TOO_NEW"
 
 
+class PackageMissing(UserError):
+    code = "PACKAGE_MISSING"
+
+
 class ServerRunning(UserError):
     code = "SERVER_RUNNING"
 
 
+class ServerUnreachable(UserError):
+    code = "SERVER_UNREACHABLE"
+
+
+class ServerFailed(ServerUnreachable):
+    code = "SERVER_FAILED"
+
+
+class NotSignedIn(UserError):
+    code = "TOKEN_NEEDED"
+
+
 class QueueFull(UserError):
     code = "QUEUE_FULL"
+
+
+class TooBusy(UserError):
+    code = "TOO_BUSY"
 
 
 class KeyReused(UserError):
@@ -213,6 +259,10 @@ class WorkerGarbled(RunFailed):
 
 class WrongOutput(RunFailed):
     code = "WRONG_OUTPUT"
+
+
+class DownloadFailed(RunFailed):
+    code = "DOWNLOAD_FAILED"
 
 
 class ModelChanged(RunFailed):

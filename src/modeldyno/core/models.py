@@ -73,6 +73,7 @@ class ModelFacts:
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
     architecture: Architecture | None = None  # what builds the model around these weights
+    missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
 
     @property
     def nodes(self) -> int:

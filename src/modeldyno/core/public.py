@@ -12,6 +12,7 @@ from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Checkup, Peaks
+from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
@@ -40,6 +41,7 @@ COMPARISON_SCHEMA = "modeldyno.comparison/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
+EXAMPLES_SCHEMA = "modeldyno.examples/1"
 RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
@@ -429,4 +431,28 @@ def _peaks_json(peaks: Peaks) -> dict[str, Any]:
             }
             for peak in peaks.peaks
         ],
+    }
+
+
+def example_json(shown: ExampleShown) -> dict[str, Any]:
+    example = shown.example
+    return {
+        "slug": example.slug,
+        "name": example.name,
+        "kind": example.kind,
+        "domain": example.domain,
+        "framework": example.framework,
+        "format": example.format,
+        "file": example.file_name,
+        "available": shown.available,
+        "why_not": shown.why_not,
+        "fix": shown.fix,
+        "can_run": shown.can_run,
+        "url": example.url,
+        "sha256": example.sha256,
+        "size_bytes": shown.size_bytes,
+        "inputs": list(example.inputs),
+        "input_shapes": [list(shape) for shape in example.input_shapes],
+        "outputs": list(example.outputs),
+        "note": example.note,
     }

@@ -115,6 +115,7 @@ class InspectionSpec:
     model: ModelSpec
     timeout_s: float = 60.0
     memory_limit_bytes: int | None = None
+    without_weights: bool = False  # weights files that are not there are listed, not refused
     kind: Literal["inspection"] = "inspection"
 
 

@@ -13,11 +13,14 @@ from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import shown
 
 
-def read(path: Path) -> ModelFacts:
-    """What a model file says; raises ModelNotFound, ModelUnreadable or UnsafeFormat."""
+def read(path: Path, without_weights: bool = False) -> ModelFacts:
+    """What a model file says; raises ModelNotFound, ModelUnreadable or UnsafeFormat.
+
+    ``without_weights``: weights files beside it that are not there are listed, not refused.
+    """
     match recognise(path):
         case "onnx":
-            return onnx.read(path)
+            return onnx.read(path, without_weights)
         case "scripted":
             return scripted.read(path)
         case "torchscript":

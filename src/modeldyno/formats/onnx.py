@@ -28,14 +28,16 @@ _NEVER_LEARNED = ("int64", "uint64", "bool", "string")
 _EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
 
 
-def read(path: Path) -> ModelFacts:
+def read(path: Path, without_weights: bool = False) -> ModelFacts:
     """Everything the file says; raises ModelUnreadable or UnsafeFormat.
+
+    ``without_weights``: weights files that are not there are listed as missing, not refused.
 
     Parameters are the elements of all initializers and of the constants with more than one
     element, in sub-graphs too, except those of types that only shapes and indices have.
     """
     try:
-        return _facts(path, parse(path))
+        return _facts(path, parse(path), without_weights)
     except UnicodeDecodeError as error:
         raise undecodable(path) from error
 
@@ -71,8 +73,8 @@ def parse(path: Path) -> ModelProto:
         ) from error
 
 
-def _facts(path: Path, model: ModelProto) -> ModelFacts:
-    external = external_files(path, tensors(model))
+def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
+    external, missing = external_files(path, tensors(model), without_weights)
     weights = _weights_by_dtype(model)
     return ModelFacts(
         path=str(path),
@@ -90,6 +92,7 @@ def _facts(path: Path, model: ModelProto) -> ModelFacts:
         nodes_by_op=dict(Counter(_op(node) for node in nodes(model)).most_common()),
         weights_by_dtype=weights,
         notes=_notes(model),
+        missing=missing,
     )
 
 

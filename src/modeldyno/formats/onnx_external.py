@@ -7,6 +7,7 @@ own folder: otherwise a model could make an engine read ``/etc/shadow`` as weigh
 from __future__ import annotations
 
 import math
+import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -27,14 +28,27 @@ _MEMORY_ADDRESS = "_ORT_MEM_ADDR_"
 _LFS_POINTER = b"version https://git-lfs"
 
 
-def external_files(path: Path, tensors: Iterable[TensorProto]) -> tuple[ExternalFile, ...]:
-    """Every external file once; raises UnsafeFormat or ModelUnreadable for what cannot be used."""
+def external_files(
+    path: Path, tensors: Iterable[TensorProto], may_be_missing: bool = False
+) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
+    """Every external file once, and the locations at which there is none.
+
+    Raises UnsafeFormat or ModelUnreadable for what cannot be used; a file that is not there is
+    unreadable, too, unless it ``may_be_missing``.
+    """
     needed: dict[str, tuple[int, str]] = {}  # location → bytes it must have, and for which tensor
     for tensor in tensors:
         if tensor.data_location or tensor.external_data:
             location, end = _place(path, tensor)
             needed[location] = max(needed.get(location, (0, "")), (end, tensor.name))
-    return tuple(_checked(path, location, *needed[location]) for location in sorted(needed))
+    missing = {place for place in needed if may_be_missing and not _is_there(path, place)}
+    found = (_checked(path, place, *needed[place]) for place in sorted(needed.keys() - missing))
+    return tuple(found), tuple(sorted(missing))
+
+
+def _is_there(path: Path, location: str) -> bool:
+    """Something is: whether it can be used is another question."""
+    return os.path.lexists(path.parent / location)
 
 
 def _place(path: Path, tensor: TensorProto) -> tuple[str, int]:

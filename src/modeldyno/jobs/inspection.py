@@ -19,13 +19,20 @@ def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
         spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
     )
     with launched(surroundings) as worker:
-        return inspect(worker, spec.model, context, spec.timeout_s)
+        return inspect(worker, spec.model, context, spec.timeout_s, spec.without_weights)
 
 
-def inspect(worker: Worker, model: ModelSpec, context: Context, timeout_s: float) -> ModelFacts:
+def inspect(
+    worker: Worker,
+    model: ModelSpec,
+    context: Context,
+    timeout_s: float,
+    without_weights: bool = False,
+) -> ModelFacts:
     """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
-    facts = worker.ask(Inspect(model.path), Inspected, deadline, context.stop).facts
+    command = Inspect(model.path, without_weights)
+    facts = worker.ask(command, Inspected, deadline, context.stop).facts
     if model.sha256 not in (None, facts.sha256):
         raise ModelChanged(
             f"{Path(model.path).name} is no longer what it was",

@@ -16,6 +16,7 @@ from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
 from modeldyno.core.errors import LeasesUnusable, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.core.sandbox import SandboxReport
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.measure import doctor, energy, host, probes, weather
@@ -135,15 +136,21 @@ def _disk(workspace: Path) -> Finding:
     return Finding("disk", state, value, "a run stops when its samples cannot be written", fix)
 
 
-def _sandbox() -> Finding:
-    """What a worker that is started here and now is really confined by."""
+def confinement() -> SandboxReport | None:
+    """What a worker that is started here and now is really confined by; None: it cannot start."""
     with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
         surroundings = Surroundings(Path(folder) / "scratch", Path(folder) / "log.txt")
         try:
             with launched(surroundings) as worker:
-                report = worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)
+                return worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)
         except (EOFError, RunFailed):
-            return Finding("sandbox", "problem", "a worker cannot start", "nothing can be measured")
+            return None
+
+
+def _sandbox() -> Finding:
+    report = confinement()
+    if report is None:
+        return Finding("sandbox", "problem", "a worker cannot start", "nothing can be measured")
     if report.level == "full":
         return Finding("sandbox", "ok", "full")
     effect = "a hostile model file could do more than compute; numbers are the same"

@@ -1,31 +1,107 @@
-"""Models of projects: taken in by content, looked into, vouched for."""
+"""Models of projects: what is known of them, who vouched for them, and which may run."""
 
 from __future__ import annotations
 
-from modeldyno.core.errors import UnsafeFormat, WrongState
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.errors import (
+    GraphUnavailable,
+    UnsafeFormat,
+    WrongState,
+)
+from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Model
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec, RunSpec
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, GraphSpec, ModelSpec, RunSpec
 from modeldyno.core.trust import needs_trust, warning
+from modeldyno.services.graphs import GraphService
+from modeldyno.services.model_files import UNREADABLE, looked_into
+from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.store.trust import Trust
+from modeldyno.store.trust import Trust, Trusted
+
+# unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
+ModelState = Literal["ready", "untrusted", "incomplete", "unread"]
+
+
+@dataclass(frozen=True)
+class ModelShown:
+    """A model, and whether it may run."""
+
+    model: Model
+    trusted: Trusted | None
+
+    @property
+    def state(self) -> ModelState:
+        facts = self.model.facts
+        if facts is None or self.model.sha256 is None:
+            return "unread"
+        if facts.missing:
+            return "incomplete"
+        return "untrusted" if needs_trust(facts.format) and self.trusted is None else "ready"
 
 
 class ModelService:
-    def __init__(self, records: Records, trust: Trust) -> None:
+    """Trust is what ``trust.json`` of the workspace says, which the terminal writes, too; the
+    database keeps a copy, so that changes are told as events."""
+
+    def __init__(self, records: Records, trust: Trust, graphs: GraphService) -> None:
         self._records = records
         self._trust = trust
+        self._graphs = graphs
+
+    def get(self, model_id: ModelId) -> ModelShown:
+        return self.shown([self._records.models.get(model_id)])[0]
+
+    def page(self, wanted: Wanted) -> Page[ModelShown]:
+        found = self._records.models.page(wanted)
+        return Page(tuple(self.shown(found.items)), found.next)
+
+    def shown(self, models: Sequence[Model]) -> list[ModelShown]:
+        given = {entry.sha256: entry for entry in self._trust.all()}
+        return [ModelShown(model, given.get(model.sha256 or "")) for model in models]
+
+    def rename(self, model_id: ModelId, name: str) -> ModelShown:
+        return self.shown([self._records.models.rename(model_id, name)])[0]
+
+    def delete(self, model_id: ModelId, *, cascade: bool = False) -> None:
+        """Its files follow when no other model has them (``ModelFiles.sweep``)."""
+        self._records.models.delete(model_id, cascade=cascade)
+
+    # ------------------------------------------------------------ trust
+
+    def trust(self, model_id: ModelId, reason: str = "") -> ModelShown:
+        """Vouch for its content, in every project and in the terminal."""
+        model = self._records.models.get(model_id)
+        with self._records.database.writing():
+            _, sha256 = looked_into(model)
+            self._records.models.trust(sha256, reason)
+            self._trust.grant(sha256, model.name, reason)
+        return self.get(model_id)
+
+    def distrust(self, model_id: ModelId) -> ModelShown:
+        """Jobs that wait will not start; nothing happens when nobody vouched for it."""
+        model = self._records.models.get(model_id)
+        if model.sha256 is not None:
+            with self._records.database.writing():
+                self._records.models.distrust(model.sha256)
+                self._trust.revoke(model.sha256)
+        return self.get(model_id)
 
     def runnable(self, model_id: ModelId) -> Model:
         """A model that may be run; raises UnsafeFormat when nobody has vouched for it."""
         model = self._records.models.get(model_id)
-        if model.facts is None or model.sha256 is None:
+        facts, _ = looked_into(model)
+        if facts.missing:
             raise WrongState(
-                f"Model {model_id} has not been looked into",
-                why="only what could be read can be measured",
-                fix="Inspect it; that tells what is wrong",
+                f"{model.name} is not complete",
+                why="these weights files are missing: " + ", ".join(facts.missing[:5]),
+                fix="Upload them",
             )
-        self._expect_trust(model.sha256, model)
+        self._expect_trust(model)
         return model
 
     def admit(self, spec: RunSpec) -> None:
@@ -39,13 +115,35 @@ class ModelService:
             case _:
                 pass
 
-    def _admit(self, model: ModelSpec) -> None:
-        if model.sha256 is None:
-            raise WrongState("This model is not known by its content", fix="Inspect it first")
+    # ------------------------------------------------------------ graph
 
-    def _expect_trust(self, sha256: str, model: Model) -> None:
-        facts = model.facts
-        assert facts is not None
+    def graph(self, model_id: ModelId) -> Graph:
+        """Raises what reading the model raises, or GraphUnavailable."""
+        model = self._records.models.get(model_id)
+        _, sha256 = looked_into(model)
+        spec = GraphSpec(
+            ModelSpec(model.path, sha256=sha256), memory_limit_bytes=default_memory_limit()
+        )
+        try:
+            return self._graphs.graph(spec)
+        except UNREADABLE as error:
+            raise GraphUnavailable(
+                f"The graph of {model.name} cannot be read: {error.title}",
+                why=error.why,
+                fix=error.fix,
+            ) from error
+
+    # ------------------------------------------------------------ inside
+
+    def _admit(self, model: ModelSpec) -> None:
+        """By content: the spec is pinned to it, so nothing else can be loaded instead."""
+        known = self._records.models.with_content(model.sha256) if model.sha256 else None
+        if known is None:
+            raise WrongState("This model is not known by its content", fix="Inspect it first")
+        self._expect_trust(known)
+
+    def _expect_trust(self, model: Model) -> None:
+        facts, sha256 = looked_into(model)
         if needs_trust(facts.format) and not self._trust.is_trusted(sha256):
             raise UnsafeFormat(
                 f"Nobody has vouched for {model.name}",

@@ -105,7 +105,7 @@ def benchmark_spec(
     )
 
 
-def resumed_spec(said: Sequence[object], spec: RunSpec) -> BenchmarkSpec:
+def expect_no_settings(said: Sequence[object]) -> None:
     """A stopped benchmark goes on as it was asked for: no model, no setting may be ``said``."""
     if any(said):
         raise BadValue(
@@ -113,6 +113,9 @@ def resumed_spec(said: Sequence[object], spec: RunSpec) -> BenchmarkSpec:
             why="the run knows its own",
             fix="Leave them out, or leave --resume out",
         )
+
+
+def resumed_spec(spec: RunSpec) -> BenchmarkSpec:
     if not isinstance(spec, BenchmarkSpec):
         raise BadValue("Only a benchmark can be resumed", fix="Measure it again from the start")
     return spec

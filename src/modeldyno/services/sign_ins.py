@@ -2,8 +2,8 @@
 
 (A *session* is something else here: one loaded engine.)
 
-Sign-ins live behind the small protocol below. For now there is only a dictionary, so a restart of
-the server ends all of them; the database brings an implementation that keeps them.
+Sign-ins live behind the small protocol below: in a dictionary, which ends with the process, or in
+the database (``store/records/sign_ins.py``), which does not.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from modeldyno.core.sign_ins import SignIn
 
 CODE_LIFETIME_S = 60.0
 LIFETIME_S = 7 * 24 * 3600
@@ -24,19 +25,12 @@ MOST_CODES = 100
 MOST_SIGN_INS = 1000
 
 
-@dataclass(frozen=True)
-class SignIn:
-    """``id`` is the hash of the cookie's value: who reads the store cannot come in with it."""
-
-    id: str
-    under: str  # the hash of the token it was made under; with another token it counts nothing
-    csrf: str  # what our page sends along to show that it is our page
-    until_s: float
-
-
 class SignInStore(Protocol):
     def add(self, sign_in: SignIn) -> None: ...
     def find(self, id: str) -> SignIn | None: ...
+    def forget(self, id: str) -> None:
+        """Like ``remove``, without waiting for a disk: every request may get here."""
+
     def remove(self, id: str) -> None: ...
     def remove_all(self) -> None: ...
 
@@ -58,6 +52,9 @@ class SignInsInMemory:
     def remove(self, id: str) -> None:
         with self._lock:
             self._all.pop(id, None)
+
+    def forget(self, id: str) -> None:
+        self.remove(id)
 
     def remove_all(self) -> None:
         with self._lock:
@@ -119,7 +116,7 @@ class SignIns:
         found = self._store.find(_hashed(secret))
         if found is None or self.holds(found):
             return found
-        self._store.remove(found.id)
+        self._store.forget(found.id)
         return None
 
     def holds(self, sign_in: SignIn) -> bool:

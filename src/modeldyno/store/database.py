@@ -20,10 +20,11 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
+from modeldyno.settings import DATABASE_FILE
 from modeldyno.store import schema
 from modeldyno.store.database_errors import translated
 
-FILE = "modeldyno.sqlite3"
+FILE = DATABASE_FILE
 PATIENCE_S = 10.0
 CONNECTIONS = 40  # kept open: as many as a server has threads, for opening one takes a millisecond
 # Any number will do, as long as nobody else locks it: "modeldyn" in ASCII.

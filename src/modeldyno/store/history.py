@@ -17,6 +17,7 @@ from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.specs import LOOKING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
 
+LATEST = "latest"
 _RESULTS: dict[str, Any] = {"benchmark": BenchmarkResult, "comparison": ComparisonResult}
 
 
@@ -39,7 +40,7 @@ class History:
 
     def find(self, word: str | None = None) -> KeptRun:
         """The run of that id, or with that as a part of it; the newest when nothing is said."""
-        run_id = self._id(word)
+        run_id = self.id_of(word)
         try:
             return self.read(run_id)
         except (OSError, ValueError, KeyError) as error:
@@ -61,9 +62,10 @@ class History:
         """Sessions or pairs that are never lost again; 0 where there is no folder."""
         return sum(_units(self.folder(run_id)).values())
 
-    def _id(self, word: str | None) -> RunId:
+    def id_of(self, word: str | None = None) -> RunId:
+        """As ``find``, for a run that may be unreadable; ``latest`` is the newest one, too."""
         ids = self.ids()
-        if word is None and ids:
+        if word in (None, LATEST) and ids:
             return ids[0]
         found = [run_id for run_id in ids if word and word in run_id]
         if word in found or len(found) == 1:

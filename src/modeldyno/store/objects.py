@@ -62,7 +62,7 @@ class Objects:
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
         """For pieces as they arrive; what is not kept at the end is gone."""
         self.check_size(announced)
-        with _storage():
+        with storing():
             self._incoming.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.check_room(announced)
             incoming = Incoming(self, self._incoming / secrets.token_hex(16))
@@ -89,6 +89,16 @@ class Objects:
             raise FileNotFound(
                 f"There is no file with the checksum {sha256[:12]}…", why=error.strerror or ""
             ) from error
+
+    def remove(self, sha256: str) -> None:
+        with storing():
+            self.path(sha256).unlink(missing_ok=True)
+
+    def all(self) -> Iterator[tuple[str, float]]:
+        """Checksums, and since when (seconds since 1970) each file is there."""
+        for path in self._folder.glob("??/??/*"):
+            with contextlib.suppress(OSError):  # removed meanwhile
+                yield path.name, path.stat().st_mtime
 
     def sweep(self, older_than_s: float = LEFT_OVER_S) -> int:
         """Removes what a killed server left half received; how many files."""
@@ -132,31 +142,48 @@ class Incoming:
     def write(self, data: bytes) -> None:
         self._grow(len(data))
         view = memoryview(data)
-        with _storage():
+        with storing():
             while view:
                 view = view[os.write(self._descriptor, view) :]
 
     def copy(self, source: int) -> None:
         """All that is open at ``source``, from its first byte."""
-        with _storage():
+        with storing():
             os.lseek(source, 0, os.SEEK_SET)
             copied = transfer(source, self._descriptor, self._objects.largest + 1)
         self._objects.check_size(copied)  # it may have grown since it was opened
         self._size = copied
 
-    def keep(self) -> StoredObject:
-        with _storage():
+    def settle(self) -> StoredObject:
+        """Nothing more comes: on the disk, read-only, and its checksum is known."""
+        with storing():
             os.lseek(self._descriptor, 0, os.SEEK_SET)
             with os.fdopen(os.dup(self._descriptor), "rb") as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             os.fchmod(self._descriptor, 0o444)
             os.fsync(self._descriptor)
-            target = self._objects.path(sha256)
+        return StoredObject(sha256, self._size)
+
+    def keep(self, settled: StoredObject | None = None) -> StoredObject:
+        """Under its checksum; a file that is there already stays, with all its names."""
+        settled = settled or self.settle()
+        target = self._objects.path(settled.sha256)
+        with storing():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if target.exists():
+                os.utime(target)  # it is needed again: nobody sweeps it for its age
+            else:
+                self._path.replace(target)
+            for folder in (target.parent, target.parent.parent, target.parent.parent.parent):
+                sync_folder(folder)
+        return settled
+
+    def keep_at(self, target: Path) -> None:
+        """Under a name of the caller's, once it is settled."""
+        with storing():
             target.parent.mkdir(parents=True, exist_ok=True)
             self._path.replace(target)
-            for folder in (target.parent, target.parent.parent, target.parent.parent.parent):
-                _sync(folder)
-        return StoredObject(sha256, self._size)
+            sync_folder(target.parent)
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -170,7 +197,7 @@ class Incoming:
             self._objects.check_room(0)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -179,7 +206,8 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _storage() -> Iterator[None]:
+def storing() -> Iterator[None]:
+    """A disk that is full or read-only is no bug of ours: raises StorageFailed."""
     try:
         yield
     except OSError as error:

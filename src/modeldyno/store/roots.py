@@ -30,6 +30,11 @@ class OpenFile:
     descriptor: int
     name: str
     size_bytes: int
+    place: str  # its path, absolute
+
+    def beside(self, location: str) -> str:
+        """The path of a file in the same folder, to be opened in its turn."""
+        return f"{self.place.rpartition('/')[0]}/{location}"
 
 
 @dataclass(frozen=True)
@@ -66,34 +71,42 @@ class Roots:
 
         Raises PathRefused or FileNotFound.
         """
-        descriptor = self._first(path, os.O_RDONLY)
+        descriptor, place = self._first(path, os.O_RDONLY)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise refused(path, "it is not a file")
             if status.st_nlink != 1:  # its other name may be anywhere on this disk
                 raise refused(path, "the file has a second name (a hard link)")
-            yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size)
+            yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size, place)
         finally:
             os.close(descriptor)
 
     def entries(self, path: str) -> Listing:
         """Files and folders that could be opened; hidden ones, links and devices are left out."""
-        descriptor = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
+        return _cut(self._listed(path))
+
+    def top(self) -> Listing:
+        """What lies in all the folders together: what a relative path may start with."""
+        found = [entry for folder in reversed(self.names) for entry in self._listed(folder)]
+        return _cut({entry.name: entry for entry in found}.values())  # the first folder's wins
+
+    def _listed(self, path: str) -> list[Entry]:
+        descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with os.scandir(descriptor) as found:
-                kept = filter(None, map(_entry, found))
-                first = heapq.nsmallest(
-                    MOST_ENTRIES + 1, kept, key=lambda e: (e.kind == "file", e.name)
+                return heapq.nsmallest(
+                    MOST_ENTRIES + 1,
+                    filter(None, map(_entry, found)),
+                    key=_in_order,
                 )
         finally:
             os.close(descriptor)
-        return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
 
-    def _first(self, path: str, flags: int) -> int:
+    def _first(self, path: str, flags: int) -> tuple[int, str]:
         for folder, names in self._places(path):
             try:
-                return self._open(folder, names, flags)
+                return self._open(folder, names, flags), "/".join((str(folder), *names))
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -127,6 +140,15 @@ class Roots:
             return self._opening(top, names, flags)
         finally:
             os.close(top)
+
+
+def _cut(found: Iterable[Entry]) -> Listing:
+    first = heapq.nsmallest(MOST_ENTRIES + 1, found, key=_in_order)
+    return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
+
+
+def _in_order(entry: Entry) -> tuple[bool, str]:
+    return entry.kind == "file", entry.name
 
 
 def _told(path: str, error: OSError) -> Exception:

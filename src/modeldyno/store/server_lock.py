@@ -11,27 +11,19 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from modeldyno.core.errors import ServerRunning, WorkspaceUnusable
+from modeldyno.server_file import FILE, RunningServer, running_server
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 
-FILE = "server.json"
 PATIENCE_S = 1.0
 _DATABASE = 0x6D6F64656C647376  # any number that nobody else locks: "modeldsv" in ASCII
-
-
-@dataclass(frozen=True)
-class RunningServer:
-    """Where the server of a workspace listens; for the terminal, which may want to talk to it."""
-
-    pid: int
-    url: str
 
 
 class ServerLock:
@@ -92,30 +84,6 @@ def _soon(attempt: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.02)
     return True
-
-
-def running_server(workspace: Path) -> RunningServer | None:
-    """The server that has this workspace, if one has and listens."""
-    try:
-        descriptor = os.open(workspace / FILE, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        told = json.loads(os.pread(descriptor, 4096, 0)) if _is_held(descriptor) else None
-        return RunningServer(int(told["pid"]), str(told["url"])) if told else None
-    except (ValueError, KeyError, TypeError):  # it does not listen yet
-        return None
-    finally:
-        os.close(descriptor)
-
-
-def _is_held(descriptor: int) -> bool:
-    """Whether anybody has the lock: what the file says may be of a server that is gone."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    return False
 
 
 class SoleServer:

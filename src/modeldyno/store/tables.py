@@ -415,6 +415,29 @@ class Tombstones(Table):
     removed_at: Mapped[datetime]
 
 
+class Answers(Table):
+    """What was answered to a request with an ``Idempotency-Key``, each key once for each route."""
+
+    __tablename__ = "answers"
+    route: Mapped[str] = mapped_column(Key, primary_key=True)
+    key: Mapped[str] = mapped_column(Key, primary_key=True)
+    request: Mapped[str] = mapped_column(String(64))
+    status: Mapped[int]
+    body: Mapped[str]
+    location: Mapped[str | None]
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class SignIns(Table):
+    """Browsers that may come in; neither cookies nor tokens, only hashes of both."""
+
+    __tablename__ = "sign_ins"
+    id: Mapped[str] = mapped_column(String(64), primary_key=True)
+    under: Mapped[str] = mapped_column(String(64))
+    csrf: Mapped[str]
+    until_s: Mapped[float]
+
+
 # What runs belong to, by kind.
 OWNERS: dict[str, type[Benchmarks | Comparisons | Optimizations | Profiles]] = {
     "benchmark": Benchmarks,

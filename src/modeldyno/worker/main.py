@@ -181,7 +181,7 @@ def _do(command: Command, bench: _Bench) -> Reply:
 def _inspect(command: Inspect) -> Inspected:
     from modeldyno.formats import catalog as formats
 
-    return Inspected(formats.read(Path(command.path)))
+    return Inspected(formats.read(Path(command.path), command.without_weights))
 
 
 def _read_graph(command: ReadGraph) -> GraphRead:

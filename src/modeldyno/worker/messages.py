@@ -38,6 +38,7 @@ class Inspect:
     """Read a model file: what is in it?"""
 
     path: str
+    without_weights: bool = False  # weights files that are not there are listed, not refused
     kind: Literal["inspect"] = "inspect"
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field, ValidationError
 
+from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, page_answer
-from modeldyno.api.v1.runs import LatestRunTold, RunTold, latest_of, run_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
 from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, settings_of
 from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Name, Told, answer, problems
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
@@ -24,6 +32,10 @@ if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
 Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
+
+
+class BenchmarksAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
 class PlanAsked(SettingsAsked):
@@ -93,9 +105,12 @@ def router(server: Server) -> APIRouter:
         return answer(_details(benchmarks.details(benchmark_id)), status, **headers)
 
     @routes.get(
-        "", response_model=PageTold[BenchmarkRowTold], responses=problems(), openapi_extra=LISTED
+        "",
+        response_model=PageTold[BenchmarkRowTold],
+        responses=problems(),
+        openapi_extra=parameters(BenchmarksAsked),
     )
-    def list_benchmarks(asked: Listed) -> Response:
+    def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
         return page_answer(benchmarks.page(asked.wanted()), _row)
@@ -103,6 +118,7 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
     )
+    @once(server)
     def create_benchmark(asked: BenchmarkAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = benchmarks.create(
@@ -149,9 +165,11 @@ def router(server: Server) -> APIRouter:
         "/{benchmark_id}/runs",
         response_model=PageTold[RunTold],
         responses=problems(404),
-        openapi_extra=LISTED,
+        openapi_extra=parameters(RunsAsked),
     )
-    def list_benchmark_runs(benchmark_id: Id, asked: Listed) -> Response:
+    def list_benchmark_runs(
+        benchmark_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("benchmark", benchmarks.get(BenchmarkId(benchmark_id)).id)
         return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
@@ -162,6 +180,7 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def run_benchmark(benchmark_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = benchmarks.start(BenchmarkId(benchmark_id))
@@ -174,6 +193,7 @@ def router(server: Server) -> APIRouter:
         response_model=BenchmarkTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def rerun_benchmark(benchmark_id: Id) -> Response:
         """A new benchmark with the same settings, in the queue; its `rerun_of` is this one."""
         made, _ = benchmarks.rerun(BenchmarkId(benchmark_id))

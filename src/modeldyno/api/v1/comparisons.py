@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, page_answer
-from modeldyno.api.v1.runs import LatestRunTold, RunTold, latest_of, run_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
 from modeldyno.api.v1.settings import PairingAsked, PairingTold, SideAsked, pairing_of
 from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
 from modeldyno.api.v1.summaries import SummaryTold, summary_of
@@ -22,6 +30,10 @@ from modeldyno.core.specs import ComparisonSpec
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class ComparisonsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
 class ComparisonAsked(PairingAsked):
@@ -71,15 +83,19 @@ def router(server: Server) -> APIRouter:
         return answer(_details(comparisons.details(comparison_id)), status, **headers)
 
     @routes.get(
-        "", response_model=PageTold[ComparisonRowTold], responses=problems(), openapi_extra=LISTED
+        "",
+        response_model=PageTold[ComparisonRowTold],
+        responses=problems(),
+        openapi_extra=parameters(ComparisonsAsked),
     )
-    def list_comparisons(asked: Listed) -> Response:
+    def list_comparisons(asked: Annotated[ComparisonsAsked, listed(ComparisonsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
         return page_answer(comparisons.page(asked.wanted()), _row)
 
     @routes.post(
         "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
     )
+    @once(server)
     def create_comparison(asked: ComparisonAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = comparisons.create(
@@ -110,9 +126,11 @@ def router(server: Server) -> APIRouter:
         "/{comparison_id}/runs",
         response_model=PageTold[RunTold],
         responses=problems(404),
-        openapi_extra=LISTED,
+        openapi_extra=parameters(RunsAsked),
     )
-    def list_comparison_runs(comparison_id: Id, asked: Listed) -> Response:
+    def list_comparison_runs(
+        comparison_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("comparison", comparisons.details(ComparisonId(comparison_id)).comparison.id)
         return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
@@ -123,6 +141,7 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def run_comparison(comparison_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = comparisons.start(ComparisonId(comparison_id))
@@ -135,6 +154,7 @@ def router(server: Server) -> APIRouter:
         response_model=ComparisonTold,
         responses=problems(404, 409),
     )
+    @once(server)
     def rerun_comparison(comparison_id: Id) -> Response:
         """A new comparison with the same settings, in the queue."""
         made, _ = comparisons.rerun(ComparisonId(comparison_id))

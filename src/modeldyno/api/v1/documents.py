@@ -15,14 +15,14 @@ _COMPONENTS = "#/components/schemas/"
 _FILES = files("modeldyno") / "schemas"
 
 
-def document(name: str) -> dict[str, Any]:
-    """For ``schema`` of a response: ``document("benchmark")``."""
-    return {"$ref": _COMPONENTS + _component(name)}
+def document(name: str, part: str = "") -> dict[str, Any]:
+    """For ``schema`` of a response: ``document("benchmark")``; or what it defines for itself."""
+    return {"$ref": _COMPONENTS + _component(name, part)}
 
 
 def with_documents(openapi: dict[str, Any]) -> dict[str, Any]:
     """The description of all routes, with the schemas of the documents that they name."""
-    told = json.dumps(openapi["paths"])
+    told = json.dumps(openapi)
     known = openapi.setdefault("components", {}).setdefault("schemas", {})
     for file in sorted(_FILES.iterdir(), key=lambda file: file.name):
         name = file.name.partition(".")[0]
@@ -77,4 +77,6 @@ RECORD = _answer(
     application_json={"type": "object", "additionalProperties": True},
 )
 EXPORTED = _answer("A file to keep.", application_json=_RESULT, text_csv=_TEXT, text_markdown=_TEXT)
+EXAMPLES = _answer("The catalogue.", application_json=document("examples"))
+GRAPH = _answer("The whole graph.", application_json=document("graph"))
 SAMPLES = _answer("One line for each sample.", text_csv=_TEXT)

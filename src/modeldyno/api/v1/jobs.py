@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, page_answer
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
 from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import ms
 from modeldyno.core.ids import JobId
@@ -21,6 +28,10 @@ from modeldyno.services.progress import Standing
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class JobsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "state"] = "created"
 
 
 class CellProgressTold(Told):
@@ -71,8 +82,13 @@ def router(server: Server) -> APIRouter:
     jobs = server.jobs
     routes = APIRouter(prefix="/jobs", tags=["jobs"])
 
-    @routes.get("", response_model=PageTold[JobTold], responses=problems(), openapi_extra=LISTED)
-    def list_jobs(asked: Listed) -> Response:
+    @routes.get(
+        "",
+        response_model=PageTold[JobTold],
+        responses=problems(),
+        openapi_extra=parameters(JobsAsked),
+    )
+    def list_jobs(asked: Annotated[JobsAsked, listed(JobsAsked)]) -> Response:
         """Those put in the queue last come first; `text` is sought in the run's id."""
         return page_answer(jobs.page(asked.wanted()), job_of)
 

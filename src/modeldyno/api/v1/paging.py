@@ -1,18 +1,29 @@
-"""Lists, page by page: what a client may ask for, and what comes back."""
+"""Lists, page by page: what a client may ask for, and what comes back.
+
+    class ProjectsAsked(ListAsked):
+        sort: Literal["created", "name"] = "created"
+
+    @routes.get("", responses=problems(), openapi_extra=parameters(ProjectsAsked))
+    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]): ...
+
+Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
+``OfRuns``): what it does not know, it refuses.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from modeldyno.api.v1.shape import MOST_ID, Told, answer
-from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import State
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -20,20 +31,32 @@ V = TypeVar("V")
 MOST = 200
 
 
+def _moment(said: object) -> object:
+    """Numbers are no moments here, one needs its zone, and the ends of time are not in all."""
+    if not isinstance(said, str) or not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", said):
+        raise ValueError("a moment is written like 2026-11-15T09:00:00Z")
+    try:
+        moment = datetime.fromisoformat(said.replace("t", "T").replace("z", "Z"))
+        in_utc = moment.astimezone(UTC)
+    except (OverflowError, ValueError) as error:
+        raise ValueError("there is no such moment") from error
+    if moment.tzinfo is None:
+        raise ValueError("a moment needs its zone: 2026-11-15T09:00:00Z")
+    return in_utc
+
+
+_Moment = Annotated[datetime | None, BeforeValidator(_moment)]
+
+
 class ListAsked(BaseModel):
-    """Conditions are joined by "and"; what a list does not know, it refuses."""
+    """Conditions are joined by "and"."""
 
     model_config = ConfigDict(extra="forbid")
 
-    project_id: Annotated[int | None, Field(ge=1, le=MOST_ID)] = None
-    engine: Annotated[str | None, Field(max_length=50)] = None
-    state: (
-        Literal["draft", "queued", "running", "done", "failed", "cancelled", "interrupted"] | None
-    ) = None
     text: Annotated[str, Field(max_length=200, description="A part of the name.")] = ""
-    since: Annotated[datetime | None, Field(description="Created then or later.")] = None
-    until: Annotated[datetime | None, Field(description="Created before.")] = None
-    sort: Annotated[str, Field(max_length=20, examples=["created", "name", "latency"])] = "created"
+    since: Annotated[_Moment, Field(description="Created then or later.")] = None
+    until: Annotated[_Moment, Field(description="Created before.")] = None
+    sort: str = "created"
     order: Literal["ascending", "descending"] = "descending"
     limit: Annotated[int, Field(ge=1, le=MOST)] = 20
     cursor: Annotated[
@@ -41,51 +64,48 @@ class ListAsked(BaseModel):
     ] = None
 
     def wanted(self) -> Wanted:
-        return Wanted(
-            project_id=ProjectId(self.project_id) if self.project_id else None,
-            engine=self.engine,
-            state=self.state,
-            text=self.text,
-            since=self.since,
-            until=self.until,
-            sort=self.sort,
-            descending=self.order == "descending",
-            limit=self.limit,
-            cursor=self.cursor,
-        )
+        said = dict(self)
+        return Wanted(descending=said.pop("order") == "descending", **said)
 
 
-async def _listed(request: Request) -> ListAsked:
-    """As ``Annotated[ListAsked, Query()]`` would, much sooner; lists are asked for often.
-
-    ``LISTED`` tells OpenAPI what may stand in the query. Without ``async`` it would take a thread.
-    """
-    try:
-        return ListAsked.model_validate(dict(request.query_params))
-    except ValidationError as error:
-        raise RequestValidationError(
-            [{**found, "loc": ("query", *found["loc"])} for found in error.errors()]
-        ) from error
+class OfProject(BaseModel):
+    project_id: Annotated[int | None, Field(ge=1, le=MOST_ID)] = None
 
 
-Listed = Annotated[ListAsked, Depends(_listed)]
+class OfRuns(OfProject):
+    engine: Annotated[str | None, Field(max_length=50)] = None
+    state: State | None = None
 
 
-def _parameters() -> list[dict[str, Any]]:
-    described = ListAsked.model_json_schema()["properties"]
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": False,
-            "description": schema.pop("description", ""),
-            "schema": schema,
-        }
-        for name, schema in described.items()
-    ]
+def listed(shape: type[ListAsked]) -> Any:
+    """As ``Query()`` would, much sooner; lists are asked for often. ``parameters`` tells OpenAPI
+    what may stand in the query. Without ``async`` it would take a thread."""
+
+    async def read(request: Request) -> ListAsked:
+        said = request.query_params
+        try:
+            if len(said.multi_items()) > len(said):
+                raise _misunderstood({"loc": (), "msg": "something was said twice"})
+            return shape.model_validate(dict(said))
+        except ValidationError as error:
+            raise _misunderstood(*error.errors()) from error
+
+    return Depends(read)
 
 
-LISTED: dict[str, Any] = {"parameters": _parameters()}  # for ``openapi_extra=`` of a list
+def _misunderstood(*found: Any) -> RequestValidationError:
+    return RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in found])
+
+
+def parameters(shape: type[ListAsked]) -> dict[str, Any]:
+    """For ``openapi_extra=`` of a list."""
+    described = shape.model_json_schema()["properties"]
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": schema}
+            for name, schema in described.items()
+        ]
+    }
 
 
 class PageTold(Told, Generic[T]):

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, told
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters, told
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class ProjectsAsked(ListAsked):
+    sort: Literal["created", "name"] = "created"
 
 
 class ProjectAsked(Asked):
@@ -38,12 +43,15 @@ def router(server: Server) -> APIRouter:
     projects = server.records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get("", responses=problems(), openapi_extra=LISTED)
-    def list_projects(asked: Listed) -> PageTold[ProjectTold]:
+    @routes.get("", responses=problems(), openapi_extra=parameters(ProjectsAsked))
+    def list_projects(
+        asked: Annotated[ProjectsAsked, listed(ProjectsAsked)],
+    ) -> PageTold[ProjectTold]:
         """Newest first unless asked otherwise."""
         return told(projects.page(asked.wanted()), _told)
 
     @routes.post("", status_code=201, responses=problems(409, 413))
+    @once(server)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
         made = projects.add(asked.name)
         response.headers["Location"] = f"/api/v1/projects/{made.id}"

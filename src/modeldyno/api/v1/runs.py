@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import StreamingResponse
@@ -10,7 +10,14 @@ from pydantic import Field
 
 from modeldyno.api.v1.documents import EXPORTED, RECORD, RESULT, SAMPLES
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import LISTED, Listed, PageTold, page_answer
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
 from modeldyno.api.v1.settings import PairingTold, SettingsTold, pairing_of, settings_of
 from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
@@ -37,6 +44,10 @@ Word = Annotated[
         description="Sorts by time.",
     ),
 ]
+
+
+class RunsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "latency", "state"] = "created"
 
 
 class LatestRunTold(Told):
@@ -80,8 +91,13 @@ def router(server: Server) -> APIRouter:
     runs, exports = server.records.runs, server.exports
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
-    @routes.get("", response_model=PageTold[RunTold], responses=problems(), openapi_extra=LISTED)
-    def list_runs(asked: Listed) -> Response:
+    @routes.get(
+        "",
+        response_model=PageTold[RunTold],
+        responses=problems(),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_runs(asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
         is sought in the id."""
         return page_answer(runs.page(asked.wanted()), run_of)

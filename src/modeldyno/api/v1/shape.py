@@ -6,16 +6,37 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
+from typing_extensions import TypeAliasType
 
 MOST_ID = 2**31 - 1
+MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
 
 
 class Asked(BaseModel):
-    """A request's body: what it does not know, it refuses."""
+    """A request's body: what it does not know, it refuses. ``"1"`` and ``true`` are no numbers;
+    ``1.0`` is as whole as ``1``, which JSON does not tell apart."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, said: Any) -> Any:
+        return _with_whole_numbers(said)
+
+
+def _with_whole_numbers(said: Any) -> Any:
+    """Not deeper than ``bodies.py`` lets pass."""
+    match said:
+        case float() if said.is_integer():
+            return int(said)
+        case list():
+            return [_with_whole_numbers(one) for one in said]
+        case dict():
+            return {name: _with_whole_numbers(one) for name, one in said.items()}
+        case _:
+            return said
 
 
 class Told(BaseModel):
@@ -36,7 +57,16 @@ class Problem(Told):
 
 
 Id = Annotated[int, Path(ge=1, le=MOST_ID)]
-Name = Annotated[str, Field(min_length=1, max_length=200)]
+# Whatever else JSON may hold; bodies.py says how deep and how long. (Named, since it holds itself.)
+JsonValue = TypeAliasType(
+    "JsonValue",
+    "bool | Annotated[int, Field(ge=-MOST_EXACT, le=MOST_EXACT)]"
+    "| Annotated[float, Field(ge=-MOST_EXACT, le=MOST_EXACT)] | str"
+    "| list[JsonValue] | dict[str, JsonValue] | None",
+)
+# One line of text with something to see in it.
+_NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
+Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_NAME)]
 
 
 Moment = datetime  # in UTC: written as 2026-11-15T09:51:16.123456Z
@@ -56,18 +86,21 @@ _PROBLEM: dict[str, Any] = {"model": Problem, "content": {"application/problem+j
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=``: what may go wrong with an operation, and with every one."""
-    return {status: {**_PROBLEM, "description": _WORDS[status]} for status in (*_ALWAYS, *statuses)}
+    return {status: {**_PROBLEM, "description": WORDS[status]} for status in (*_ALWAYS, *statuses)}
 
 
-_ALWAYS = (400, 401, 403, 422, 429, 503)
-_WORDS = {
+_ALWAYS = (400, 401, 403, 422, 429, 503)  # api/openapi.py adds what goes with a body
+WORDS = {
     400: "The request cannot work",
     401: "Wrong or missing token",
     403: "Refused",
     404: "There is no such thing",
+    408: "The body did not arrive in time",
     409: "Not now: others use it, or it is in another state",
     412: "Somebody else changed it meanwhile",
     413: "Too large",
+    415: "Another kind of body than this operation reads",
+    416: "The file has no such range",
     422: "The request does not fit its description",
     428: "Say which version you mean to change",
     429: "Too much at once",

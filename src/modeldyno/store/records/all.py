@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.store.database import Database
+from modeldyno.store.records.answers import Answers
 from modeldyno.store.records.benchmarks import Benchmarks
 from modeldyno.store.records.comparisons import Comparisons
 from modeldyno.store.records.datasets import Datasets
@@ -37,6 +38,7 @@ class Records:
     notes: Notes
     pins: Pins
     events: Events
+    answers: Answers
 
     def close(self) -> None:
         self.database.close()
@@ -58,4 +60,5 @@ def records_of(database: Database, clock: Clock = utc_now) -> Records:
         Notes(database, clock),
         Pins(database, clock),
         Events(database),
+        Answers(database, clock),
     )

@@ -61,9 +61,23 @@ class Models:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
         return _model(row) if row else None
 
+    def with_content(self, sha256: str) -> Model | None:
+        """The first one of any project that was looked into."""
+        query = select(*Rows.__table__.c).where(Rows.sha256 == sha256, Rows.facts.is_not(None))
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+        return _model(row) if row else None
+
+    def places(self) -> dict[ModelId, str]:
+        """Where each model is read from."""
+        with self._database.reading() as connection:
+            rows = connection.execute(select(Rows.id, Rows.path)).all()
+        return {ModelId(row.id): row.path for row in rows}
+
     def set_facts(self, number: ModelId, facts: ModelFacts) -> Model:
-        """What a worker found when it looked into the file."""
+        """What a worker found when it looked into the file, and where that lies."""
         values = {
+            "path": facts.path,
             "facts": encode(facts),
             "format": facts.format,
             "sha256": facts.sha256,

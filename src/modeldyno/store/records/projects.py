@@ -57,6 +57,10 @@ class Projects:
                 connection, query, wanted, _SORTINGS, Rows.id, lambda row: value_of(Project, row)
             )
 
+    def count(self) -> int:
+        with self._database.reading() as connection:
+            return connection.scalar(select(func.count()).select_from(Rows)) or 0
+
     def counts(self, number: ProjectId) -> dict[str, int]:
         """How many of each kind of thing it has, in one query."""
         kinds = [kind for kind in THINGS if kind != "project"]

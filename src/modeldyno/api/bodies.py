@@ -1,0 +1,159 @@
+"""JSON from strangers, looked at before anybody builds values of it.
+
+What different programs would read differently is refused (two keys of one name, NaN, numbers that
+lose digits), and so is what no database keeps and what is only there to cost memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+from modeldyno.api.access import SAFE_METHODS
+from modeldyno.api.errors import MEDIA_TYPE, Refusal, body_of, unreadable_json
+from modeldyno.api.guard import App, Message, Receive, Send
+from modeldyno.api.head import surface_of
+from modeldyno.api.v1.shape import MOST_EXACT
+
+DEEPEST = 32
+LONGEST_LIST = 10_000
+_QUICK = 16 << 10  # bytes; more is looked at in a thread, so that nobody else waits
+
+_NO_TEXT = re.compile(r"[\0\ud800-\udfff]").search  # NUL, and halves of a character
+
+
+class JsonBodies:
+    """Around the routes of ``/api/v1``; ``uploads`` are those that take bytes as they come."""
+
+    def __init__(self, app: App, uploads: re.Pattern[str]) -> None:
+        self._app = app
+        self._uploads = uploads
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] in SAFE_METHODS or not _is_ours(scope):
+            await self._app(scope, receive, send)
+            return
+        kind = _kind(scope)
+        if self._uploads.fullmatch(f"{scope['method']} {scope['path']}"):
+            if kind == b"application/octet-stream":
+                await self._app(scope, receive, send)
+            else:
+                await _refuse(send, MEDIA_TYPE)
+            return
+        body = await _whole(receive)
+        if body is None:  # the client left, or the guard has answered
+            return
+        if body and kind != b"application/json":
+            await _refuse(send, MEDIA_TYPE)
+            return
+        why = await asyncio.to_thread(trouble, body) if len(body) > _QUICK else trouble(body)
+        if why:
+            await _refuse(send, unreadable_json(why))
+            return
+        await self._app(scope, _again(body, receive), send)
+
+
+def trouble(body: bytes) -> str:
+    """Why this is no JSON that we take; empty: it is, or there is nothing."""
+    if not body:
+        return ""
+    try:
+        found = json.loads(
+            body.decode(),
+            object_pairs_hook=_object,
+            parse_int=_integer,
+            parse_float=_float,
+            parse_constant=_constant,
+        )
+    except UnicodeDecodeError:
+        return "it is not UTF-8"
+    except json.JSONDecodeError as error:
+        return f"it cannot be read: {error.msg} at character {error.pos}"
+    except RecursionError:
+        return _TOO_DEEP
+    except ValueError as error:
+        return str(error)
+    return _trouble_within(found)
+
+
+_TOO_DEEP = f"it is nested more than {DEEPEST} deep"
+
+
+def _trouble_within(found: Any) -> str:
+    waiting = [(found, 1)]
+    while waiting:
+        part, depth = waiting.pop()
+        if isinstance(part, str):
+            if _NO_TEXT(part):
+                return "a text in it holds what is no character"
+            continue
+        if not isinstance(part, dict | list):
+            continue
+        if depth > DEEPEST:
+            return _TOO_DEEP
+        if len(part) > LONGEST_LIST:
+            return f"it has more than {LONGEST_LIST} of something"
+        inside = (*part, *part.values()) if isinstance(part, dict) else part
+        waiting += [(one, depth + 1) for one in inside]
+    return ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("it has two keys of one name")
+    return found
+
+
+def _integer(text: str) -> int:
+    if len(text) > 17 or abs(int(text)) > MOST_EXACT:
+        raise ValueError("a whole number in it has more than 53 bits")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError("a number in it is too large")
+    return float(text)
+
+
+def _constant(text: str) -> float:
+    raise ValueError("it has a number that is none")
+
+
+def _is_ours(scope: MutableMapping[str, Any]) -> bool:
+    return surface_of(scope["path"]) == "v1"
+
+
+def _kind(scope: MutableMapping[str, Any]) -> bytes:
+    said: bytes = dict(scope["headers"]).get(b"content-type", b"")
+    return said.partition(b";")[0].strip().lower()
+
+
+async def _whole(receive: Receive) -> bytes | None:
+    """The guard counts, and does not wait for ever."""
+    parts = []
+    while (message := await receive())["type"] == "http.request":
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+    return None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def give() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return give
+
+
+async def _refuse(send: Send, refusal: Refusal) -> None:
+    status, headers, body = body_of(refusal, "v1")
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+    await send({"type": "http.response.body", "body": body})

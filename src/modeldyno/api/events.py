@@ -1,0 +1,463 @@
+"""Socket.IO, namespace ``/v1``: events as they happen, and from any number on.
+
+Messages come from the rows of the database (``services/event_feed.py``), so who was away says what
+it heard last and gets the rest, in order: nothing lost, nothing doubled. Whoever lags behind gets
+what it missed from the database as fast as it reads, and live ones only when it has caught up;
+whoever does not read at all is sent away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import socketio
+from pydantic import Field, ValidationError
+from socketio.exceptions import ConnectionRefusedError as Refused
+
+from modeldyno.api.access import Access, Caller
+from modeldyno.api.errors import TOKEN, Refusal, refusal_of
+from modeldyno.api.guard import App
+from modeldyno.api.lines import Lines
+from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
+from modeldyno.api.v1.shape import MOST_ID, Asked
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.events import Event, EventsSince, message_of, progress_message, standing_of
+from modeldyno.core.queue import Job
+from modeldyno.core.redaction import without_folders
+from modeldyno.services.event_feed import EventFeed
+from modeldyno.services.progress import LiveProgress, Standing
+from modeldyno.store.records.events import Events
+
+logger = logging.getLogger(__name__)
+
+GOODBYE = "goodbye"
+MESSAGE_BYTES = 64 << 10
+PING_S, PONG_S = 25, 20
+MOST_ROOMS = 50
+WISHES_PER_S, WISHES_AT_ONCE = 5.0, 20
+MOST_UNHEARD = 2000  # events on their way from the feed's thread
+_MISSED_AT_ONCE = 200
+_SENT_AT_ONCE = 16
+_MOST_NUMBER = 2**53
+
+UNKNOWN = Refusal(
+    400,
+    "UNKNOWN_MESSAGE",
+    "There is no such message",
+    "clients may say subscribe, unsubscribe and ping",
+    "See the section on events in docs/api.md",
+)
+TOO_FAST = Refusal(
+    429, "TOO_MANY_MESSAGES", "Too many messages", "a few a second are heard", "Say less, then come"
+)
+TOO_SLOW = Refusal(
+    429,
+    "TOO_SLOW",
+    "This client does not keep up",
+    "it takes nothing of what waits for it, or events were forgotten before it asked for them",
+    "Reconnect and resume from event {after}",
+)
+NO_LONGER = Refusal(
+    401, "TOKEN_NEEDED", "Not signed in any more", "the token or the session ended", "Sign in again"
+)
+TOO_MANY_ROOMS = Refusal(
+    429,
+    "TOO_MANY_ROOMS",
+    "Too many projects for one connection",
+    f"{MOST_ROOMS} are told apart",
+    "Subscribe to everything: project_id null",
+)
+LATER = Refusal(
+    503, "TRY_AGAIN", "Events cannot be told for now", "", "Reconnect and resume from event {after}"
+)
+
+
+@dataclass(frozen=True)
+class Patience:
+    """With those who hold a connection, in seconds."""
+
+    recheck_s: float = 5.0  # how often it is asked whether they still may
+    introduce_s: float = 10.0  # who does not say by then who it is was only holding a line
+    stuck_s: float = 20.0  # who takes nothing for so long
+
+
+PATIENCE = Patience()
+
+
+class SubscribeAsked(Asked):
+    project_id: Annotated[int | None, Field(ge=1, le=MOST_ID, strict=True)] = None
+    after: Annotated[int | None, Field(ge=0, le=_MOST_NUMBER, strict=True)] = None
+
+
+class UnsubscribeAsked(Asked):
+    project_id: Annotated[int | None, Field(ge=1, le=MOST_ID, strict=True)] = None
+
+
+class EventSockets:
+    """Everything but ``_from_*`` happens in the loop's thread."""
+
+    def __init__(
+        self,
+        feed: EventFeed,
+        progress: LiveProgress,
+        events: Events,
+        access: Access,
+        origins: Iterable[bytes],
+        patience: Patience = PATIENCE,
+    ) -> None:
+        self._events = events
+        self._access = access
+        self._patience = patience
+        self._listeners: dict[str, Listener] = {}
+        self._allowances: dict[str, Allowance] = {}
+        self._seen_at: dict[str, float] = {}  # lines, from when on we know them
+        self._partings: set[asyncio.Task[None]] = set()
+        self._last = 0  # the newest event that was told here
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+        self._unheard: deque[Event] = deque()
+        self._lost = 0  # the newest that did not fit among the unheard
+        self._standings: dict[int, tuple[Job, Standing]] = {}
+        self._is_called = False
+        self._sio = _server(origins)
+        self._sio.on("connect", self._connect, namespace=NAMESPACE)
+        self._sio.on("disconnect", self._disconnect, namespace=NAMESPACE)
+        self._sio.on("*", self._hear, namespace=NAMESPACE)
+        feed.on_event(self._from_feed)
+        progress.on_progress(self._from_progress)
+
+    def around(self, app: App) -> App:
+        """Socket.IO's path is ours, everything else the application's."""
+        lines = Lines(socketio.ASGIApp(self._sio), self._unread)
+
+        async def either(scope: Any, receive: Any, send: Any) -> None:
+            is_ours = scope["type"] != "lifespan" and scope["path"].startswith("/socket.io/")
+            await (lines if is_ours else app)(scope, receive, send)
+
+        return either
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Around the feed's own life: nothing that it tells is missed."""
+        self._loop = asyncio.get_running_loop()
+        self._last = await asyncio.to_thread(self._events.last_number)
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            self._loop = None
+            watching.cancel()
+            for listener in [*self._listeners.values()]:
+                self._leave(listener)
+            for task in (*self._partings,):
+                task.cancel()
+
+    # ------------------------------------------------------------ from other threads
+
+    def _from_feed(self, event: Event) -> None:
+        with self._lock:
+            if len(self._unheard) >= MOST_UNHEARD:  # the loop is stuck; the rows are not lost
+                self._lost = event.number
+                self._unheard.clear()
+            self._unheard.append(event)
+            self._call()
+
+    def _from_progress(self, job: Job, standing: Standing) -> None:
+        with self._lock:
+            self._standings[job.id] = (job, standing)  # the last value wins
+            self._call()
+
+    def _call(self) -> None:
+        if self._loop is not None and not self._is_called:
+            self._is_called = True
+            with contextlib.suppress(RuntimeError):  # the loop has just ended
+                self._loop.call_soon_threadsafe(self._tell_all)
+
+    def _tell_all(self) -> None:
+        with self._lock:
+            self._is_called = False
+            events, self._unheard = [*self._unheard], deque()
+            standings, self._standings = [*self._standings.values()], {}
+            lost, self._lost = self._lost, 0
+        if lost:
+            self._last = max(self._last, lost)
+            for listener in self._listeners.values():
+                for room, heard in [*listener.rooms.items()]:
+                    self._catch_up(listener, room, heard)
+        for event in events:
+            self._last = max(self._last, event.number)
+            self._tell(pack(message_of(event)))
+        for job, standing in standings:
+            self._tell(_progress(job, standing))
+
+    def _tell(self, packed: Packed) -> None:
+        for listener in [*self._listeners.values()]:
+            if not listener.tell(packed):
+                room = listener.room_for(packed)
+                self._catch_up(listener, room, listener.rooms[room])
+
+    # ------------------------------------------------------------ clients come and go
+
+    async def _connect(self, sid: str, environ: dict[str, Any], auth: object = None) -> None:
+        try:
+            caller: Caller | None = self._access.connects(environ["asgi.scope"], auth)
+            refusal = TOKEN
+        except ModeldynoError as error:
+            caller, refusal = None, refusal_of(error)
+        if caller is None:
+            raise Refused(refusal.title, _told(refusal))
+        after = auth.get("after") if isinstance(auth, dict) else None
+        is_number = type(after) is int and 0 <= after <= _MOST_NUMBER
+        line = self._sio.manager.eio_sid_from_sid(sid, NAMESPACE)
+        listener = Listener(sid, line, caller, after if is_number else None)
+        self._listeners[sid] = listener
+        self._allowances[sid] = Allowance(WISHES_PER_S, WISHES_AT_ONCE)
+        listener.sending = asyncio.create_task(self._send(listener))
+
+    async def _disconnect(self, sid: str, _reason: object = None) -> None:
+        if listener := self._listeners.get(sid):
+            self._leave(listener)
+
+    def _leave(self, listener: Listener) -> None:
+        self._listeners.pop(listener.sid, None)
+        self._allowances.pop(listener.sid, None)
+        listener.end()
+
+    def _part(self, listener: Listener, refusal: Refusal) -> None:
+        """Say why, and end the connection; what waited for this client is in the database."""
+        told = _told(refusal) | {"after": listener.heard}
+        told["fix"] = refusal.fix.format(after=listener.heard)
+        logger.info("a listener was sent away: %s", refusal.title)
+        self._leave(listener)
+        self._later(self._say_goodbye(listener, told, is_welcome=refusal in (TOO_SLOW, LATER)))
+
+    async def _say_goodbye(
+        self, listener: Listener, told: dict[str, Any], is_welcome: bool
+    ) -> None:
+        """Clients come back by themselves, except when the namespace is closed to them first."""
+        await self._sio.emit(GOODBYE, told, to=listener.sid, namespace=NAMESPACE)
+        if not is_welcome:
+            await self._sio.disconnect(listener.sid, namespace=NAMESPACE)
+        await self._hang_up(listener.line)
+
+    async def _hang_up(self, line: str) -> None:
+        """Engine.IO waits until everything before was taken, which may be never."""
+        found = self._sio.eio.sockets.get(line)
+        if found is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PONG_S):
+                await self._sio.eio.disconnect(line)
+        await found.queue.put(None)  # it says that it is over, but does not close a web socket
+
+    def _later(self, doing: Any) -> None:
+        task = asyncio.ensure_future(doing)
+        self._partings.add(task)
+        task.add_done_callback(self._partings.discard)
+
+    async def _watch(self) -> None:
+        """Connections last; what let them in may not."""
+        while True:
+            await asyncio.sleep(self._patience.recheck_s)
+            now_s = time.monotonic()
+            for listener in [*self._listeners.values()]:
+                since_s = listener.stuck_since
+                if not self._is_still_in(listener.caller):
+                    self._part(listener, NO_LONGER)
+                elif since_s is not None and now_s - since_s > self._patience.stuck_s:
+                    self._part(listener, TOO_SLOW)
+            self._drop_strangers(now_s)
+
+    def _is_still_in(self, caller: Caller) -> bool:
+        try:
+            return self._access.still(caller)
+        except ModeldynoError:  # the token's file became unusable: nobody is in
+            return False
+
+    def _drop_strangers(self, now_s: float) -> None:
+        known = {listener.line for listener in self._listeners.values()}
+        strange = [line for line in self._sio.environ if line not in known]
+        self._seen_at = {line: self._seen_at.get(line, now_s) for line in strange}
+        for line, since_s in [*self._seen_at.items()]:
+            if now_s - since_s > self._patience.introduce_s:
+                del self._seen_at[line]
+                self._later(self._hang_up(line))
+
+    # ------------------------------------------------------------ what clients say
+
+    async def _hear(self, word: str, sid: str, *said: object) -> dict[str, Any] | None:
+        listener = self._listeners.get(sid)
+        if listener is None:
+            return None
+        if not self._allowances[sid].spend():
+            self._part(listener, TOO_FAST)
+            return _no(TOO_FAST)
+        try:
+            async with listener.turns:
+                return await self._answer(listener, word, said)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part)[:50] for part in first["loc"]) or "message"
+            return _no(Refusal(422, "BAD_VALUE", f"{where}: {first['msg'][:200]}", "", ""))
+        except ModeldynoError as error:
+            return _no(refusal_of(error))
+        except Exception:
+            logger.exception("a listener's %r failed", word[:50])
+            return _no(LATER)
+
+    async def _answer(
+        self, listener: Listener, word: str, said: tuple[object, ...]
+    ) -> dict[str, Any]:
+        body = said[0] if said else {}
+        if len(said) > 1:
+            return _no(UNKNOWN)
+        match word:
+            case "subscribe":
+                return await self._subscribe(listener, SubscribeAsked.model_validate(body))
+            case "unsubscribe":
+                asked = UnsubscribeAsked.model_validate(body)
+                for room in (asked.project_id,) if asked.project_id else listener.all_rooms:
+                    listener.leave(room)
+                return {"ok": True, "last": self._last}
+            case "ping":
+                return {"ok": True, "last": self._last}
+            case _:
+                return _no(UNKNOWN)
+
+    async def _subscribe(self, listener: Listener, asked: SubscribeAsked) -> dict[str, Any]:
+        """Live from now on, or after what it heard last; the answer comes before either."""
+        room: Room = asked.project_id
+        after = asked.after if asked.after is not None else listener.after
+        last, first = await asyncio.to_thread(self._ends, after)
+        is_complete = after is None or (first is not None and after <= last)
+        # Everything and single projects exclude each other, so that nothing is told twice.
+        for other in listener.all_rooms:
+            if other is None or room is None:
+                listener.leave(other)
+        if room not in listener.all_rooms and len(listener.all_rooms) >= MOST_ROOMS:
+            return _no(TOO_MANY_ROOMS)
+        start = after if after is not None and is_complete else last
+        listener.after = None  # that was for the first wish
+        self._catch_up(listener, room, start)
+        return {"ok": True, "last": last, "is_complete": is_complete}
+
+    def _ends(self, after: int | None) -> tuple[int, int | None]:
+        """The newest number; and None when something after ``after`` was forgotten."""
+        last = self._events.last_number()
+        if after is None:
+            return last, last
+        return last, (after if self._events.since(after, 1).is_complete else None)
+
+    # ------------------------------------------------------------ what they hear
+
+    def _catch_up(self, listener: Listener, room: Room, after: int) -> None:
+        listener.leave(room)
+        listener.caught_up[room] = after
+        listener.catching_up[room] = asyncio.create_task(self._read_on(listener, room, after))
+
+    async def _read_on(self, listener: Listener, room: Room, after: int) -> None:
+        """From the database until nothing newer was told live; then it hears live ones."""
+        try:
+            while True:
+                await listener.room()
+                last, missed = await asyncio.to_thread(self._missed, after, room)
+                if not missed.is_complete:
+                    self._part(listener, TOO_SLOW)
+                    return
+                found = missed.events
+                for event in found:
+                    packed = pack(message_of(event))
+                    while not listener.offer(packed):
+                        await listener.room()
+                    listener.caught_up[room] = event.number
+                is_all = len(found) < _MISSED_AT_ONCE
+                after = max(after, last if is_all else 0, found[-1].number if found else 0)
+                if is_all and after >= self._last:
+                    break
+        except ModeldynoError:
+            logger.exception("a listener cannot be told what it missed")
+            listener.catching_up.pop(room, None)  # which is this task
+            self._part(listener, LATER)
+            return
+        # No await since the comparison: what comes next is newer than what was read.
+        listener.enter(room, after)
+
+    def _missed(self, after: int, room: Room) -> tuple[int, EventsSince]:
+        last = self._events.last_number()  # first: whatever it counts is found below
+        return last, self._events.since(after, _MISSED_AT_ONCE, room)
+
+    async def _send(self, listener: Listener) -> None:
+        """Hands over a few at a time, and more only when those were taken."""
+        with contextlib.suppress(Exception):  # its connection is gone, and `_disconnect` follows
+            while True:
+                await listener.news()
+                for packed in listener.take(_SENT_AT_ONCE):
+                    await self._sio.eio.send(listener.line, packed.text)
+                line = self._sio.eio.sockets.get(listener.line)
+                if line is None:
+                    return
+                await line.queue.join()
+
+    def _unread(self, line: str) -> int:
+        found = self._sio.eio.sockets.get(line)
+        return found.queue.qsize() if found else 0
+
+
+class _Text(socketio.packet.Packet):  # type: ignore[misc]  # it ships no types
+    """JSON alone: no packet with bytes attached, in or out."""
+
+    uses_binary_events = False
+
+    def decode(self, encoded_packet: Any) -> Any:
+        attachments = super().decode(encoded_packet)
+        if attachments:
+            raise ValueError("bytes are not taken")
+        return attachments
+
+
+def _server(origins: Iterable[bytes]) -> Any:
+    # It would log what anybody sends; what matters is logged here.
+    quiet = logging.getLogger(f"{__name__}.protocol")
+    quiet.setLevel(logging.CRITICAL)
+    return socketio.AsyncServer(
+        async_mode="asgi",
+        namespaces=[NAMESPACE],
+        cors_allowed_origins=[origin.decode() for origin in origins],
+        max_http_buffer_size=MESSAGE_BYTES,
+        http_compression=False,
+        ping_interval=PING_S,
+        ping_timeout=PONG_S,
+        serializer=_Text,
+        logger=quiet,
+        engineio_logger=quiet,
+    )
+
+
+def _progress(job: Job, standing: Standing) -> Packed:
+    headline = without_folders(standing.headline)  # a job names its model by its path
+    data = standing_of(job.id, job.run_id, headline, standing.units_planned, standing.progress)
+    message = progress_message(job.project_id, data, datetime.now(UTC))
+    return pack(encode(message), about=job.id)
+
+
+def _told(refusal: Refusal) -> dict[str, Any]:
+    return {
+        "code": refusal.code,
+        "title": refusal.title,
+        "detail": refusal.why,
+        "fix": refusal.fix,
+    }
+
+
+def _no(refusal: Refusal) -> dict[str, Any]:
+    return {"ok": False, **_told(refusal)}

@@ -1,0 +1,89 @@
+"""Lines to Socket.IO's clients, watched below its protocol: nobody floods us, nobody clogs us.
+
+Socket.IO takes in whatever comes, known client or not yet, and waits for as long as a client does
+not read. Here a web socket that sends too much is hung up on, and so is one that takes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from modeldyno.api.guard import App, Message, Receive, Send
+from modeldyno.api.listener import Allowance
+
+logger = logging.getLogger(__name__)
+
+# Of a client's frames: an answer to a ping now and then, and what it asks for.
+PER_S, BURST = 10.0, 60
+PATIENCE_S = 20.0  # for one message to go out
+MOST_UNREAD = 1000  # packets that wait for a client who sends by POST and does not fetch
+
+Unread = Callable[[str], int]
+
+
+class Lines:
+    """``unread`` tells how many packets wait on the connection of that Engine.IO name."""
+
+    def __init__(self, app: App, unread: Unread, patience_s: float = PATIENCE_S) -> None:
+        self._app = app
+        self._unread = unread
+        self._patience_s = patience_s
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            line = _Line(receive, send, self._patience_s)
+            try:
+                await self._app(scope, line.receive, line.send)
+            except Exception:  # rubbish before Socket.IO could make sense of it
+                logger.info("a web socket ended over what it sent", exc_info=True)
+                await line.hang_up()
+            return
+        if scope.get("method") == "POST" and self._unread(_line_name(scope)) > MOST_UNREAD:
+            await send({"type": "http.response.start", "status": 429, "headers": []})
+            await send({"type": "http.response.body", "body": b"fetch what waits first"})
+            return
+        await self._app(scope, receive, send)
+
+
+class _Line:
+    def __init__(self, receive: Receive, send: Send, patience_s: float) -> None:
+        self._receive = receive
+        self._send = send
+        self._patience_s = patience_s
+        self._allowance = Allowance(PER_S, BURST)
+        self._is_open = True
+
+    async def receive(self) -> Message:
+        message = await self._receive()
+        if message["type"] != "websocket.receive":
+            return message
+        # JSON only: bytes are nothing that we could want.
+        if message.get("bytes") is not None or not self._allowance.spend():
+            await self.hang_up()
+            return {"type": "websocket.disconnect", "code": 1008}
+        return message
+
+    async def send(self, message: Message) -> None:
+        if not self._is_open:
+            raise OSError("this line is closed")
+        try:
+            async with asyncio.timeout(self._patience_s):
+                await self._send(message)
+        except TimeoutError:
+            self._is_open = False
+            raise OSError("the client takes nothing") from None
+
+    async def hang_up(self) -> None:
+        with contextlib.suppress(OSError, RuntimeError):  # it is gone already
+            await self.send({"type": "websocket.close", "code": 1008})
+        self._is_open = False
+
+
+def _line_name(scope: MutableMapping[str, Any]) -> str:
+    query: bytes = scope.get("query_string", b"")
+    return parse_qs(query.decode("latin-1")).get("sid", [""])[0]

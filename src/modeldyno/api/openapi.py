@@ -1,0 +1,160 @@
+"""The OpenAPI document: what FastAPI derives from the routes, and what holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from modeldyno.api.v1.idempotency import REPLAYED
+from modeldyno.api.v1.shape import WORDS, Problem
+
+Json = dict[str, Any]
+
+PROBLEM = "application/problem+json"
+SCHEMES: Json = {
+    "token": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The workspace's token: `modeldyno token` prints it.",
+    },
+}
+TAGS = {
+    "projects": "What belongs together.",
+    "models": "Model files: taken in by content, looked into, vouched for.",
+    "examples": "Models to begin with.",
+    "files": "Folders of the server that models may be imported from.",
+    "datasets": "Where samples come from, and what is done to them.",
+    "benchmarks": "What to measure: a model, and the cells to measure it in. Keeps all its runs.",
+    "comparisons": "Two sides, measured in alternation: which is faster, and how sure that is.",
+    "runs": "One execution of a benchmark or comparison: its result, samples and log.",
+    "jobs": "Runs that wait or execute.",
+    "notes": "What people wrote about things.",
+    "events": "What changed.",
+    "engines": "What can run models here.",
+    "system": "The machine, the workspace, the queue.",
+    "session": "Who asks, and how a browser comes in.",
+}
+_ALWAYS = (400, 401, 403, 429, 503)
+_WITH_BODY = (408, 413, 415)
+_METHODS = ("get", "put", "post", "patch", "delete")
+
+
+def document(app: FastAPI) -> Json:
+    found: Json = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    schemas = found["components"]["schemas"]
+    for foreign in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(foreign, None)
+    schemas["Problem"] = Problem.model_json_schema()
+    found["components"]["securitySchemes"] = SCHEMES
+    found["security"] = [{name: []} for name in SCHEMES]
+    used = {tag for _, _, one in operations(found) for tag in one.get("tags", ())}
+    found["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
+    for _, _, operation in operations(found):
+        _complete(operation)
+    _close(schemas)
+    return found
+
+
+def _close(part: Any) -> None:
+    """Where keys must fit a pattern, others are refused: FastAPI does not say that part."""
+    if isinstance(part, list):
+        for one in part:
+            _close(one)
+    elif isinstance(part, dict):
+        if "patternProperties" in part:
+            part.setdefault("additionalProperties", False)
+        for one in part.values():
+            _close(one)
+
+
+def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+    """Address, method in lower case, and the operation."""
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if method in _METHODS:
+                yield path, method, operation
+
+
+def _complete(operation: Json) -> None:
+    operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
+    parameters = operation.get("parameters", [])
+    for parameter in parameters:
+        _simplify(parameter)
+    has_body = "requestBody" in operation
+    for status in (*_ALWAYS, *(_WITH_BODY if has_body else ())):
+        operation["responses"].setdefault(str(status), {"description": WORDS[status]})
+    if not has_body and not parameters:
+        operation["responses"].pop("422", None)
+    for status, response in operation["responses"].items():
+        if status.isdigit() and int(status) >= 400:
+            response["content"] = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        elif status in ("201", "202"):
+            _tell_headers(response, parameters)
+    operation["responses"] = dict(sorted(operation["responses"].items()))
+
+
+def _simplify(parameter: Json) -> None:
+    """A parameter that may be left out is not one that may be null: no address can say that."""
+    schema = parameter["schema"]
+    choices = [one for one in schema.pop("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        schema.update(choices[0])
+    elif choices:
+        schema["anyOf"] = choices
+    schema.pop("title", None)
+    if schema.get("default", ...) is None:
+        del schema["default"]
+    if "description" in schema:
+        parameter["description"] = schema.pop("description")
+    name = parameter["name"]
+    if name == "If-Match":  # without it there is an answer of its own (428)
+        parameter["required"] = True
+    if parameter["in"] == "path" and name.endswith("_id"):
+        parameter.setdefault("description", f"The id of the {name.removesuffix('_id')}.")
+
+
+def _tell_headers(response: Json, parameters: list[Json]) -> None:
+    text = {"schema": {"type": "string"}}
+    headers = response.setdefault("headers", {})
+    headers["Location"] = {**text, "description": "Where the new thing is."}
+    if any(parameter["name"] == "Idempotency-Key" for parameter in parameters):
+        headers[REPLAYED] = {
+            "schema": {"type": "string", "enum": ["true"]},
+            "description": "Sent when this answer was given before.",
+        }
+
+
+def example_of(schema: Json, document: Json) -> Any:
+    """A value that fits: from the examples where there are some, else the plainest there is."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return example_of(document["components"]["schemas"][name], document)
+    for told in ("examples", "enum"):
+        if schema.get(told):
+            return schema[told][0]
+    for told in ("example", "const", "default"):
+        if told in schema:
+            return schema[told]
+    for told in ("anyOf", "oneOf", "allOf"):
+        if schema.get(told):
+            return example_of(schema[told][0], document)
+    match schema.get("type"):
+        case "object":
+            known = schema.get("properties", {})
+            return {name: example_of(one, document) for name, one in known.items()}
+        case "array":
+            return [example_of(schema.get("items", {}), document)]
+        case "string":
+            is_moment = schema.get("format") == "date-time"
+            return "2026-11-15T09:00:00Z" if is_moment else ""
+        case "integer" | "number":
+            return schema.get("minimum", 0)
+        case "boolean":
+            return False
+        case _:
+            return None

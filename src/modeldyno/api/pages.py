@@ -1,0 +1,121 @@
+"""The few pages of the server itself: where it is, how to come in, what it offers to programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import parse_qs
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from modeldyno.api import docs_page
+from modeldyno.api.access import Access
+from modeldyno.api.errors import MEDIA_TYPE, Refusal, Refused
+from modeldyno.api.listening import Listening, landing, set_cookie
+from modeldyno.api.markup import element, page
+from modeldyno.services.sign_ins import LIFETIME_S
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+_FORM = "application/x-www-form-urlencoded"
+_Short = Annotated[str, Query(max_length=2000)]
+
+
+def router(
+    server: Server, listening: Listening, access: Access, describe: Callable[[], dict[str, Any]]
+) -> APIRouter:
+    routes = APIRouter()
+    written: list[str] = []
+
+    @routes.get("/healthz")
+    async def healthz() -> dict[str, str]:
+        return {"status": "ok"}
+
+    @routes.get("/")
+    def home(request: Request) -> Response:
+        if not listening.needs_token or access.seen(request.scope):
+            count = server.records.projects.count()
+            return page("Modeldyno", _home(f"{count} project{'' if count == 1 else 's'} so far."))
+        return page("Modeldyno", _home("You are not signed in.") + _ask(""))
+
+    @routes.get("/docs")
+    def docs() -> Response:
+        if not written:
+            written.append(docs_page.write(describe()))
+        return page("The API of Modeldyno", written[0])
+
+    @routes.get("/login")
+    def login(request: Request, code: _Short = "", next: _Short = "/") -> Response:
+        """By the one-time code in the address; without one, a form that asks for the token."""
+        if not listening.needs_token:
+            return _go(landing(next))
+        if not code:
+            return page("Sign in", _home("") + _ask(next))
+        return come_in(request, next, code=code)
+
+    @routes.post("/login")
+    async def login_by_token(request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+            raise Refused(MEDIA_TYPE)
+        sent = _fields(await request.body())
+        if not listening.needs_token:
+            return _go(landing(sent["next"]))
+        # In a thread: it writes to the database.
+        return await run_in_threadpool(come_in, request, sent["next"], "", sent["token"].strip())
+
+    def come_in(request: Request, next: str, code: str = "", token: str = "") -> Response:
+        found = access.sign_in(request.scope, code, token)
+        if isinstance(found, Refusal):
+            more = {name.decode(): value.decode() for name, value in found.headers}
+            text = element("p", f"{found.title}: {found.fix}.") if found.status == 429 else _WRONG
+            return page("Sign in", _home("") + text + _ask(next), found.status, more)
+        cookie = set_cookie(
+            listening.cookie, found[0], LIFETIME_S, secure=listening.scheme == "https"
+        )
+        return _go(landing(next), cookie)
+
+    return routes
+
+
+_WRONG = element(
+    "p",
+    "That did not work. A code works once, for a minute: run `modeldyno open` again. "
+    "Or give the token, which `modeldyno token` prints.",
+)
+
+
+def _home(standing: str) -> str:
+    return (
+        "<h1>Modeldyno</h1>"
+        "<p>Measures neural-network models across inference engines, and says how sure the numbers "
+        "are. This is its server; programs and terminals talk to it.</p>"
+        f"{element('p', standing) if standing else ''}"
+        '<p><a href="/docs">What it offers to programs</a></p>'
+    )
+
+
+def _ask(next: str) -> str:
+    return (
+        '<form method="post" action="/login">'
+        '<p><label for="token">Token</label><br>'
+        '<input id="token" name="token" type="password" autocomplete="off" required></p>'
+        f'<input type="hidden" name="next" value="{escape(landing(next))}">'
+        "<p><button>Sign in</button></p></form>"
+    )
+
+
+def _go(where: str, cookie: str = "") -> Response:
+    headers = {"Location": where, "Cache-Control": "no-store"}
+    return Response(status_code=303, headers=headers | ({"Set-Cookie": cookie} if cookie else {}))
+
+
+def _fields(body: bytes) -> dict[str, str]:
+    """What a form sent, each once; what cannot be read counts as nothing."""
+    try:
+        sent = parse_qs(body.decode(), max_num_fields=10)
+    except ValueError:
+        sent = {}
+    return {name: sent.get(name, [""])[0] for name in ("token", "next")}

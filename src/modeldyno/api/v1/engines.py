@@ -1,0 +1,53 @@
+"""``/api/v1/engines``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from modeldyno.api.v1.shape import Told, problems
+from modeldyno.core.redaction import without_folders
+from modeldyno.engines.catalog import Availability, availability
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+
+class EngineTold(Told):
+    name: str = Field(examples=["onnxruntime"])
+    usable: bool
+    version: str | None = Field(examples=["1.22.0"])
+    why_not: str | None = Field(examples=[None])
+    install: str = Field(description="How to get it.", examples=["pip install onnxruntime"])
+    devices: list[str] = Field(examples=[["cpu", "cuda"]])
+    formats: list[str] = Field(examples=[["onnx"]])
+
+
+class EnginesTold(Told):
+    engines: list[EngineTold]
+
+
+def router(server: Server) -> APIRouter:
+    routes = APIRouter(prefix="/engines", tags=["engines"])
+
+    @routes.get("", responses=problems())
+    def list_engines() -> EnginesTold:
+        """Which engines can run here, and how to get the others. Looked up each time, so that what
+        was just installed is there."""
+        return EnginesTold(engines=[_told(engine) for engine in availability()])
+
+    return routes
+
+
+def _told(engine: Availability) -> EngineTold:
+    return EngineTold(
+        name=engine.name,
+        usable=engine.usable,
+        version=engine.version,
+        why_not=without_folders(engine.why_not) if engine.why_not else None,
+        install=engine.install,
+        devices=list(engine.devices),
+        formats=list(engine.formats),
+    )

@@ -1,0 +1,46 @@
+"""The folders that models may be imported from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import Field
+
+from modeldyno.api.v1.shape import Told, problems
+from modeldyno.core.client_paths import LONGEST
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+
+class EntryTold(Told):
+    name: str = Field(examples=["resnet50.onnx"])
+    kind: Literal["folder", "file"]
+    size_bytes: int = Field(examples=[102_530_333])
+
+
+class FilesTold(Told):
+    path: str = Field(description="The folder; empty: those to start from.", examples=["vision"])
+    entries: list[EntryTold] = Field(description="Folders first, then by name.")
+    is_cut: bool = Field(description="There are more than 1 000.")
+
+
+def router(server: Server) -> APIRouter:
+    routes = APIRouter(prefix="/files", tags=["models"])
+
+    @routes.get("", responses=problems(404))
+    def list_files(
+        path: Annotated[
+            str, Query(max_length=LONGEST, description="Below the allowed folders.")
+        ] = "",
+    ) -> FilesTold:
+        """What can be imported: the allowed folders together, or what lies in one folder.
+
+        Hidden files, links, and files with a second name are left out: they cannot be opened.
+        """
+        found = server.files.entries(path)
+        entries = [EntryTold.model_validate(entry) for entry in found.entries]
+        return FilesTold(path=path, entries=entries, is_cut=found.is_cut)
+
+    return routes

@@ -1,0 +1,156 @@
+"""``Idempotency-Key``: a request that is sent twice creates one thing, and is answered twice.
+
+    @routes.post("", status_code=201, responses=problems(409))
+    @once(server)
+    def create_project(asked: ProjectAsked, response: Response) -> ProjectTold: ...
+
+The handler runs inside one transaction together with the keeping of its answer, so that no crash
+leaves the one without the other. For that it must be quick: other writers wait. One that is not,
+``@once(server, prepares=True)``, first does what does no harm when it is done twice, and returns a
+function; that is what runs inside the transaction, and its value is the answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from fastapi import Header, Request, Response
+from pydantic import BaseModel
+
+from modeldyno.core.answers import KeptAnswer
+from modeldyno.core.errors import KeyReused
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+REPLAYED = "Idempotency-Replayed"
+_Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="Any text of your own, new for each thing you want to create. The same request "
+        "under the same key is answered as before, for 24 hours, and creates nothing.",
+        examples=["8e03978e-40d5-43dd-bc93-6894a57f9324"],
+    ),
+]
+
+
+def once(
+    server: Server, status: int = 201, *, prepares: bool = False
+) -> Callable[[Handler], Handler]:
+    """For handlers that create something; ``status`` is that of their route, for those that do
+    not answer with a Response."""
+
+    def decorate(handler: Handler) -> Handler:
+        signature = inspect.signature(handler, eval_str=True)
+        taken = signature.parameters
+        added = [inspect.Parameter("idempotency_key", _KEYWORD, default=None, annotation=_Key)]
+        if "response" not in taken:
+            added.append(inspect.Parameter("response", _KEYWORD, annotation=Response))
+        keyed = _Keyed(server, handler, status, prepares, takes_response="response" in taken)
+
+        @wraps(handler)
+        def answer(response: Response, idempotency_key: str | None, **values: Any) -> Any:
+            if idempotency_key is None:
+                return keyed.maker(values, response)()
+            return keyed.answer(idempotency_key, values, response)
+
+        # FastAPI reads this: the handler's own parameters, and ours.
+        whole = [p.replace(kind=_KEYWORD) for p in taken.values()] + added
+        answer.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
+        return answer  # type: ignore[return-value]  # called by name, as FastAPI does
+
+    return decorate
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+class _Keyed:
+    def __init__(
+        self,
+        server: Server,
+        handler: Callable[..., Any],
+        status: int,
+        prepares: bool,
+        takes_response: bool,
+    ) -> None:
+        self._records = server.records
+        self._handler = handler
+        self._status = status
+        self._prepares = prepares
+        self._takes_response = takes_response
+        self._route = handler.__name__  # the operation's id in the OpenAPI document
+
+    def answer(self, key: str, values: dict[str, Any], response: Response) -> Response:
+        request = _fingerprint(values)
+        kept = self._kept(key, request)  # before anything slow, and without waiting for writers
+        if kept is None:
+            make = self.maker(values, response)
+            with self._records.database.writing():
+                kept = self._kept(key, request)  # somebody may have been quicker
+                if kept is None:
+                    return _sent(self._keep(key, request, make, response), response)
+        response.headers[REPLAYED] = "true"
+        return _sent(kept, response)
+
+    def maker(self, values: dict[str, Any], response: Response) -> Callable[[], Any]:
+        """What is to run inside the transaction."""
+        if self._takes_response:
+            values = values | {"response": response}
+        if self._prepares:
+            prepared: Callable[[], Any] = self._handler(**values)
+            return prepared
+        return lambda: self._handler(**values)
+
+    def _kept(self, key: str, request: str) -> KeptAnswer | None:
+        kept = self._records.answers.find(self._route, key)
+        if kept is not None and kept.request != request:
+            raise KeyReused(
+                "This Idempotency-Key came with another request before",
+                why="a key stands for one request, for 24 hours",
+                fix="Choose a new key for each thing you want to create",
+            )
+        return kept
+
+    def _keep(
+        self, key: str, request: str, make: Callable[[], Any], response: Response
+    ) -> KeptAnswer:
+        told: BaseModel | Response = make()
+        if isinstance(told, Response):
+            status, body, headers = told.status_code, bytes(told.body).decode(), told.headers
+        else:
+            status, body, headers = self._status, told.model_dump_json(), response.headers
+        location = headers.get("location")
+        answer = KeptAnswer(request=request, status=status, body=body, location=location)
+        self._records.answers.keep(self._route, key, answer)
+        return answer
+
+
+def _sent(kept: KeptAnswer, response: Response) -> Response:
+    headers = dict(response.headers.items())
+    headers.pop("content-length", None)
+    if kept.location:
+        headers["location"] = kept.location
+    return Response(kept.body, kept.status, headers, media_type="application/json")
+
+
+def _fingerprint(values: dict[str, Any]) -> str:
+    """Of what was asked, however it was written: blanks, order and defaults make no difference."""
+    plain = {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
+        if not isinstance(value, Request)
+    }
+    text = json.dumps(plain, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,76 @@
+"""Notes: ``…/{id}/note`` of projects, models, datasets, benchmarks and comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Header, Path, Response
+from pydantic import Field
+
+from modeldyno.api.errors import VERSION_NEEDED, Refused
+from modeldyno.api.v1.shape import MOST_ID, Asked, Moment, Told, problems
+from modeldyno.core.notes import Note, Subject, SubjectKind
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+LONGEST = 100_000
+KINDS: tuple[SubjectKind, ...] = ("project", "model", "dataset", "benchmark", "comparison")
+
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        pattern=r'^(\*|"[0-9]{1,9}")$',
+        description="The ETag of the version you have read, or `*` to overwrite whatever is there. "
+        "Without it, nothing is changed (428).",
+        examples=['"3"'],
+    ),
+]
+
+
+class NoteAsked(Asked):
+    text: Annotated[str, Field(max_length=LONGEST)] = Field(
+        description="Markdown, if you like; it is kept as it is.",
+        examples=["Measured on the box under the desk, fans at full speed."],
+    )
+
+
+class NoteTold(Told):
+    text: str = Field(examples=["Measured on the box under the desk, fans at full speed."])
+    version: int = Field(description="0: nobody wrote anything yet.", examples=[3])
+    modified_at: Moment | None
+
+
+def router(server: Server) -> APIRouter:
+    routes = APIRouter(tags=["notes"])
+    for kind in KINDS:
+        _add(routes, server, kind)
+    return routes
+
+
+def _add(routes: APIRouter, server: Server, kind: SubjectKind) -> None:
+    notes = server.records.notes
+    path = f"/{kind}s/{{{kind}_id}}/note"
+    number = Path(alias=f"{kind}_id", ge=1, le=MOST_ID)
+
+    @routes.get(path, name=f"get_{kind}_note", responses=problems(404))
+    def read(response: Response, id: int = number) -> NoteTold:
+        """What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+        for `If-Match`."""
+        return _told(notes.get(Subject(kind, id)), response)
+
+    @routes.put(path, name=f"write_{kind}_note", responses=problems(404, 412, 413, 428))
+    def write(
+        asked: NoteAsked, response: Response, if_match: IfMatch = None, id: int = number
+    ) -> NoteTold:
+        """Replaces the note, unless somebody else changed it since you read it."""
+        if if_match is None:
+            raise Refused(VERSION_NEEDED)
+        version = None if if_match == "*" else int(if_match.strip('"'))
+        return _told(notes.write(Subject(kind, id), asked.text, version), response)
+
+
+def _told(note: Note, response: Response) -> NoteTold:
+    response.headers["ETag"] = f'"{note.version}"'
+    return NoteTold(text=note.text, version=note.version, modified_at=note.modified_at)

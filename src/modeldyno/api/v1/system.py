@@ -1,0 +1,117 @@
+"""``/api/v1/system``: the machine, the workspace, the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import Field
+
+from modeldyno.api.v1.shape import Moment, Told, problems
+from modeldyno.core.codec import encode
+from modeldyno.core.public import checkup_json
+from modeldyno.core.redaction import without_folders
+from modeldyno.services.system import SystemFacts
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+TELEMETRY = "none: nothing about you, your models or your numbers leaves this machine"
+
+
+class SandboxTold(Told):
+    level: Literal["full", "partial", "none", "unusable"] = Field(
+        description="How far workers are confined here; unusable: none can be started."
+    )
+    missing: list[str] = Field(description="What a worker could do nevertheless.", examples=[[]])
+
+
+class WorkspaceTold(Told):
+    database: Literal["sqlite", "postgresql"]
+    free_bytes: int = Field(description="Free on its disk.", examples=[52_613_349_376])
+    total_bytes: int = Field(examples=[107_374_182_400])
+
+
+class QueueTold(Told):
+    waiting: int = Field(examples=[3])
+    running: int = Field(examples=[1])
+
+
+class LeaseTold(Told):
+    host: str = Field(examples=["bench-01"])
+    core: int = Field(examples=[2])
+    job_id: int = Field(examples=[7])
+    taken_at: Moment
+
+
+class SystemTold(Told):
+    version: str = Field(description="Of Modeldyno.", examples=["0.1.0"])
+    host: dict[str, Any] = Field(
+        description="CPU, memory, kernel and settings, as in every result.",
+        examples=[{"cpu_model": "AMD EPYC 7763", "cpus": 8, "python": "3.11.9"}],
+    )
+    sandbox: SandboxTold
+    workspace: WorkspaceTold
+    queue: QueueTold
+    leases: list[LeaseTold] = Field(description="Which job has which CPU core.")
+    telemetry: str = Field(examples=[TELEMETRY])
+
+
+class DoctorTold(Told):
+    schema_: str = Field(alias="schema", examples=["modeldyno.doctor/1"])
+    created_at: str
+    tool_version: str
+    verdict: Literal["fit", "fit with care", "unfit"]
+    findings: list[dict[str, Any]] = Field(
+        description="What was found, what it does to numbers, and how to mend it.",
+        examples=[[{"name": "load", "state": "ok", "value": "0.1"}]],
+    )
+    clock: dict[str, Any]
+    noise: dict[str, Any] | None
+    peaks: dict[str, Any] | None
+    host: dict[str, Any]
+
+
+def router(server: Server) -> APIRouter:
+    routes = APIRouter(prefix="/system", tags=["system"])
+
+    @routes.get("", responses=problems())
+    def get_system() -> SystemTold:
+        """The machine it runs on, the workspace, the queue, and who has which core."""
+        return _told(server.system.facts())
+
+    @routes.post("/doctor", responses=problems(409))
+    def examine_system() -> DoctorTold:
+        """Is this machine fit to measure? Takes about two seconds, on a core of its own; the
+        document is that of `modeldyno doctor --json`."""
+        document = checkup_json(server.system.examine())
+        document["findings"] = [
+            {name: without_folders(text) for name, text in finding.items()}
+            for finding in document["findings"]
+        ]
+        return DoctorTold(**document)
+
+    return routes
+
+
+def _told(facts: SystemFacts) -> SystemTold:
+    sandbox = facts.sandbox
+    return SystemTold(
+        version=facts.version,
+        host=encode(facts.host),
+        sandbox=SandboxTold(
+            level=sandbox.level if sandbox else "unusable",
+            missing=list(sandbox.missing) if sandbox else [],
+        ),
+        workspace=WorkspaceTold(
+            database=facts.database,  # type: ignore[arg-type]  # one of the two, which is checked
+            free_bytes=facts.free_bytes,
+            total_bytes=facts.total_bytes,
+        ),
+        queue=QueueTold(waiting=facts.waiting, running=facts.running),
+        leases=[
+            LeaseTold(host=x.host, core=x.core, job_id=x.job_id, taken_at=x.taken_at)
+            for x in facts.leases
+        ],
+        telemetry=TELEMETRY,
+    )

@@ -1,0 +1,138 @@
+"""``modeldyno examples``."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.examples import ExampleShown
+    from modeldyno.services.examples import FetchedExample
+
+app = typer.Typer(invoke_without_command=True)
+
+
+@app.callback()
+def examples(
+    context: typer.Context, json: options.Json = False, workspace: options.Workspace = None
+) -> None:
+    """List models to try; `examples get NAME` brings one into the workspace."""
+    if context.invoked_subcommand is not None:
+        return
+    from modeldyno.core.figures import size
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_examples
+
+    found = open_examples(Settings.read(workspace)).list()
+    if json:
+        output.document(_document(found))
+        return
+    head = ("example", "framework", "domain", "size", "runs here", "available")
+    rows = [
+        (
+            shown.example.slug,
+            shown.example.framework,
+            shown.example.domain,
+            size(shown.size_bytes),
+            "yes" if shown.can_run else "no",
+            "yes" if shown.available else f"no: {shown.why_not}",
+        )
+        for shown in found
+    ]
+    output.table(head, rows, left=set(head) - {"size"})
+    output.tell(
+        "next: modeldyno examples get NAME · modeldyno bench $(modeldyno examples get NAME)"
+    )
+
+
+@app.command("get")
+def get(
+    name: Annotated[str, typer.Argument(help="As `modeldyno examples` lists it.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="Also copy it to this file or folder.")
+    ] = None,
+    allow_downloads: Annotated[
+        bool, typer.Option("--allow-downloads", help="Fetch it from the web if it is not here.")
+    ] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    workspace: options.Workspace = None,
+) -> None:
+    """Bring an example into the workspace and print where it lies.
+
+    A download that is stopped goes on where it was when the command is repeated.
+    """
+    from modeldyno.cli.progress import fetching
+    from modeldyno.core.errors import Cancelled
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_examples
+
+    settings = Settings.read(workspace)
+    allowed = settings.allow_downloads or allow_downloads
+    service = open_examples(replace(settings, allow_downloads=allowed))
+    shown = service.get(name)
+    target = None if to is None else _target(to, shown.example.file_name)
+    try:
+        with fetching(quiet, name) as say:
+            fetched = service.fetch(name, say)
+    except KeyboardInterrupt as stopped:
+        raise Cancelled(
+            "The download was stopped", fix="The same command goes on where it was"
+        ) from stopped
+    if target is not None:
+        _copy(fetched.path, target)
+    if json:
+        output.document(_document((service.get(name),), fetched, target))
+        return
+    output.say(str(target or fetched.path))
+    if not quiet:
+        output.tell(shown.example.note)
+        if not shown.can_run:
+            output.warn("no engine that is installed runs it", "modeldyno engines")
+
+
+def _document(
+    found: tuple[ExampleShown, ...],
+    fetched: FetchedExample | None = None,
+    copy: Path | None = None,
+) -> dict[str, Any]:
+    from modeldyno.core.public import EXAMPLES_SCHEMA, example_json
+
+    told = fetched and {
+        "path": str(copy or fetched.path),
+        "sha256": fetched.stored.sha256,
+        "size_bytes": fetched.stored.size_bytes,
+        "source": fetched.source,
+    }
+    return {
+        "schema": EXAMPLES_SCHEMA,
+        "examples": [example_json(shown) for shown in found],
+        "fetched": told,
+    }
+
+
+def _target(to: Path, file_name: str) -> Path:
+    """Said before anything is fetched: nobody's file is replaced."""
+    from modeldyno.core.errors import BadValue
+
+    path = to / file_name if to.is_dir() else to
+    if path.exists():
+        raise BadValue(f"{path} is there already", fix="Choose another --to, or remove it")
+    return path
+
+
+def _copy(source: Path, target: Path) -> None:
+    with output.writing(target):
+        file = target.open("xb")
+        try:
+            with file, source.open("rb") as model:
+                shutil.copyfileobj(model, file)
+        except BaseException:
+            target.unlink()
+            raise

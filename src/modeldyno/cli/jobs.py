@@ -1,0 +1,226 @@
+"""``modeldyno jobs``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from modeldyno.client.values import JobSeen
+
+JOBS_SCHEMA = "modeldyno.jobs/1"
+LOOK_AGAIN_S = 0.5
+_LOST = "its server is gone; the next one makes it resumable"
+
+app = typer.Typer(help="What the server measures, and what waits.", no_args_is_help=True)
+
+Number = Annotated[int, typer.Argument(metavar="JOB", min=1, help="As `jobs ls` lists it.")]
+Numbers = Annotated[list[int], typer.Argument(metavar="JOB...", min=1, help="As `jobs ls` has it.")]
+
+
+@app.command("ls")
+def ls(
+    count: Annotated[int, typer.Option("-n", min=1, help="How many, newest first.")] = 20,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """What is measured, what waits and why, and what became of earlier jobs."""
+    from modeldyno.cli.remote import connected
+    from modeldyno.core.errors import ServerUnreachable
+
+    try:
+        jobs = [*islice(connected(server, workspace).jobs.list(), count)]
+    except ServerUnreachable:
+        if server is not None:
+            raise
+        jobs = _kept(workspace, count)
+    if json:
+        _document(jobs)
+    elif jobs:
+        _show(jobs)
+    else:
+        output.tell("There are no jobs yet")
+
+
+@app.command("logs")
+def logs(
+    job: Number,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")
+    ] = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Print what a job's workers printed."""
+    import time
+
+    from modeldyno.cli.remote import connected
+
+    client = connected(server, workspace)
+    offset = 0
+    while True:
+        # Looked at first: what was printed until the end comes after it.
+        is_over = not follow or client.jobs.get(job).is_over
+        text, after = client.jobs.log_from(job, offset)
+        while text:
+            output.write(text)
+            offset = after
+            text, after = client.jobs.log_from(job, offset)
+        if is_over:
+            return
+        time.sleep(LOOK_AGAIN_S)
+
+
+@app.command("cancel")
+def cancel(
+    jobs: Numbers,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Stop jobs that run or wait. What was measured is kept."""
+    from modeldyno.cli.remote import connected
+
+    client = connected(server, workspace)
+    _tell([client.jobs.cancel(job) for job in jobs], json)
+
+
+@app.command("resume")
+def resume(
+    jobs: Numbers,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Go on with jobs that were stopped. What they measured counts."""
+    from modeldyno.cli.remote import connected
+
+    client = connected(server, workspace)
+    _tell([client.jobs.resume(job) for job in jobs], json)
+
+
+def _kept(workspace: Path | None, count: int) -> list[JobSeen]:
+    """From the database, when no server runs: what it says is running is not."""
+    from modeldyno.client.values import JobSeen
+    from modeldyno.core.pages import LARGEST_PAGE, Wanted
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_records
+
+    settings = Settings.read(workspace)
+    if not settings.has_database:
+        return []
+    records = open_records(settings)
+    try:
+        found = records.jobs.page(Wanted(limit=min(count, LARGEST_PAGE))).items
+        waiting = {job.id: place for place, job in enumerate(records.jobs.waiting(), start=1)}
+    finally:
+        records.close()
+    seen = [
+        JobSeen(
+            id=job.id,
+            run_id=job.run_id,
+            kind=job.kind,
+            project_id=job.project_id,
+            state=job.state,
+            place=waiting.get(job.id),
+            reason="no server runs" if job.state == "queued" else job.reason,
+            priority=job.priority,
+            attempts=job.attempts,
+            queued_at=job.queued_at,
+            started_at=job.started_at,
+            finished_at=job.finished_at,
+        )
+        for job in found
+    ]
+    # A database that several machines reach may have its server on another one.
+    is_ours = settings.database_url is None
+    return [
+        replace(job, state="interrupted", reason=_LOST)
+        if is_ours and job.state == "running"
+        else job
+        for job in seen
+    ]
+
+
+def _tell(jobs: Sequence[JobSeen], as_json: bool) -> None:
+    if as_json:
+        _document(jobs)
+        return
+    for job in jobs:
+        output.say(f"job {job.id}: {job.state}" + (f", {job.reason}" if job.reason else ""))
+
+
+def _show(jobs: Iterable[JobSeen]) -> None:
+    from datetime import UTC, datetime
+
+    from modeldyno.core import figures
+
+    now = datetime.now(UTC)
+    head = ("job", "state", "kind", "run", "queued", "about")
+    rows = [
+        (
+            str(job.id),
+            job.state,
+            job.kind,
+            job.run_id,
+            figures.ago((now - job.queued_at).total_seconds()) if job.queued_at else "",
+            _about(job),
+        )
+        for job in jobs
+    ]
+    output.table(head, rows, left=head[1:])
+
+
+def _about(job: JobSeen) -> str:
+    """``3 of 8 units, about 12 s more``, or why it waits, or what became of it."""
+    from modeldyno.core import figures
+
+    standing = job.progress
+    if standing is None:
+        return job.reason
+    left = f", about {figures.duration(standing.remaining_s)} more" if standing.remaining_s else ""
+    return f"{standing.units_done} of {standing.units_planned} units{left}"
+
+
+def _document(jobs: Iterable[JobSeen]) -> None:
+    output.document({"schema": JOBS_SCHEMA, "jobs": [_job(job) for job in jobs]})
+
+
+def _job(job: JobSeen) -> dict[str, Any]:
+    standing = job.progress
+    return {
+        "id": job.id,
+        "run_id": job.run_id,
+        "kind": job.kind,
+        "project_id": job.project_id,
+        "state": job.state,
+        "place": job.place,
+        "reason": job.reason,
+        "attempts": job.attempts,
+        "queued_at": _moment(job.queued_at),
+        "started_at": _moment(job.started_at),
+        "finished_at": _moment(job.finished_at),
+        "progress": standing
+        and {
+            "units_done": standing.units_done,
+            "units_planned": standing.units_planned,
+            "doing": standing.doing,
+            "estimate_ms": standing.estimate_ms,
+            "relative_half_width": standing.relative_half_width,
+            "remaining_s": standing.remaining_s,
+        },
+    }
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat().replace("+00:00", "Z")

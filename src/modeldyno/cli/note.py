@@ -1,0 +1,88 @@
+"""``modeldyno note``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.notes import Note
+
+NOTE_SCHEMA = "modeldyno.note/1"
+
+
+def note(
+    about: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run, its part, latest; or benchmark/12.")
+    ],
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="What to write; none shows it.")
+    ] = None,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Show or write the note of a benchmark or comparison: that of a run is its benchmark's.
+
+    Examples:
+
+        modeldyno note latest "with the new driver"
+
+        modeldyno note benchmark/12
+    """
+    found = (
+        _here(about, text, workspace) if server is None else _there(about, text, server, workspace)
+    )
+    if json:
+        output.document(_document(found))
+    elif text is None:
+        _show(found)
+    else:
+        output.tell(f"Noted on {found.subject.kind} {found.subject.id}")
+
+
+def _here(about: str, text: str | None, workspace: Path | None) -> Note:
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_archive
+
+    archive = open_archive(Settings.read(workspace), needs_database=True)
+    subject = archive.subject(about)
+    return archive.note(subject) if text is None else archive.write_note(subject, text)
+
+
+def _there(about: str, text: str | None, server: str, workspace: Path | None) -> Note:
+    from modeldyno.cli.remote import ServerRuns, connected
+    from modeldyno.core.notes import Subject, subject_of
+
+    client = connected(server, workspace)
+    subject = subject_of(about)
+    if subject is None:
+        run = client.runs.get(ServerRuns(client).id_of(about))
+        subject = Subject(run.kind, run.of_id)
+    notes = client.notes
+    if text is None:
+        return notes.get(subject.kind, subject.id)
+    return notes.write(subject.kind, subject.id, text)
+
+
+def _show(note: Note) -> None:
+    if note.text:
+        output.say(note.text)
+    else:
+        output.tell(f"There is no note on {note.subject.kind} {note.subject.id} yet")
+
+
+def _document(note: Note) -> dict[str, Any]:
+    moment = note.modified_at
+    return {
+        "schema": NOTE_SCHEMA,
+        "kind": note.subject.kind,
+        "id": note.subject.id,
+        "text": note.text,
+        "version": note.version,
+        "modified_at": moment.isoformat().replace("+00:00", "Z") if moment else None,
+    }

@@ -1,0 +1,319 @@
+"""Here or on a server: the one place that decides, and what a server's runs look like here."""
+
+from __future__ import annotations
+
+from itertools import islice, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from modeldyno.core.errors import BadValue, RunNotFound, ServerFailed
+from modeldyno.core.ids import RunId
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from modeldyno.client.clients import Client
+    from modeldyno.client.values import FailureSeen, JobSeen, ModelSeen, RunSeen
+    from modeldyno.core.history import KeptRun
+    from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+    from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+    from modeldyno.core.trust import Tier
+    from modeldyno.services.requests import CellOptions, InputOptions
+    from modeldyno.services.trust import Granted
+    from modeldyno.store.trust import Trusted
+
+    Listener = Callable[[JobMessage], None] | None
+
+LATEST = "latest"
+PROJECT = "Terminal"  # where a server keeps what terminals send
+
+
+class Kept(Protocol):
+    """Runs that were kept: ``store/history.py`` here, ``ServerRuns`` on a server."""
+
+    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]: ...
+    def find(self, word: str | None = None) -> KeptRun: ...
+    def id_of(self, word: str | None = None) -> RunId: ...
+
+
+def connected(server: str | None, workspace: Path | None) -> Client:
+    """The server that was named, or else the one that has the workspace.
+
+    Raises ServerUnreachable when there is none.
+    """
+    from modeldyno.client.clients import Client
+
+    return Client(server, workspace=workspace)
+
+
+def kept_runs(server: str | None, workspace: Path | None) -> Kept:
+    if server is not None:
+        return ServerRuns(connected(server, workspace))
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history
+
+    return open_history(Settings.read(workspace))
+
+
+class ServerRuns:
+    """The runs of a server, read back as if they were ours."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]:
+        runs: list[KeptRun] = []
+        unreadable: list[RunId] = []
+        for run in islice(self._client.runs.list(), count):
+            try:
+                runs.append(self._read(run.id))
+            except ServerFailed:  # of another version
+                unreadable.append(RunId(run.id))
+        return runs, unreadable
+
+    def find(self, word: str | None = None) -> KeptRun:
+        return self._read(self.id_of(word))
+
+    def id_of(self, word: str | None = None) -> RunId:
+        part = "" if word in (None, LATEST) else word or ""
+        found = [RunId(run.id) for run in islice(self._client.runs.list(text=part), 4)]
+        if part in found:
+            return RunId(part)
+        if len(found) > 1 and part:
+            raise RunNotFound(
+                f"Several runs have {word!r} in their id", fix=f"Say which: {', '.join(found[:3])}"
+            )
+        if not found:
+            what = f"There is no run {word!r}" if part else "There is no run yet"
+            raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists those there are")
+        return found[0]
+
+    def _read(self, run_id: str) -> KeptRun:
+        from modeldyno.core.history import KeptRun
+
+        run = self._client.runs.get(run_id)
+        result = self._client.runs.result(run_id) if run.has_result else None
+        assert run.created_at is not None
+        return KeptRun(
+            run_id=RunId(run_id),
+            created_at=run.created_at.isoformat(),
+            state=run.state,
+            spec=result.spec if result else self._spec(run),
+            sessions=run.units_kept,
+            result=result,
+            failure=_failure(run.failure),
+        )
+
+    def _spec(self, run: RunSeen) -> BenchmarkSpec | ComparisonSpec:
+        """As far as it is told: enough to say what is measured, not to repeat it."""
+        from modeldyno.core.specs import (
+            BenchmarkSpec,
+            CellSpec,
+            ComparisonSpec,
+            ModelSpec,
+            SideSpec,
+        )
+
+        if run.settings is not None:
+            name = self._client.benchmarks.get(run.of_id).model_name
+            return BenchmarkSpec(ModelSpec(name), tuple(_cells(run.settings)))
+        if run.pairing is None:
+            raise BadValue(
+                f"Run {run.id} is a {run.kind}",
+                fix="This command is for benchmarks and comparisons",
+            )
+        sides = (run.pairing[side]["label"] for side in ("a", "b"))
+        a, b = (SideSpec(label, ModelSpec(label), CellSpec()) for label in sides)
+        return ComparisonSpec(a, b, margin=run.pairing["margin"], seconds=run.pairing["budget_s"])
+
+
+class ServerTrust:
+    """As ``services/trust.py``, of a server: files are vouched for by their content there, too."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def grant(self, file: str, reason: str = "") -> Granted:
+        from modeldyno.core.trust import TIERS
+        from modeldyno.services.trust import Granted
+
+        model = self._client.models.trust(placed(self._client, file).id, reason)
+        tier: Tier = next((TIERS[known] for known in TIERS if known == model.format), "code")
+        return Granted(_trusted(model), tier, can_run=True)
+
+    def revoke(self, file_or_sha256: str) -> str:
+        path = Path(file_or_sha256).expanduser()
+        sha256 = _sha256(path) if path.is_file() else file_or_sha256.lower()
+        known = [model for model in self._models() if model.sha256 == sha256]
+        if not known:
+            raise BadValue(
+                f'"{file_or_sha256}" is not trusted',
+                why="no trusted file of the server has this content",
+                fix="See `modeldyno trust --list`",
+            )
+        self._client.models.distrust(known[0].id)
+        return sha256
+
+    def all(self) -> tuple[Trusted, ...]:
+        found = {model.sha256: _trusted(model) for model in self._models()}
+        return tuple(sorted(found.values(), key=lambda entry: entry.at))
+
+    def _models(self) -> Iterator[ModelSeen]:
+        return (m for m in self._client.models.list() if m.trust and m.trust["is_given"])
+
+
+def _trusted(model: ModelSeen) -> Trusted:
+    from modeldyno.store.trust import Trusted
+
+    told = model.trust or {}
+    return Trusted(
+        model.sha256 or "", model.name, told.get("since") or "", told.get("reason") or ""
+    )
+
+
+def _sha256(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def placed(client: Client, file: str) -> ModelSeen:
+    """A file of ours as a model of the server; sent unless it has those bytes."""
+    path = here(file)
+    sha256 = _sha256(path)
+    project = client.projects.find(PROJECT, create=True)
+    assert project is not None
+    for model in client.models.list(project_id=project.id):
+        if model.sha256 == sha256 and model.state != "incomplete":
+            return client.models.get(model.id)
+    return client.models.upload(project.id, path)
+
+
+def here(file: str) -> Path:
+    """A file of ours; raises ModelNotFound, which knows what else may have been meant."""
+    from modeldyno.services.requests import model_path
+
+    return model_path(file)
+
+
+def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> dict[str, Any]:
+    """What was asked for, in the words of ``Client.bench`` and ``Client.compare``."""
+    refuse(data=inputs.data, architecture=inputs.architecture, arg=inputs.arguments)
+    refuse(no_sandbox=cells.sandbox == "off")
+    budget = more["budget"]
+    length = {"quick": {"quick": True}, "thorough": {"thorough": True}, "default": {}}
+    known = {name: more[name] for name in ("iterations", "warmup", "per_call") if name in more}
+    return {
+        **known,
+        **length.get(budget.name, {"budget": budget.seconds}),
+        "engine": cells.engine,
+        "batch": cells.batch,
+        "cores": cells.cores,
+        "instances": cells.instances,
+        "device": cells.device,
+        "precision": cells.precision,
+        "contract": cells.contract,
+        "spin": cells.spin,
+        "options": cells.options,
+        "sandbox": cells.sandbox,
+        "dims": inputs.dims,
+        "values": inputs.values,
+        "inputs": inputs.inputs,
+        "timeout": more["timeout_s"],
+        "memory_limit": more["memory_limit_bytes"],
+        "seed": more["seed"],
+    }
+
+
+def refuse(**said: object) -> None:
+    """What a server cannot be told is refused, not dropped."""
+    for option, value in said.items():
+        if value:
+            name = option.replace("_", "-")
+            raise BadValue(
+                f"--{name} does not work on a server",
+                why="it is about files and programs of this machine",
+                fix=f"Leave --{name} out, or measure here, without --server",
+            )
+
+
+def run_again(client: Client, word: str, listen: Listener) -> BenchmarkResult | ComparisonResult:
+    """The benchmark or comparison of a run, once more."""
+    run = client.runs.get(ServerRuns(client).id_of(word))
+    noun = client.benchmarks if run.kind == "benchmark" else client.comparisons
+    return to_the_end(client, noun.start(run.of_id), listen)
+
+
+def gone_on(client: Client, word: str, listen: Listener) -> BenchmarkResult | ComparisonResult:
+    """A run that was stopped, to its end."""
+    run = client.runs.get(ServerRuns(client).id_of(word))
+    if run.job_id is None:
+        raise BadValue(
+            f"Run {run.id} is not the server's",
+            why="it was measured in a terminal",
+            fix="Resume it there, with `modeldyno bench --resume`",
+        )
+    return to_the_end(client, client.jobs.resume(run.job_id), listen)
+
+
+def to_the_end(
+    client: Client, job: JobSeen, listen: Listener
+) -> BenchmarkResult | ComparisonResult:
+    """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
+    from modeldyno.core.errors import Cancelled, RunFailed, error_classes
+    from modeldyno.core.jobs import Started
+
+    has_begun = False
+    try:
+        for now in client.jobs.follow(job.id):
+            if listen is None or now.progress is None:
+                continue
+            if not has_begun:
+                listen(Started(now.progress.headline, now.progress.units_planned))
+                has_begun = True
+            listen(now.progress.progress())
+    except KeyboardInterrupt:
+        client.jobs.cancel(job.id)
+        for _ in client.jobs.follow(job.id):
+            pass
+    run = client.runs.get(job.run_id)
+    if run.has_result:
+        return client.runs.result(run.id)
+    if run.failure is not None:
+        kind = error_classes().get(run.failure.code, RunFailed)
+        raise kind(run.failure.title, why=run.failure.detail, fix=run.failure.fix)
+    raise Cancelled(
+        f"Run {run.id} is {run.state}, without a result",
+        fix=f"Go on with it: modeldyno jobs resume {job.id}",
+    )
+
+
+def _cells(settings: dict[str, Any]) -> Iterator[CellSpec]:
+    """In the order in which a spec has them."""
+    from modeldyno.core.specs import CellSpec
+
+    axes = product(
+        settings["engines"] or [""],
+        settings["devices"],
+        settings["precisions"] or [None],
+        settings["instances"],
+        settings["cores"],
+        settings["batch_sizes"],
+    )
+    for engine, device, precision, instances, cores, batch in axes:
+        yield CellSpec(
+            engine=engine,
+            device=device,
+            precision=precision,
+            instances=instances,
+            cores=cores,
+            batch_size=batch,
+        )
+
+
+def _failure(told: FailureSeen | None) -> Failure | None:
+    from modeldyno.core.results import Failure
+
+    return None if told is None else Failure(told.code, told.title, told.detail, told.fix)

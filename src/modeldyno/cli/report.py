@@ -1,0 +1,102 @@
+"""``modeldyno report``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, assert_never
+
+import typer
+
+from modeldyno.cli import options, output
+from modeldyno.core.errors import BadValue
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from modeldyno.core.history import KeptRun
+    from modeldyno.core.results import BenchmarkResult, ComparisonResult
+
+    Result = BenchmarkResult | ComparisonResult
+
+
+class Format(StrEnum):
+    md = "md"
+    csv = "csv"
+    json = "json"
+
+
+def report(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="Ids, or parts of them.", show_default="latest"),
+    ] = None,
+    format: Annotated[
+        Format, typer.Option("--format", help="To paste, to calculate with, or for a program.")
+    ] = Format.md,
+    output_file: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
+    ] = None,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Results for a pull request (md), a spreadsheet (csv) or a program (json).
+
+    Examples:
+
+        modeldyno report > result.md
+
+        modeldyno report 3fa9c1 5b2e07 --format csv --output both.csv
+    """
+    from modeldyno.cli.remote import LATEST, kept_runs
+
+    found = kept_runs(server, workspace)
+    text = _text([_result(found.find(word)) for word in runs or [LATEST]], format)
+    if output_file is None:
+        output.say(text.removesuffix("\n"))
+        return
+    with output.writing(output_file):
+        output_file.write_text(text)
+
+
+def _result(kept: KeptRun) -> Result:
+    if kept.result is None:
+        raise BadValue(
+            f"Run {kept.run_id} has no result to report",
+            why=f"it is {kept.state}, with {kept.kept}",
+            fix=f"`modeldyno show {kept.run_id}` tells how far it came",
+        )
+    return kept.result
+
+
+def _text(results: Sequence[Result], format: Format) -> str:
+    from modeldyno.core import exports, public
+    from modeldyno.core.results import BenchmarkResult
+
+    if format == Format.md:
+        return "\n".join(_markdown(result) for result in results)
+    benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
+    if len(results) == 1 and not benchmarks:
+        return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"
+    if len(benchmarks) < len(results):
+        raise BadValue(
+            "A comparison shares no table with other results",
+            fix="Report it by itself, or all of them with --format md",
+        )
+    match format:
+        case Format.csv:
+            rows = [public.csv_row(cell) for result in benchmarks for cell in result.cells]
+            return exports.csv_text(public.CSV_COLUMNS, rows)
+        case Format.json:
+            return f"{exports.json_text(public.benchmarks_json(benchmarks))}\n"
+        case _:
+            assert_never(format)
+
+
+def _markdown(result: Result) -> str:
+    from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
+    from modeldyno.core.results import BenchmarkResult
+
+    if isinstance(result, BenchmarkResult):
+        return benchmark_markdown(result)
+    return comparison_markdown(result)

@@ -1,0 +1,71 @@
+"""``modeldyno rm``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+from modeldyno.core import figures
+from modeldyno.core.errors import WrongState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from modeldyno.core.ids import RunId
+
+REMOVED_SCHEMA = "modeldyno.removed/1"
+
+
+def rm(
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Ids, parts of ids, or latest.")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Remove runs for good: what was asked, every sample, the result.
+
+    At a terminal it asks first. One that is being measured is not removed.
+    """
+    from modeldyno.cli.remote import kept_runs
+
+    kept = kept_runs(server, workspace)
+    ids = list(dict.fromkeys(kept.id_of(word) for word in runs))
+    remove = _here(ids, workspace) if server is None else _there(ids, server, workspace)
+    if not yes and not output.agrees(f"Remove {', '.join(ids)} for good?"):
+        output.tell("Nothing was removed")
+        raise typer.Exit(1)
+    for run_id in ids:
+        remove(run_id)
+    if json:
+        output.document({"schema": REMOVED_SCHEMA, "removed": ids})
+    else:
+        output.tell(f"Removed {figures.counted(len(ids), 'run')}")
+
+
+def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], None]:
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_archive
+
+    archive = open_archive(Settings.read(workspace))
+    for run_id in ids:
+        archive.expect_over(run_id)
+    return archive.remove
+
+
+def _there(ids: Iterable[RunId], server: str, workspace: Path | None) -> Callable[[RunId], None]:
+    from modeldyno.cli.remote import connected
+
+    client = connected(server, workspace)
+    for run_id in ids:
+        state = client.runs.get(run_id).state
+        if state in ("queued", "running"):
+            raise WrongState(
+                f"Cannot remove run {run_id}", why=f"it is {state}", fix="Cancel its job first"
+            )
+    return client.runs.delete

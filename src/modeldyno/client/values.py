@@ -1,0 +1,236 @@
+"""What a server tells, as values: what ``core`` has is used as it is, the rest stands here.
+
+Times are in UTC. Latencies are in milliseconds where a name says so, as in the API's JSON; results
+(``runs.result``) are those of ``modeldyno.bench`` and ``modeldyno.compare``, in seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from modeldyno.core.events import CellStanding
+from modeldyno.core.jobs import CellProgress, Progress
+from modeldyno.core.runs import ACTIVE, RunKind, RunState, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectDetails:
+    id: int
+    name: str
+    created_at: datetime
+    modified_at: datetime | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSeen:
+    """A model of a project; ``state`` says whether it can run, ``missing`` what it lacks."""
+
+    id: int
+    project_id: int
+    name: str
+    format: str | None = None
+    framework: str = ""
+    sha256: str | None = None
+    size_bytes: int | None = None
+    precision: str = ""
+    origin: str = ""
+    state: str = ""
+    missing: tuple[str, ...] = ()
+    created_at: datetime | None = None
+    facts: dict[str, Any] | None = None  # as `modeldyno inspect --json` prints
+    trust: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureSeen:
+    code: str
+    title: str
+    detail: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummarySeen:
+    """The figures of a list: of several cells the one with the lowest typical latency."""
+
+    engine: str | None = None
+    device: str | None = None
+    precision: str | None = None
+    batch_size: int | None = None
+    cores: int | None = None
+    instances: int | None = None
+    latency_ms: float | None = None
+    floor_ms: float | None = None
+    throughput_per_s: float | None = None
+    noise: str | None = None
+    accuracy: float | None = None
+    verdict: str | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatestRunSeen:
+    id: str
+    state: RunState
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    failure: FailureSeen | None = None
+    job_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkSeen:
+    """A benchmark; lists leave out what comes after ``summary``."""
+
+    id: int
+    project_id: int
+    name: str
+    state: State
+    model_id: int
+    model_name: str = ""
+    mode: str = "performance"
+    created_at: datetime | None = None
+    last_run_at: datetime | None = None
+    rerun_of: int | None = None
+    summary: SummarySeen = field(default_factory=SummarySeen)
+    modified_at: datetime | None = None
+    dataset_id: int | None = None
+    settings: dict[str, Any] | None = None
+    cells: tuple[dict[str, Any], ...] = ()
+    latest_run: LatestRunSeen | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonSeen:
+    id: int
+    project_id: int
+    name: str
+    state: State
+    a_model_id: int
+    b_model_id: int
+    created_at: datetime | None = None
+    last_run_at: datetime | None = None
+    summary: SummarySeen = field(default_factory=SummarySeen)
+    rerun_of: int | None = None
+    pairing: dict[str, Any] | None = None
+    latest_run: LatestRunSeen | None = None
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSeen:
+    """One execution; lists leave out what comes after ``summary``."""
+
+    id: str
+    kind: RunKind
+    of_id: int
+    project_id: int
+    state: RunState
+    created_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    tool_version: str | None = None
+    failure: FailureSeen | None = None
+    summary: SummarySeen = field(default_factory=SummarySeen)
+    job_id: int | None = None
+    cells: tuple[dict[str, Any], ...] = ()
+    settings: dict[str, Any] | None = None
+    pairing: dict[str, Any] | None = None
+    units_kept: tuple[int, ...] = ()
+    has_result: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingSeen:
+    """Where a running job stands."""
+
+    headline: str = ""
+    units_done: int = 0
+    units_planned: int = 0
+    doing: str = ""
+    estimate_ms: float | None = None
+    relative_half_width: float | None = None
+    remaining_s: float | None = None
+    ratio: float | None = None
+    cells: tuple[CellStanding, ...] = ()
+
+    def progress(self) -> Progress:
+        """As listeners of ``modeldyno.bench`` hear it."""
+        return Progress(
+            self.units_done,
+            self.units_planned,
+            self.doing,
+            _seconds(self.estimate_ms),
+            self.relative_half_width,
+            self.remaining_s,
+            self.ratio,
+            tuple(
+                CellProgress(
+                    cell.name,
+                    cell.sessions,
+                    cell.state,
+                    _seconds(cell.estimate_ms),
+                    cell.relative_half_width,
+                )
+                for cell in self.cells
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSeen:
+    """A run that waits or executes; afterwards, what became of it."""
+
+    id: int
+    run_id: str
+    kind: RunKind
+    project_id: int
+    state: RunState
+    place: int | None = None
+    reason: str = ""
+    priority: int = 0
+    attempts: int = 0
+    queued_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    progress: StandingSeen | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ACTIVE
+
+    @property
+    def estimate_ms(self) -> float | None:
+        return self.progress.estimate_ms if self.progress else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventHeard:
+    """``number`` is None for progress, which is not kept."""
+
+    number: int | None
+    kind: str
+    project_id: int | None
+    at: datetime | None
+    data: dict[str, Any]
+
+
+MISSED = "events.missed"  # what was forgotten before we came back: fetch everything anew
+
+
+@dataclass(frozen=True)
+class EventsFound:
+    events: tuple[EventHeard, ...]
+    last: int
+    is_complete: bool
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1e3

@@ -1,0 +1,105 @@
+"""Addresses on the web that we may fetch from: text and numbers only, nothing is opened.
+
+Like a path of a stranger, an address is plain or it is refused; nothing is repaired.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import unquote, urljoin, urlsplit
+
+from modeldyno.core.errors import DownloadRefused
+
+PORT = 443
+LONGEST = 2048
+_PLAIN = re.compile(r"[!-\[\]-~]+")  # visible ASCII without the backslash
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_OPEN_IPV6 = ipaddress.IPv6Network("2000::/3")
+# Set aside as well, which not every version of Python knows.
+_SET_ASIDE = (ipaddress.IPv4Network("192.0.0.0/24"), ipaddress.IPv4Network("192.88.99.0/24"))
+
+
+@dataclass(frozen=True)
+class WebAddress:
+    host: str
+    target: str  # path and query, as a request line has them
+
+    @property
+    def url(self) -> str:
+        return f"https://{self.host}{self.target}"
+
+    def join(self, location: str, hosts: Collection[str]) -> WebAddress:
+        """Where a redirect from here leads; raises DownloadRefused."""
+        if not _PLAIN.fullmatch(location):
+            raise refused("it sends us on to an address that is not plain text")
+        return web_address(urljoin(self.url, location), hosts)
+
+
+def web_address(url: str, hosts: Collection[str]) -> WebAddress:
+    """``https://host/path`` on one of these hosts; raises DownloadRefused for anything else."""
+    if len(url) > LONGEST or not _PLAIN.fullmatch(url):
+        raise refused("its address is too long, or not plain text")
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise refused("its address cannot be understood") from error
+    if parts.scheme != "https":
+        raise refused("only https is used: anything else could be changed on the way")
+    if "@" in parts.netloc or port not in (None, PORT):
+        raise refused("its address names a user or a port")
+    if parts.netloc.removesuffix(f":{PORT}") not in hosts:  # as spelled: known names, nothing else
+        raise refused("it lies on a host that is not in the catalogue of examples")
+    if parts.fragment or ".." in unquote(unquote(parts.path)).split("/"):
+        raise refused("its address holds .. or a #")
+    path = parts.path or "/"
+    return WebAddress(parts.netloc.removesuffix(f":{PORT}"), _target(path, parts.query))
+
+
+def _target(path: str, query: str) -> str:
+    return f"{path}?{query}" if query else path
+
+
+def why_not_public(address: str) -> str | None:
+    """Why nothing may be fetched from this IP address; None when it is one of the open internet.
+
+    Whoever answers for a host's name could point it at this machine, or at its neighbours.
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return "it is not an address"
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped or found.sixtofour or found.teredo:
+            return "it wraps another address"
+        if found in _NAT64:  # how networks without IPv4 reach the rest: what counts is inside
+            return why_not_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+    for claim, reason in _REASONS:
+        if getattr(found, claim):
+            return reason
+    if found.version == 6:
+        is_open = found in _OPEN_IPV6
+    else:
+        is_open = not any(found in network for network in _SET_ASIDE)
+    return None if is_open and found.is_global else "it is not one of the open internet"
+
+
+_REASONS = (
+    ("is_loopback", "it is this machine itself"),
+    ("is_unspecified", "it is this machine itself"),
+    ("is_link_local", "it is reached on the local link alone"),
+    ("is_multicast", "it is many machines at once"),
+    ("is_private", "it belongs to a private network"),
+    ("is_reserved", "it is reserved"),
+)
+
+
+def refused(why: str) -> DownloadRefused:
+    return DownloadRefused(
+        "The file was not fetched",
+        why=why,
+        fix="Fetch it yourself if you trust it, and give its path; please report the example",
+    )

@@ -1,0 +1,61 @@
+"""Runs of a workspace in their folders and, where there is one, in the database."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from modeldyno.core.errors import NotFound, WrongState
+from modeldyno.core.ids import RunId
+from modeldyno.core.notes import Note, Subject, subject_of
+from modeldyno.store.history import History
+from modeldyno.store.records.all import Records
+from modeldyno.store.runs import Runs
+
+
+class Archive:
+    """``records`` is None where nobody has started a server yet: then folders are all there is."""
+
+    def __init__(self, history: History, folders: Runs, records: Records | None) -> None:
+        self._history = history
+        self._folders = folders
+        self._records = records
+
+    def expect_over(self, run_id: RunId) -> None:
+        """Raises WrongState while a run is being measured."""
+        try:
+            state = self._history.folder(run_id).state()
+        except (OSError, ValueError, KeyError):  # damaged: nobody measures that
+            return
+        if state == "running":
+            raise WrongState(
+                f"Cannot remove run {run_id}",
+                why="it is being measured",
+                fix="Stop it first: Ctrl-C where it runs, or `modeldyno jobs cancel`",
+            )
+
+    def remove(self, run_id: RunId) -> None:
+        """The row first, which leaves a tombstone: no row ever names a folder that is gone."""
+        self.expect_over(run_id)
+        if self._records is not None:
+            with suppress(NotFound):  # one that cannot be read has no row
+                self._records.runs.delete(run_id)
+        self._folders.remove(run_id)
+        if self._records is not None:
+            self._records.runs.forget_tombstone(run_id)
+
+    def subject(self, word: str | None) -> Subject:
+        """``benchmark/12``, or what the run of that id belongs to."""
+        if (named := subject_of(word or "")) is not None:
+            return named
+        of = self._expect_records().runs.get(self._history.id_of(word)).of
+        return Subject(of.kind, of.id)
+
+    def note(self, subject: Subject) -> Note:
+        return self._expect_records().notes.get(subject)
+
+    def write_note(self, subject: Subject, text: str) -> Note:
+        return self._expect_records().notes.write(subject, text)
+
+    def _expect_records(self) -> Records:
+        assert self._records is not None, "notes are kept in the database"
+        return self._records

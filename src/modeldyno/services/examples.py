@@ -1,0 +1,216 @@
+"""Models to try: which there are, which can be had here, and one of them into the workspace."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import io
+import os
+import shutil
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from modeldyno.core.client_paths import names_in, shown
+from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
+from modeldyno.core.examples import Example, ExampleShown
+from modeldyno.core.ids import ProjectId
+from modeldyno.core.models import NewModel
+from modeldyno.core.near_misses import near_misses
+from modeldyno.core.web_addresses import refused
+from modeldyno.engines.catalog import availability
+from modeldyno.formats.extract import Limits, extract
+from modeldyno.store.downloads import Downloads, Say
+from modeldyno.store.examples import wheel_file
+from modeldyno.store.objects import Objects, StoredObject, storing
+from modeldyno.store.transfers import Stop, heed
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+
+@dataclass(frozen=True)
+class FetchedExample:
+    example: Example
+    stored: StoredObject
+    path: Path  # the stored file: read-only, and named after its content
+    source: str  # where it came from, for people
+
+    def new_model(self, project_id: ProjectId) -> NewModel:
+        """What a project adds; nobody has looked into the file yet."""
+        return NewModel(
+            project_id=project_id,
+            name=self.example.name,
+            path=str(self.path),
+            sha256=self.stored.sha256,
+            size_bytes=self.stored.size_bytes,
+            framework=self.example.framework,
+            domain=self.example.domain,
+            origin="example",
+            source=self.source,
+        )
+
+
+class ExampleService:
+    """May be asked from any thread. An example is named by its slug, never by an address."""
+
+    def __init__(
+        self,
+        catalogue: Mapping[str, Example],
+        objects: Objects,
+        downloads: Downloads,
+        *,
+        allow_downloads: bool,
+    ) -> None:
+        self._catalogue = catalogue
+        self._objects = objects
+        self._downloads = downloads
+        self._allow_downloads = allow_downloads
+
+    def list(self) -> tuple[ExampleShown, ...]:
+        """In the catalogue's order."""
+        readable = _formats_that_run()
+        return tuple(self._shown(example, readable) for example in self._catalogue.values())
+
+    def get(self, slug: str) -> ExampleShown:
+        """Raises ExampleNotFound."""
+        return self._shown(self._find(slug), _formats_that_run())
+
+    def fetch(
+        self, slug: str, say: Say = lambda done, total: None, stop: Stop = lambda: False
+    ) -> FetchedExample:
+        """The model, in the workspace; at once when it is there already.
+
+        ``say`` hears of bytes at most four times a second; ``stop`` is asked several times a
+        second. Raises ExampleNotFound, ExampleUnavailable, and what ``Downloads.fetching`` and
+        unpacking an archive raise.
+        """
+        example = self._find(slug)
+        if obstacle := self._obstacle(example):
+            raise obstacle
+        stored = self._here(example) or self._download(example, say, stop)
+        path = self._objects.path(stored.sha256)
+        return FetchedExample(example, stored, path, _source(example))
+
+    def kept(self) -> frozenset[str]:
+        """The checksums of what was downloaded once and need not be again."""
+        found = map(self._downloads.kept, self._catalogue.values())
+        return frozenset(stored.sha256 for stored in found if stored)
+
+    def _find(self, slug: str) -> Example:
+        if slug in self._catalogue:
+            return self._catalogue[slug]
+        close = near_misses(slug, self._catalogue)
+        raise ExampleNotFound(
+            f'There is no example named "{shown(slug)}"',
+            fix=f"Did you mean {close[0]}?" if close else "`modeldyno examples` lists them",
+        )
+
+    def _shown(self, example: Example, readable: Collection[str]) -> ExampleShown:
+        obstacle = self._obstacle(example)
+        return ExampleShown(
+            example=example,
+            available=obstacle is None,
+            why_not=obstacle.why if obstacle else None,
+            fix=obstacle.fix if obstacle else None,
+            can_run=example.format in readable,
+            size_bytes=_size(example),
+        )
+
+    def _obstacle(self, example: Example) -> ExampleUnavailable | None:
+        title = f"{example.slug} cannot be had here"
+        match example.kind:
+            case "onnx-wheel" if wheel_file(example) is None:
+                why = f"the installed onnx package ({_version('onnx')}) does not hold it"
+                return ExampleUnavailable(title, why=why, fix="Run `pip install --upgrade onnx`")
+            case "keras":
+                needs = f"Keras ({_version('keras')}) and a TensorFlow engine (not supported yet)"
+                fix = "Try one of the ONNX examples"
+                return ExampleUnavailable(title, why=f"it needs {needs}", fix=fix)
+            case "download" if not self._allow_downloads and self._kept(example) is None:
+                why = "downloads are switched off"
+                fix = "Allow them with --allow-downloads or MODELDYNO_ALLOW_DOWNLOADS=1"
+                return DownloadsOff(title, why=why, fix=fix)
+        return None
+
+    def _here(self, example: Example) -> StoredObject | None:
+        if example.kind == "download":
+            return self._kept(example)
+        path = wheel_file(example)
+        assert path is not None, "it was there a moment ago"
+        return self._store(path)
+
+    def _kept(self, example: Example) -> StoredObject | None:
+        stored = self._downloads.kept(example)
+        with contextlib.suppress(BadValue):  # a damaged note is none
+            if stored and self._objects.path(stored.sha256).is_file():
+                return stored
+        return None
+
+    def _download(self, example: Example, say: Say, stop: Stop) -> StoredObject:
+        with self._downloads.fetching(example, say, stop) as whole:
+            if example.is_archive:
+                with self._unpacked(example, whole, stop) as model:
+                    stored = self._store(model)
+            else:
+                stored = self._store(whole)
+            self._downloads.keep(example, stored)
+        return stored
+
+    @contextmanager
+    def _unpacked(self, example: Example, archive: Path, stop: Stop) -> Iterator[Path]:
+        folder = archive.with_suffix(".unpacked")
+        shutil.rmtree(folder, ignore_errors=True)  # left by somebody who was killed
+        limits = Limits(total_bytes=self._objects.largest)
+        try:
+            with io.BufferedReader(_Heeding(archive, stop)) as file:
+                names = [member.name for member in extract(file, folder, limits)]
+            if example.file not in names:
+                raise refused("the archive does not hold the file that the catalogue names")
+            yield folder.joinpath(*names_in(example.file))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _store(self, path: Path) -> StoredObject:
+        with storing():
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return self._objects.add(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class _Heeding(io.FileIO):
+    """A file that stops being readable when somebody wants us to stop."""
+
+    def __init__(self, path: Path, stop: Stop) -> None:
+        super().__init__(path)
+        self._stop = stop
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        heed(self._stop)
+        return super().readinto(buffer)
+
+
+def _formats_that_run() -> frozenset[str]:
+    return frozenset(name for engine in availability() if engine.usable for name in engine.formats)
+
+
+def _size(example: Example) -> int | None:
+    if example.kind == "onnx-wheel" and (path := wheel_file(example)):
+        with contextlib.suppress(OSError):
+            return path.stat().st_size
+    return example.size_bytes
+
+
+def _source(example: Example) -> str:
+    return example.url or f"onnx {_version('onnx')}: {example.file_name}"
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,352 @@
+"""Files of models on their way in: received, copied, looked into, and swept out again.
+
+A file is kept under its checksum, gets a folder of its own (``store/bundles.py``), and is read by a
+worker there. Only then the database hears of it. What could not be read leaves nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from modeldyno.core.client_paths import names_in, refused, shown
+from modeldyno.core.errors import (
+    BadValue,
+    FileNotFound,
+    ModeldynoError,
+    ModelUnreadable,
+    OutOfMemory,
+    PathRefused,
+    TimedOut,
+    TooBusy,
+    WorkerCrashed,
+    WorkerGarbled,
+    WrongState,
+)
+from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.models import ExternalFile, Model, ModelFacts, NewModel, Origin
+from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.services.requests import default_memory_limit
+from modeldyno.services.runs import RunService
+from modeldyno.store.bundles import Bundles, file_name
+from modeldyno.store.objects import Incoming, Objects, StoredObject
+from modeldyno.store.records.all import Records
+from modeldyno.store.roots import Listing, OpenFile, Roots
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 2
+MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
+UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
+
+
+class PreparedModel:
+    """All of a model but its row. Its files are not swept as long as somebody holds this."""
+
+    def __init__(self, records: Records, new: NewModel, held: ExitStack) -> None:
+        self._records = records
+        self._new = new
+        weakref.finalize(self, held.close)
+
+    def add(self) -> Model:
+        return self._records.models.add(self._new)
+
+
+class ModelFiles:
+    """``looking`` runs inspections, beside whatever is measured; ``kept`` are the checksums of
+    files that stay even when no model has them."""
+
+    def __init__(
+        self,
+        records: Records,
+        objects: Objects,
+        bundles: Bundles,
+        roots: Roots,
+        looking: RunService,
+        kept: Callable[[], Collection[str]] = tuple,
+    ) -> None:
+        self._records = records
+        self._objects = objects
+        self._bundles = bundles
+        self._roots = roots
+        self._looking = looking
+        self._kept = kept
+        self._under_way = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._lock = threading.Lock()
+        self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
+        self._gathering: dict[ModelId, threading.Lock] = {}
+
+    # ------------------------------------------------------------ in
+
+    @contextmanager
+    def receiving(self, announced: int = 0) -> Iterator[Incoming]:
+        """For the pieces of an upload; raises TooBusy when two are under way already."""
+        if not self._under_way.acquire(blocking=False):
+            raise TooBusy(
+                f"{MOST_AT_ONCE} files are being received already",
+                why="more at once would only take longer, each of them",
+                fix="Wait until one has arrived, then send it again",
+            )
+        try:
+            with self._objects.receiving(announced) as incoming:
+                yield incoming
+        finally:
+            self._under_way.release()
+
+    def add(
+        self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
+    ) -> Model:
+        """A model of what was received; raises what reading it raises, and then nothing stays."""
+        stored = incoming.settle()
+        with self._at_work_on(stored.sha256):
+            incoming.keep(stored)
+            return self._records.models.add(self._new(project_id, name, stored, origin, name))
+
+    def add_stored(
+        self, project_id: ProjectId, name: str, stored: StoredObject, origin: Origin, source: str
+    ) -> Model:
+        """A model of a file that the workspace has already."""
+        with self._at_work_on(stored.sha256):
+            return self._records.models.add(self._new(project_id, name, stored, origin, source))
+
+    def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
+        """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
+
+        Raises PathRefused, FileNotFound, and what reading the model raises.
+        """
+        if not self._roots.names:
+            raise PathRefused(
+                "This server may not read models from its own disk",
+                why="it was started without a folder to import from",
+                fix="Start it with --models-root FOLDER, or upload the file",
+            )
+        self._records.projects.get(project_id)
+        owner = secrets.token_hex(16)
+        with (
+            ExitStack() as held,
+            self._roots.open(path) as file,
+            self.receiving(file.size_bytes) as incoming,
+        ):
+            incoming.copy(file.descriptor)
+            stored = incoming.settle()
+            held.enter_context(self._at_work_on(stored.sha256, owner))
+            incoming.keep(stored)
+            name = name or file.name
+            new = self._new(project_id, name, stored, "path", path, (owner, file))
+            return PreparedModel(self._records, new, held.pop_all())
+
+    def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
+        """One of the files that a model lacks. With the last one, it is looked into again; when it
+        cannot be read then, that file is refused."""
+        self.expect_weights(model_id, location)
+        settled = incoming.settle()
+        owner = str(model_id)
+        with self._lock:
+            one_by_one = self._gathering.setdefault(model_id, threading.Lock())
+        with one_by_one:
+            model = self.expect_weights(model_id, location)
+            facts, sha256 = looked_into(model)
+            with self._at_work_on(sha256, owner):
+                place = self._bundles.waiting(owner).joinpath(*names_in(location))
+                incoming.keep_at(place)
+                arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
+                try:
+                    return self._with_weights(model, facts, arrived)
+                except ModeldynoError:
+                    place.unlink(missing_ok=True)
+                    raise
+
+    def expect_weights(self, model_id: ModelId, location: str) -> Model:
+        """Raises unless the model waits for a file of that name: before anybody sends it."""
+        names_in(location)
+        model = self._records.models.get(model_id)
+        facts, _ = looked_into(model)
+        if not facts.missing:
+            raise WrongState(
+                f"{model.name} lacks nothing",
+                why="its weights are in the model's own file, or have all arrived",
+                fix="Upload other weights with their model, as a model of its own",
+            )
+        if location not in _declared(facts):
+            raise FileNotFound(
+                f'{model.name} names no file "{shown(location)}"',
+                why="only weights that the model asks for are taken",
+                fix="Send one of: " + ", ".join(facts.missing[:5]),
+            )
+        return model
+
+    # ------------------------------------------------------------ look
+
+    def inspect(self, model_id: ModelId) -> Model:
+        """Look again, in a worker; raises what reading the model raises."""
+        model = self._records.models.get(model_id)
+        lacks = bool(model.facts and model.facts.missing)
+        facts = self._look(Path(model.path), model.sha256, without_weights=lacks)
+        if lacks:
+            here = self._bundles.gathered(str(model_id))
+            missing = tuple(name for name in _declared(facts) if name not in here)
+            facts = replace(facts, missing=missing)
+        return self._records.models.set_facts(model_id, facts)
+
+    def open(self, model: Model) -> int:
+        """A descriptor of its file, which the caller closes; raises FileNotFound."""
+        if model.sha256 is None or model.origin == "terminal":
+            raise FileNotFound(
+                f"The file of {model.name} is not in the workspace",
+                why="it was measured in the terminal, where it lay",
+                fix="Upload it to a project",
+            )
+        return self._objects.open(model.sha256)
+
+    def entries(self, path: str) -> Listing:
+        """What could be imported; without a path, from where to start."""
+        return self._roots.entries(path) if path else self._roots.top()
+
+    @property
+    def roots(self) -> tuple[str, ...]:
+        return self._roots.names
+
+    # ------------------------------------------------------------ out
+
+    def sweep(self) -> int:
+        """Removes the files that no model has any more. Rows go first, so no row ever names a file
+        that was swept."""
+        with self._lock:
+            places = self._records.models.places()
+            used = {*places.values(), *(str(number) for number in places)}
+            removed = self._bundles.sweep(used, busy=self._busy, kept=self._kept())
+            self._gathering = {n: lock for n, lock in self._gathering.items() if n in places}
+        self._objects.sweep()
+        if removed:
+            logger.info("removed files of %s models that are gone", removed)
+        return removed
+
+    # ------------------------------------------------------------ inside
+
+    def _new(
+        self,
+        project_id: ProjectId,
+        name: str,
+        stored: StoredObject,
+        origin: Origin,
+        source: str,
+        beside: tuple[str, OpenFile] | None = None,
+    ) -> NewModel:
+        """Where it can be run from, and what is in it."""
+        path = self._bundles.alone(file_name(name), stored.sha256)
+        facts = self._look(path, stored.sha256, without_weights=True)
+        _check_weights(path.name, facts)
+        if facts.missing and beside is not None:
+            facts = self._gather(facts, path.name, *beside)
+        return NewModel(
+            project_id=project_id,
+            name=name,
+            path=facts.path,
+            format=facts.format,
+            sha256=stored.sha256,
+            size_bytes=facts.size_bytes,
+            framework=facts.framework,
+            origin=origin,
+            source=source,
+            facts=facts,
+        )
+
+    def _gather(self, facts: ModelFacts, name: str, owner: str, model: OpenFile) -> ModelFacts:
+        """Weights from where the model came from, through the same door."""
+        for location in facts.missing:
+            place = self._bundles.waiting(owner).joinpath(*names_in(location))
+            with (
+                self._roots.open(model.beside(location)) as file,
+                self._objects.receiving(file.size_bytes) as incoming,
+            ):
+                incoming.copy(file.descriptor)
+                incoming.settle()
+                incoming.keep_at(place)
+        return self._whole(owner, name, facts.sha256)
+
+    def _with_weights(self, model: Model, facts: ModelFacts, arrived: ExternalFile) -> Model:
+        owner = str(model.id)
+        here = self._bundles.gathered(owner)
+        missing = tuple(name for name in _declared(facts) if name not in here)
+        if missing:
+            known = {file.location: file for file in (*facts.external, arrived)}
+            external = tuple(known[name] for name in sorted(known) if name not in missing)
+            lacking = replace(facts, missing=missing, external=external)
+            return self._records.models.set_facts(model.id, lacking)
+        whole = self._whole(owner, Path(model.path).name, facts.sha256)
+        return self._records.models.set_facts(model.id, whole)
+
+    def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:
+        with self._bundles.joined(owner, name, sha256) as path:
+            facts = self._look(path, sha256)
+        place = self._bundles.whole(owner, name, sha256, facts.external)
+        return replace(facts, path=str(place))
+
+    def _look(self, path: Path, sha256: str | None, without_weights: bool = False) -> ModelFacts:
+        spec = InspectionSpec(
+            ModelSpec(str(path), sha256=sha256),
+            memory_limit_bytes=default_memory_limit(),
+            without_weights=without_weights,
+        )
+        try:
+            facts = self._looking.run(spec)
+        except UNREADABLE as error:
+            raise ModelUnreadable(
+                f"{path.name} cannot be read: {error.title}", why=error.why, fix=error.fix
+            ) from error
+        assert isinstance(facts, ModelFacts)
+        return facts
+
+    @contextmanager
+    def _at_work_on(self, *keys: str) -> Iterator[None]:
+        """Nobody sweeps these meanwhile; when it goes wrong, we do."""
+        with self._lock:
+            self._busy.update(keys)
+        is_done = False
+        try:
+            yield
+            is_done = True
+        finally:
+            with self._lock:
+                self._busy.subtract(keys)
+                self._busy = +self._busy
+            if not is_done:
+                self.sweep()
+
+
+def looked_into(model: Model) -> tuple[ModelFacts, str]:
+    if model.facts is None or model.sha256 is None:
+        raise WrongState(
+            f"{model.name} has not been looked into",
+            why="only of what could be read anything is known",
+            fix="Inspect it; that tells what is wrong",
+        )
+    return model.facts, model.sha256
+
+
+def _declared(facts: ModelFacts) -> tuple[str, ...]:
+    """Every file that the model names, here or not."""
+    return tuple(sorted({*facts.missing, *(file.location for file in facts.external)}))
+
+
+def _check_weights(name: str, facts: ModelFacts) -> None:
+    """Raises unless the files that it lacks can lie beside it, under their own names."""
+    if len(facts.missing) > MOST_WEIGHTS:
+        raise BadValue(
+            f"{name} keeps its weights in {len(facts.missing)} files",
+            why=f"up to {MOST_WEIGHTS} are taken",
+            fix="Export it with all weights in one file",
+        )
+    taken = {(name,), *(names_in(location) for location in facts.missing)}
+    for names in taken:
+        if any(names[:depth] in taken for depth in range(1, len(names))):
+            raise refused("/".join(names), "a file stands where a folder should be")
+    if any(names_in(location) == (name,) for location in facts.missing):
+        raise refused(name, "the model's own file would have to hold its weights")

@@ -1,0 +1,52 @@
+"""Take out what nobody needs any more: at the start, when something was deleted, and every hour."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.events import Event
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 3600.0
+
+Sweep = Callable[[], object]
+
+
+class Sweeping:
+    """A thread of its own: whoever deletes does not wait for the disk."""
+
+    def __init__(self, *sweeps: Sweep) -> None:
+        self._sweeps = sweeps
+        self._wake = threading.Event()
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._work, name="sweeping", daemon=True)
+
+    def start(self) -> None:
+        self._wake.set()
+        self._thread.start()
+
+    def hear(self, event: Event) -> None:
+        if event.kind.endswith(".deleted"):
+            self._wake.set()
+
+    def close(self) -> None:
+        self._is_closing = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait(EVERY_S)
+            self._wake.clear()
+            if self._is_closing:
+                return
+            for sweep in self._sweeps:
+                try:
+                    sweep()
+                except (ModeldynoError, OSError):
+                    logger.exception("not everything could be swept; the next time is soon")

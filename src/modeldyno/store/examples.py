@@ -1,0 +1,67 @@
+"""The catalogue of examples that comes with the package, ``examples.json``: read once, checked."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from functools import cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from modeldyno.core.client_paths import names_in
+from modeldyno.core.codec import decode
+from modeldyno.core.examples import Example
+from modeldyno.core.web_addresses import web_address
+
+CATALOGUE = Path(__file__).with_name("examples.json")
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@cache
+def catalogue(path: Path = CATALOGUE) -> dict[str, Example]:
+    """By slug, in the catalogue's order. Raises what a file of ours that is wrong deserves."""
+    entries = json.loads(path.read_text(encoding="utf-8"))["examples"]
+    examples = decode(tuple[Example, ...], entries)
+    for example in examples:
+        if why := _wrong(example):
+            raise ValueError(f"example {example.slug!r}: {why}")
+    found = {example.slug: example for example in examples}
+    if len(found) != len(examples):
+        raise ValueError("two examples have one slug")
+    return found
+
+
+def hosts(path: Path = CATALOGUE) -> frozenset[str]:
+    """All that anything is ever fetched from."""
+    return frozenset(host_of(example.url) for example in catalogue(path).values() if example.url)
+
+
+def host_of(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def wheel_file(example: Example) -> Path | None:
+    """Where the installed ``onnx`` package has it; None when it does not. Nothing is imported."""
+    package = importlib.util.find_spec("onnx")
+    for folder in (package and package.submodule_search_locations) or ():
+        path = Path(folder, *names_in(example.file))
+        if path.is_file():
+            return path
+    return None
+
+
+def _wrong(example: Example) -> str | None:
+    names_in(example.file)
+    if not _SLUG.fullmatch(example.slug):
+        return "its slug becomes a file's name, so it has small letters, digits and hyphens"
+    if (example.url is not None) != (example.kind == "download"):
+        return "a download has an address, and nothing else has"
+    if example.url is not None:
+        web_address(example.url, {host_of(example.url)})
+    if example.sha256 is not None and not _SHA256.fullmatch(example.sha256):
+        return "that is no sha256"
+    if example.inputs and len(example.inputs) != len(example.input_shapes):
+        return "every input has a shape"
+    return None

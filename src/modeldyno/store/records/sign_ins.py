@@ -1,0 +1,65 @@
+"""Sign-ins in the database, so that a restart of the server ends none of them.
+
+Only one server has a database, so what it read at the start is what there is: asking who somebody
+is, as every request does, waits for no disk and no network.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+from sqlalchemy import delete, insert, select
+
+from modeldyno.core.sign_ins import SignIn
+from modeldyno.store.database import Database
+from modeldyno.store.records.finding import value_of
+from modeldyno.store.tables import SignIns as Rows
+
+MOST_SIGN_INS = 1000
+
+
+class KeptSignIns:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._clock = clock
+        self._lock = threading.Lock()
+        query = select(*Rows.__table__.c).order_by(Rows.until_s)
+        with database.reading() as connection:
+            rows = connection.execute(query).all()
+        self._all = {row.id: value_of(SignIn, row) for row in rows}
+        self._forgotten: list[str] = []  # their rows go with the next change
+
+    def add(self, sign_in: SignIn) -> None:
+        """The oldest give way when there are too many; those that are over go in any case."""
+        with self._lock, self._database.writing() as connection:
+            now_s = self._clock()
+            over = [one.id for one in self._all.values() if one.until_s <= now_s]
+            over += self._forgotten
+            there = sorted(self._all.values(), key=lambda one: one.until_s)
+            over += [one.id for one in there[: max(0, len(there) + 1 - MOST_SIGN_INS)]]
+            connection.execute(delete(Rows).where(Rows.id.in_(over)))
+            connection.execute(insert(Rows).values(asdict(sign_in)))
+            self._forgotten = []
+            for gone in over:
+                self._all.pop(gone, None)
+            self._all[sign_in.id] = sign_in
+
+    def find(self, id: str) -> SignIn | None:
+        return self._all.get(id)
+
+    def forget(self, id: str) -> None:
+        if self._all.pop(id, None) is not None:
+            self._forgotten.append(id)
+
+    def remove(self, id: str) -> None:
+        with self._lock, self._database.writing() as connection:
+            self._all.pop(id, None)
+            connection.execute(delete(Rows).where(Rows.id == id))
+
+    def remove_all(self) -> None:
+        with self._lock, self._database.writing() as connection:
+            self._all.clear()
+            connection.execute(delete(Rows))

@@ -1,0 +1,113 @@
+"""A real server for tests that need its inside: uvicorn in a thread, on a workspace of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+import modeldyno
+from modeldyno.api.access import Access
+from modeldyno.api.app import application
+from modeldyno.api.events import Patience
+from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.core.models import NewModel
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.services.failures import Failures
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec, choose_budget
+from modeldyno.services.sign_ins import SignIns, SignInsInMemory
+from modeldyno.settings import Settings
+from modeldyno.store.tokens import TokenFile
+from modeldyno.workbench import Server, open_server
+from tests.scripts import script
+
+QUICK = Patience(recheck_s=0.05)
+
+
+@dataclass
+class Live:
+    server: Server
+    token_file: TokenFile
+    url: str
+    uvicorn: uvicorn.Server
+    loops: list[asyncio.AbstractEventLoop]
+
+    @property
+    def token(self):
+        return self.token_file.current()
+
+    def project(self, name="p"):
+        """Something that happens: an event with a number."""
+        return self.server.records.projects.add(name)
+
+    def model(self, folder: Path, **said):
+        path = script(folder / "m.json", **said)
+        facts = modeldyno.inspect(path)
+        new = NewModel(
+            project_id=self.project("models").id, name="m", path=str(path), format="scripted",
+            sha256=facts.sha256, size_bytes=facts.size_bytes, facts=facts,
+        )  # fmt: skip
+        return self.server.records.models.add(new)
+
+    def start(self, model, iterations=None, batch=(1,), seconds=None):
+        """A benchmark of the model, in the queue."""
+
+        def spec(path) -> BenchmarkSpec:
+            return benchmark_spec(
+                path,
+                CellOptions(["scripted"], batch),
+                InputOptions(),
+                iterations=iterations,
+                budget=choose_budget(seconds=seconds),
+            )
+
+        _, job = self.server.benchmarks.create(model.project_id, model.id, "b", spec, start=True)
+        assert job
+        return job
+
+    def cut(self):
+        """Every connection breaks, without a word."""
+        gone = threading.Event()
+
+        def abort():
+            for connection in list(self.uvicorn.server_state.connections):
+                connection.transport.abort()
+            gone.set()
+
+        self.loops[0].call_soon_threadsafe(abort)
+        assert gone.wait(10)
+
+
+@contextmanager
+def live(workspace: Path, patience=QUICK, needs_token=True):
+    door = socket.create_server(("127.0.0.1", 0))
+    listening = Listening(port=door.getsockname()[1], needs_token=needs_token)
+    token = TokenFile(workspace / "token")
+    sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
+    access = Access(sign_ins, listening.cookie, Failures())
+    server = open_server(Settings(workspace))
+    app = application(server, listening, access, patience)
+    config = uvicorn.Config(app, log_config=None, **UVICORN)
+    running = uvicorn.Server(config)
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve():
+        loops.append(asyncio.get_running_loop())
+        await running.serve(sockets=[door])
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    token.current()
+    server.lock.announce(listening.url)
+    try:
+        yield Live(server, token, listening.url, running, loops)
+    finally:
+        running.should_exit = True
+        thread.join(30)
+        door.close()
+        server.close()

@@ -1,0 +1,79 @@
+"""Examples, over real HTTP: listed, and brought into projects in the background."""
+
+import time
+
+import pytest
+
+from modeldyno.core.errors import TooBusy
+from modeldyno.core.ids import ProjectId
+from modeldyno.services import fetches
+from tests.api.v1.server import PATIENCE_S
+from tests.schemas import check
+
+
+def ended(served, slug, project):
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for fetch in served.get(f"examples/{slug}").json["fetches"]:
+            if fetch["project_id"] == project and fetch["state"] != "fetching":
+                return fetch
+        time.sleep(0.02)
+    raise AssertionError("it never ended")
+
+
+def one(served, **said):
+    """The first of the catalogue that is like this."""
+    found = served.get("examples").json["examples"]
+    return next(shown for shown in found if said.items() <= shown.items())
+
+
+def test_the_catalogue_is_the_document_of_the_terminal(served):
+    listed = served.get("examples").json
+    check("examples", listed)
+    assert len(listed["examples"]) > 10
+    slug = listed["examples"][0]["slug"]
+    assert served.get(f"examples/{slug}").json["example"] == listed["examples"][0]
+    unknown = served.get("examples/nothing-like-that")
+    assert (unknown.status, unknown.json["code"]) == (404, "EXAMPLE_NOT_FOUND")
+
+
+def test_an_example_becomes_a_model_of_the_project(served, project):
+    slug = one(served, kind="onnx-wheel", available=True)["slug"]
+    before = served.server.records.events.last_number()
+    heard: list[fetches.Fetch] = []
+    served.server.fetches.on_progress(heard.append)
+    begun = served.post(f"projects/{project}/models/example", {"example": slug})
+    assert begun.status == 202, begun.text
+    assert begun.headers["Location"] == f"/api/v1/examples/{slug}"
+    fetch = ended(served, slug, project)
+    assert fetch["state"] == "done", fetch
+    model = served.get(f"models/{fetch['model_id']}").json
+    assert (model["origin"], model["state"], model["project_id"]) == ("example", "ready", project)
+    assert fetch["done_bytes"] == fetch["total_bytes"] == model["size_bytes"]
+    kinds = [event.kind for event in served.server.records.events.since(before).events]
+    assert "model.created" in kinds
+    assert heard[-1].model_id == fetch["model_id"]
+
+
+def test_what_cannot_be_fetched_says_so(served, project):
+    shown = one(served, kind="download", available=False)
+    served.post(f"projects/{project}/models/example", {"example": shown["slug"]})
+    fetch = ended(served, shown["slug"], project)
+    assert (fetch["state"], fetch["model_id"]) == ("failed", None)
+    assert fetch["failure"]["code"] == "DOWNLOADS_OFF"
+    assert "--allow-downloads" in fetch["failure"]["fix"]
+    assert served.get(f"projects/{project}/models").json["items"] == []
+
+
+def test_only_names_of_the_catalogue_are_taken(served, project):
+    for said in ("https://example.com/m.onnx", "../../etc/passwd", "x" * 99):
+        refused = served.post(f"projects/{project}/models/example", {"example": said})
+        assert (refused.status, refused.json["code"]) == (404, "EXAMPLE_NOT_FOUND")
+    assert served.post("projects/999999/models/example", {"example": "x"}).status == 404
+
+
+def test_no_more_are_on_their_way_than_may_be(served, project, monkeypatch):
+    monkeypatch.setattr(fetches, "MOST_WAITING", 0)
+    slug = one(served, kind="onnx-wheel", available=True)["slug"]
+    with pytest.raises(TooBusy):
+        served.server.fetches.start(ProjectId(project), slug)

@@ -1,0 +1,450 @@
+"""Models, over real HTTP: sent, imported, completed, vouched for, looked into, deleted."""
+
+import hashlib
+import json
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from onnx import TensorProto, helper
+from onnx.external_data_helper import set_external_data
+
+from modeldyno.core.errors import UnsafeFormat, WrongState
+from modeldyno.core.ids import ModelId
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from modeldyno.demo import model_path
+from tests import torch_archives
+from tests.api.v1.server import PATIENCE_S, serving
+from tests.onnx_models import linear, model, value
+from tests.schemas import check
+from tests.terminal import modeldyno
+
+FILE = "application/octet-stream"
+SCRIPT = {"modeldyno": "scripted/1", "latency_us": 50}
+
+
+def bytes_of(number=0, **said):
+    """A model of the scripted engine that no other test has."""
+    return json.dumps(SCRIPT | {"seed": number} | said).encode()
+
+
+def send(served, project, data, name="net.onnx"):
+    return served.ask("POST", f"projects/{project}/models?name={name}", data, content_type=FILE)
+
+
+def in_two_parts(*weights):
+    """A linear model whose weights lie in files of these names, and what those hold."""
+    made = linear()
+    parts: dict[str, bytes] = {}
+    for tensor, place in zip(made.graph.initializer, weights, strict=True):
+        parts[place] = parts.get(place, b"") + tensor.raw_data
+        offset = len(parts[place]) - len(tensor.raw_data)
+        set_external_data(tensor, place, offset, len(tensor.raw_data))
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+    return made.SerializeToString(), parts
+
+
+def scoped():
+    """Four nodes in two groups of one group."""
+    names = ["/enc/a/Relu_0", "/enc/a/Relu_1", "/enc/b/Relu_2", "/enc/b/Relu_3"]
+    tensors = ["x", "t1", "t2", "t3", "y"]
+    nodes = [
+        helper.make_node("Relu", [before], [after], name)
+        for name, before, after in zip(names, tensors, tensors[1:], strict=False)
+    ]
+    shape = [1, 4]
+    return model(nodes, [value("x", shape=shape)], [value("y", shape=shape)]).SerializeToString()
+
+
+def spec_of(path, sha256=None):
+    return BenchmarkSpec(ModelSpec(path, sha256=sha256), (CellSpec(),))
+
+
+def files_of(served):
+    """What lies in the workspace for models: names, and how many bytes each."""
+    tops = [served.workspace / folder for folder in ("objects", "models")]
+    try:
+        found = [path for top in tops for path in top.rglob("*") if path.is_file()]
+        return {str(path.relative_to(served.workspace)): path.stat().st_size for path in found}
+    except FileNotFoundError:  # it was swept meanwhile
+        return files_of(served)
+
+
+def until(is_so):
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# ---------------------------------------------------------------- in
+
+
+def test_a_model_is_sent_read_and_measured(served, project):
+    data = model_path().read_bytes()
+    sent = send(served, project, data, "digits.onnx")
+    assert sent.status == 201, sent.text
+    made = sent.json
+    assert sent.headers["Location"] == f"/api/v1/models/{made['id']}"
+    assert (made["name"], made["state"], made["format"]) == ("digits.onnx", "ready", "onnx")
+    assert made["sha256"] == hashlib.sha256(data).hexdigest()
+    assert (made["origin"], made["source"], made["tier"]) == ("upload", "digits.onnx", "data")
+    check("model", made["facts"])
+    assert made["facts"]["path"] == "digits.onnx"
+    assert made["facts"]["inputs"][0]["dtype"] == "float32"
+    assert made["trust"]["is_needed"] is False
+    assert served.get(f"models/{made['id']}").json == made
+    listed = served.get(f"projects/{project}/models").json["items"]
+    assert listed == [{key: made[key] for key in made if key != "facts"}]
+    ready = served.server.models.runnable(ModelId(made["id"]))
+    assert Path(ready.path).read_bytes() == data
+    assert [path.name for path in Path(ready.path).parent.iterdir()] == ["digits.onnx"]
+
+
+def test_what_cannot_be_read_is_refused_with_the_readers_words_and_nothing_stays(served, project):
+    before = files_of(served)
+    refused = send(served, project, b"\x00\x01 no model at all", "noise.onnx")
+    assert refused.status == 400
+    assert refused.json["code"] == "MODEL_UNREADABLE"
+    assert "noise.onnx" in refused.json["title"]
+    assert refused.json["fix"]
+    assert served.get(f"projects/{project}/models").json["items"] == []
+    assert files_of(served) == before
+
+
+def test_the_same_content_is_kept_once_whatever_it_is_called(served):
+    data = bytes_of(1)
+    one, two = served.project(), served.project()
+    first = send(served, one, data, "a.json").json
+    after_one = files_of(served)
+    again = send(served, two, data, "a.json").json
+    assert first["sha256"] == again["sha256"]
+    assert files_of(served) == after_one
+    other = send(served, two, data, "b.json").json
+    inodes = {
+        path.stat().st_ino
+        for path in (served.workspace / "models" / first["sha256"]).rglob("*.json")
+    }
+    assert len(inodes) == 1  # two names of one file
+    assert other["facts"]["path"] == "b.json"
+
+
+def test_files_go_with_the_last_model_that_has_them(served):
+    data = bytes_of(2)
+    one, two = served.project(), served.project()
+    before = files_of(served)
+    first, second = send(served, one, data).json["id"], send(served, two, data).json["id"]
+    assert served.delete(f"models/{first}").status == 204
+    assert served.get(f"models/{first}").status == 404
+    served.server.files.sweep()
+    assert served.get(f"models/{second}/file").body == data
+    assert served.delete(f"projects/{two}?cascade=true").status == 204
+    until(lambda: files_of(served) == before)  # nobody asked: the deletion was heard
+
+
+def test_a_model_that_is_used_stays_with_its_files(served, project):
+    number = send(served, project, bytes_of(3)).json["id"]
+    used = served.server.records.models.get(ModelId(number))
+    served.server.benchmarks.create(used.project_id, used.id, "b", spec_of)
+    assert served.delete(f"models/{number}").json["code"] == "STILL_USED"
+    served.server.files.sweep()
+    assert Path(used.path).exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["Größe 2.onnx", "a b.onnx", "模型.onnx", "x;y&z=1.onnx", "%41.onnx"]
+)
+def test_names_are_kept_as_they_are_and_never_become_paths(served, project, name):
+    from urllib.parse import quote
+
+    made = send(served, project, bytes_of(4), quote(name)).json
+    assert made["name"] == name
+    path = Path(served.server.records.models.get(ModelId(made["id"])).path)
+    assert path.name.isascii()
+    assert path.name.replace(".", "").replace("_", "").isalnum()
+    attached = served.get(f"models/{made['id']}/file").headers["Content-Disposition"]
+    assert attached == f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+
+
+def test_two_files_at_a_time_are_received(served, project):
+    with served.server.files.receiving(), served.server.files.receiving():
+        busy = send(served, project, bytes_of(5))
+    assert (busy.status, busy.json["code"]) == (429, "TOO_BUSY")
+    assert send(served, project, bytes_of(5)).status == 201
+
+
+def test_a_file_is_sent_as_it_is_or_not_at_all(served, project):
+    form = served.ask(
+        "POST", f"projects/{project}/models?name=a.onnx", b"--x", content_type="multipart/form-data"
+    )
+    assert (form.status, form.headers["Content-Type"]) == (415, "application/problem+json")
+    assert send(served, 999_999, b"x").status == 404
+    assert served.ask("POST", f"projects/{project}/models", b"x", content_type=FILE).status == 422
+
+
+# ---------------------------------------------------------------- weights
+
+
+def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
+    data, parts = in_two_parts("w.bin", "deep/b.bin")
+    sent = send(served, project, data)
+    assert sent.status == 201, sent.text
+    number = sent.json["id"]
+    assert (sent.json["state"], sent.json["missing"]) == ("incomplete", ["deep/b.bin", "w.bin"])
+    assert sent.json["facts"]["inputs"][0]["name"] == "x"
+    with pytest.raises(WrongState, match=r"w\.bin"):
+        served.server.models.runnable(ModelId(number))
+
+    half = served.ask("PUT", f"models/{number}/files/w.bin", parts["w.bin"], content_type=FILE)
+    assert (half.status, half.json["missing"]) == (200, ["deep/b.bin"])
+    whole = served.ask(
+        "PUT", f"models/{number}/files/deep/b.bin", parts["deep/b.bin"], content_type=FILE
+    )
+    assert (whole.status, whole.json["state"], whole.json["missing"]) == (200, "ready", [])
+    assert [file["location"] for file in whole.json["facts"]["external"]] == [
+        "deep/b.bin",
+        "w.bin",
+    ]
+    folder = Path(served.server.models.runnable(ModelId(number)).path).parent
+    late = served.ask("PUT", f"models/{number}/files/w.bin", b"x", content_type=FILE)
+    assert (late.status, late.json["code"]) == (409, "WRONG_STATE")
+
+    served.server.files.sweep()
+    # The folder without weights is gone; of the model, there is one file with two names.
+    assert [*(served.workspace / "models" / sent.json["sha256"]).iterdir()] == [folder]
+    held = {str(p.relative_to(folder)): p.stat().st_nlink for p in folder.rglob("*.*")}
+    assert held == {"net.onnx": 2, "w.bin": 1, "deep/b.bin": 1}
+    assert not any((served.workspace / "models" / "waiting").iterdir())
+
+
+def test_weights_that_do_not_fit_are_refused_and_may_be_sent_again(served, project):
+    data, parts = in_two_parts("w.bin", "w.bin")
+    number = send(served, project, data, "short.onnx").json["id"]
+    short = served.ask("PUT", f"models/{number}/files/w.bin", b"1234", content_type=FILE)
+    assert (short.status, short.json["code"]) == (400, "MODEL_UNREADABLE")
+    assert "truncated" in short.json["title"]
+    assert served.get(f"models/{number}").json["missing"] == ["w.bin"]
+    good = served.ask("PUT", f"models/{number}/files/w.bin", parts["w.bin"], content_type=FILE)
+    assert good.json["state"] == "ready"
+
+
+def test_the_same_model_with_other_weights_is_another_one(served):
+    data, parts = in_two_parts("w.bin", "w.bin")
+    found = []
+    for weights in (parts["w.bin"], bytes(len(parts["w.bin"])), parts["w.bin"]):
+        number = send(served, served.project(), data).json["id"]
+        sent = served.ask("PUT", f"models/{number}/files/w.bin", weights, content_type=FILE)
+        assert sent.json["state"] == "ready"
+        path = Path(served.server.models.runnable(ModelId(number)).path)
+        assert path.with_name("w.bin").read_bytes() == weights
+        found.append(path)
+    assert found[0] == found[2] != found[1]
+
+
+def test_only_weights_that_a_model_names_are_taken(served, project):
+    data, _ = in_two_parts("w.bin", "w.bin")
+    number = send(served, project, data, "x.onnx").json["id"]
+    for name, code in (("other.bin", "FILE_NOT_FOUND"), ("x.onnx", "FILE_NOT_FOUND")):
+        refused = served.ask("PUT", f"models/{number}/files/{name}", b"x", content_type=FILE)
+        assert refused.json["code"] == code
+    assert served.get(f"models/{number}").json["missing"] == ["w.bin"]
+
+
+# ---------------------------------------------------------------- trust
+
+
+def test_a_program_runs_only_after_somebody_vouched_for_it(served, project, tmp_path):
+    data = torch_archives.torchscript(tmp_path / "net.pt", "x: Tensor").read_bytes()
+    made = send(served, project, data, "net.pt").json
+    number = made["id"]
+    assert (made["state"], made["tier"]) == ("untrusted", "program")
+    assert made["trust"]["is_needed"] is True
+    assert "program" in made["trust"]["warning"]
+    with pytest.raises(UnsafeFormat):
+        served.server.models.runnable(ModelId(number))
+
+    trusted = served.put(f"models/{number}/trust", {"reason": "mine"})
+    assert (trusted.json["state"], trusted.json["trust"]["reason"]) == ("ready", "mine")
+    assert served.server.models.runnable(ModelId(number)).trusted_at is not None
+    spec = spec_of("net.pt", made["sha256"])
+    served.server.models.admit(spec)
+
+    assert served.delete(f"models/{number}/trust").json["state"] == "untrusted"
+    with pytest.raises(UnsafeFormat):  # it was in the queue meanwhile
+        served.server.models.admit(spec)
+
+
+def test_trust_of_the_terminal_and_of_the_server_is_one(served, project, tmp_path):
+    path = torch_archives.torchscript(tmp_path / "mine.pt", "y: Tensor")
+    number = send(served, project, path.read_bytes(), "mine.pt").json["id"]
+    done = modeldyno("trust", path, "--workspace", served.workspace)
+    assert done.code == 0, done.err
+    assert served.get(f"models/{number}").json["state"] == "ready"
+    assert served.delete(f"models/{number}/trust").json["state"] == "untrusted"
+    assert str(path.name) not in modeldyno("trust", "--list", "--workspace", served.workspace).out
+
+
+# ---------------------------------------------------------------- out
+
+
+def test_a_file_comes_back_whole_or_in_a_range(served, project):
+    data = bytes_of(6)
+    number = send(served, project, data).json["id"]
+    whole = served.get(f"models/{number}/file")
+    assert (whole.status, whole.body) == (200, data)
+    assert whole.headers["Content-Type"] == "application/octet-stream"
+    tag = whole.headers["ETag"]
+    assert tag == f'"{hashlib.sha256(data).hexdigest()}"'
+    for asked, expected in {
+        "bytes=0-3": data[:4],
+        "bytes=5-": data[5:],
+        "bytes=-4": data[-4:],
+        "bytes=2-99999": data[2:],
+    }.items():
+        part = served.get(f"models/{number}/file", range=asked)
+        assert (part.status, part.body) == (206, expected)
+        assert part.headers["Content-Range"].endswith(f"/{len(data)}")
+    assert served.get(f"models/{number}/file", range="bytes=0-3", if_range='"x"').body == data
+    assert served.get(f"models/{number}/file", range="bytes=99999-").status == 416
+    assert served.get(f"models/{number}/file", if_none_match=tag).status == 304
+    for odd in ("bytes=0-1,2-3", "bytes=3-1", "lines=1-2", "bytes=-"):
+        assert served.get(f"models/{number}/file", range=odd).body == data
+
+
+# ---------------------------------------------------------------- import
+
+
+@pytest.fixture(scope="module")
+def allowed(tmp_path_factory):
+    """A server that may import from one folder, and that folder."""
+    top = tmp_path_factory.mktemp("allowed")
+    root = top / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "net.json").write_bytes(bytes_of(7))
+    data, parts = in_two_parts("w.bin", "deep/b.bin")
+    (root / "sub" / "two.onnx").write_bytes(data)
+    (root / "sub" / "deep").mkdir()
+    for name, held in parts.items():
+        (root / "sub" / name).write_bytes(held)
+    (root / "alone.onnx").write_bytes(data)
+    (top / "secret.json").write_bytes(bytes_of(8))
+    with serving(top / "workspace", models_roots=(root,)) as found:
+        yield found, root
+
+
+def test_a_file_below_an_allowed_folder_is_copied_in(allowed):
+    served, root = allowed
+    project = served.project()
+    made = served.post(f"projects/{project}/models/import", {"path": "net.json"})
+    assert made.status == 201, made.text
+    assert (made.json["origin"], made.json["name"]) == ("path", "net.json")
+    absolute = served.post(f"projects/{project}/models/import", {"path": f"{root}/net.json"})
+    assert absolute.json["sha256"] == made.json["sha256"]
+    assert str(root) not in absolute.text
+    (root / "net.json").write_bytes(b"changed since")
+    assert served.get(f"models/{made.json['id']}/file").body == bytes_of(7)
+    (root / "net.json").write_bytes(bytes_of(7))
+
+
+def test_weights_are_imported_with_their_model_or_nothing_is(allowed):
+    served, _ = allowed
+    project = served.project()
+    before = files_of(served)
+    alone = served.post(f"projects/{project}/models/import", {"path": "alone.onnx"})
+    assert (alone.status, alone.json["code"]) == (404, "FILE_NOT_FOUND")
+    assert files_of(served) == before
+    made = served.post(f"projects/{project}/models/import", {"path": "sub/two.onnx"})
+    assert made.status == 201, made.text
+    assert (made.json["state"], made.json["missing"]) == ("ready", [])
+    assert len(made.json["facts"]["external"]) == 2
+
+
+def test_allowed_folders_can_be_looked_through(allowed):
+    served, _ = allowed
+    top = served.get("files").json
+    names = [(entry["kind"], entry["name"]) for entry in top["entries"]]
+    assert names == [("folder", "sub"), ("file", "alone.onnx"), ("file", "net.json")]
+    inner = served.get("files?path=sub").json
+    assert [entry["name"] for entry in inner["entries"]] == ["deep", "two.onnx", "w.bin"]
+    assert served.get("files?path=../").json["code"] == "PATH_REFUSED"
+    assert served.get("files?path=nowhere").status == 404
+
+
+def test_without_an_allowed_folder_the_server_says_how_to_allow_one(served, project):
+    refused = served.post(f"projects/{project}/models/import", {"path": "net.onnx"})
+    assert (refused.status, refused.json["code"]) == (403, "PATH_REFUSED")
+    assert "--models-root" in refused.json["fix"]
+    assert served.get("files").json["entries"] == []
+
+
+# ---------------------------------------------------------------- look
+
+
+def test_the_graph_of_a_model_is_its_document_and_what_there_is_to_draw(served, project):
+    number = send(served, project, model_path().read_bytes(), "digits.onnx").json["id"]
+    graph = served.get(f"models/{number}/graph")
+    assert graph.status == 200
+    check("graph", graph.json)
+    assert served.get(f"models/{number}/graph").body == graph.body
+    view = served.get(f"models/{number}/graph/view").json
+    assert {box["kind"] for box in view["boxes"]} >= {"input", "output", "node"}
+    ids = {box["id"] for box in view["boxes"]}
+    assert all({link["source"], link["target"]} <= ids for link in view["links"])
+    closed = served.get(f"models/{number}/graph/view?depth=0").json
+    assert closed["expanded"] == []
+
+
+def test_groups_open_by_depth_and_by_name(served, project):
+    number = send(served, project, scoped(), "scoped.onnx").json["id"]
+
+    def drawn(query):
+        boxes = served.get(f"models/{number}/graph/view?{query}").json["boxes"]
+        return [box["label"] for box in boxes if box["kind"] in ("group", "node")]
+
+    assert drawn("depth=0") == ["enc"]
+    assert drawn("depth=1") == ["a", "b"]
+    assert drawn("expand=enc/a") == ["Relu_0", "Relu_1", "b"]
+    assert len(drawn("depth=9")) == 4
+
+
+def test_what_has_no_graph_says_so(served, project):
+    number = send(served, project, bytes_of(12)).json["id"]
+    refused = served.get(f"models/{number}/graph")
+    assert (refused.status, refused.json["code"]) == (400, "GRAPH_UNAVAILABLE")
+
+
+def test_a_model_can_be_looked_into_again(served, project):
+    made = send(served, project, bytes_of(9)).json
+    assert served.post(f"models/{made['id']}/inspect").json == made
+
+
+def test_a_renamed_model_keeps_its_file(served, project):
+    number = send(served, project, bytes_of(10)).json["id"]
+    assert served.patch(f"models/{number}", {"name": "Baseline"}).json["name"] == "Baseline"
+    assert served.get(f"models/{number}/file").body == bytes_of(10)
+    assert served.get("models?text=basel").json["items"][0]["id"] == number
+
+
+@pytest.mark.slow
+def test_uploads_of_one_content_at_once_end_well(served):
+    data = bytes_of(11)
+    project = served.project()
+    statuses = []
+
+    def one():
+        answer = send(served, project, data)
+        while answer.status == 429:
+            answer = send(served, project, data)
+        statuses.append(answer.status)
+        served.delete(f"models/{answer.json['id']}")
+
+    threads = [threading.Thread(target=one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [201] * 6
+    sha256 = hashlib.sha256(data).hexdigest()
+    until(lambda: not any(sha256 in name for name in files_of(served)))

@@ -1,0 +1,138 @@
+"""``--server``: the same commands, on a server; and the terminal's runs, seen by the server."""
+
+import json
+import shutil
+
+import pytest
+
+import modeldyno
+from tests import schemas
+from tests.scripts import script
+from tests.terminal import serving
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """A benchmark and a comparison, made in the terminal before there was a server."""
+    folder = tmp_path_factory.mktemp("server_option")
+    a, b = script(folder / "a.json", latency_us=100), script(folder / "b.json", latency_us=300)
+    modeldyno.bench(a, batch=[1, 2], iterations=5, workspace=folder / "theirs")
+    modeldyno.compare(a, b, budget=0.5, workspace=folder / "theirs")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(measured):
+    with serving(measured / "theirs") as server:
+        yield server
+
+
+@pytest.fixture
+def here(typed, measured):
+    return lambda *words: typed(*words, "--workspace", measured / "theirs")
+
+
+@pytest.fixture
+def there(typed, server, monkeypatch, tmp_path):
+    """With the server's token, from a workspace that is not the server's."""
+    monkeypatch.setenv("MODELDYNO_TOKEN", server.token)
+    return lambda *words: typed(*words, "--server", server.url, "--workspace", tmp_path)
+
+
+def ids(measured):
+    return sorted(path.name for path in (measured / "theirs" / "runs").iterdir())
+
+
+def without_folders(measured, text):
+    return text.replace(f"{measured}/", "")
+
+
+def test_runs_of_the_terminal_are_listed_and_shown_as_they_are_here(here, there, measured):
+    for words in (("ls", "--json"), ("show", "--json"), ("show", ids(measured)[0])):
+        ours, theirs = here(*words), there(*words)
+        assert (theirs.code, theirs.err) == (0, without_folders(measured, ours.err))
+        assert theirs.out == without_folders(measured, ours.out)
+    assert len(there("ls").out.splitlines()) == 3
+
+
+@pytest.mark.parametrize("form", ["md", "csv", "json"])
+def test_reports_are_the_same(here, there, measured, form):
+    words = ("report", ids(measured)[0], "--format", form)
+    assert there(*words).out == without_folders(measured, here(*words).out)
+
+
+def test_a_note_that_is_written_there_is_read_here(here, there, measured):
+    assert there("note", ids(measured)[0], "seen from afar").code == 0
+    assert here("note", ids(measured)[0]).out == "seen from afar\n"
+    told = there("note", "latest", "--json").document
+    schemas.check("note", told)
+    assert (told["kind"], told["text"]) == ("comparison", "")
+
+
+def test_engines_and_the_doctor_are_those_of_the_server(there):
+    engines = there("engines", "--json")
+    schemas.check("engines", engines.document)
+    assert "onnxruntime" in there("engines").out
+    doctor = there("doctor", "--json")
+    schemas.check("doctor", doctor.document)
+    refused = there("doctor", "--peaks")
+    assert refused.code == 2
+    assert "--peaks does not work on a server" in refused.err
+
+
+def test_a_run_is_removed_there(there, server, measured, tmp_path):
+    first, _ = ids(measured)
+    removed = there("rm", first, "--json")
+    assert removed.document["removed"] == [first]
+    assert [run["run_id"] for run in there("ls", "--json").document["runs"]] != []
+    assert there("show", first).code == 4
+
+
+@pytest.mark.parametrize("command", [("ls",), ("show",), ("engines",), ("jobs", "ls"), ("open",)])
+def test_without_the_right_token_the_exit_code_is_3(typed, server, tmp_path, monkeypatch, command):
+    monkeypatch.setenv("MODELDYNO_TOKEN", "wrong")
+    assert typed(*command, "--server", server.url, "--workspace", tmp_path).code == 3
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *(("bench", "m.json"), ("compare", "m.json", "m.json"), ("inspect", "m.json")),
+        *(("trust", "--list"), ("ls",), ("show",), ("report",), ("rerun", "latest")),
+        *(("rm", "latest"), ("note", "latest"), ("jobs", "ls"), ("jobs", "logs", "1")),
+        *(("jobs", "cancel", "1"), ("jobs", "resume", "1"), ("engines",), ("doctor",), ("open",)),
+    ],
+    ids=" ".join,
+)
+def test_every_command_says_when_nobody_answers(typed, tmp_path, monkeypatch, command):
+    script(tmp_path / "m.json")
+    monkeypatch.chdir(tmp_path)
+    ended = typed(*command, "--server", "http://127.0.0.1:9", "--workspace", tmp_path)
+    assert ended.code == 3
+    assert "No server answers at http://127.0.0.1:9" in ended.err
+
+
+def test_the_environment_names_the_server_too(typed, server, measured, tmp_path, monkeypatch):
+    monkeypatch.setenv("MODELDYNO_TOKEN", server.token)
+    monkeypatch.setenv("MODELDYNO_SERVER", server.url)
+    ended = typed("ls", "--json", "--workspace", tmp_path)
+    assert json.loads(ended.out)["runs"][0]["run_id"] == ids(measured)[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("bench", "m.json", "--data", "x.npz"),
+        ("bench", "m.json", "--no-sandbox"),
+        ("bench", "m.json", "--architecture", "a.b:c"),
+        ("inspect", "m.json", "--graph"),
+    ],
+    ids=" ".join,
+)
+def test_what_a_server_cannot_be_told_is_refused(there, tmp_path, monkeypatch, words):
+    script(tmp_path / "m.json")
+    shutil.copy(tmp_path / "m.json", tmp_path / "x.npz")
+    monkeypatch.chdir(tmp_path)
+    ended = there(*words)
+    assert ended.code == 2
+    assert "does not work on a server" in ended.err

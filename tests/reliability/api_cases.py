@@ -1,0 +1,75 @@
+"""Generated requests against the real server: no 5xx, and no answer that OpenAPI does not tell of.
+
+    python -m tests.reliability.api_cases --cases 5000 --seed 1
+
+Runs rounds of schemathesis, each with the next seed, until there were that many cases. Prints one
+line of JSON, and what failed before it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.api.real_app import real_server
+from tests.api.serving import ROOT, Served
+
+HERE = Path(__file__).parent
+_SLOW = "examine_system"  # two seconds each; once a round is enough
+
+
+def one_round(served: Served, seed: int, examples: int, phases: str) -> tuple[int, bool, str]:
+    """How many cases there were, whether all went well, and what schemathesis said."""
+    done = subprocess.run(
+        [
+            str(Path(sys.executable).with_name("st")),
+            *("--config-file", str(HERE / "api_cases.toml")),
+            *("run", f"{served.origin}/api/v1/openapi.json"),
+            *("--header", f"Authorization: Bearer {served.token}"),
+            *("--checks", "all", "--seed", str(seed), "--max-examples", str(examples)),
+            *("--phases", phases, "--continue-on-failure", "--warnings", "off"),
+            *("--generation-database", "none"),
+            *("--exclude-operation-id", _SLOW, "--no-color"),
+        ],
+        env=os.environ | {"SCHEMATHESIS_HOOKS": "tests.reliability.api_hooks"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    found = re.search(r"(\d+) generated", done.stdout)
+    return int(found[1]) if found else 0, done.returncode == 0, done.stdout + done.stderr
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--cases", type=int, default=5000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--examples", type=int, default=50, help="for each operation and round")
+    asked = parser.parse_args()
+    begin, cases, rounds, good = time.monotonic(), 0, 0, True
+    with TemporaryDirectory() as folder, real_server(Path(folder), is_patient=True) as served:
+        while cases < asked.cases and good:
+            seed = asked.seed + rounds
+            more, good, said = one_round(
+                served, seed, asked.examples, "examples,coverage,fuzzing,stateful"
+            )
+            cases, rounds = cases + more, rounds + 1
+            if not good:
+                sys.stdout.write(said)
+            sys.stderr.write(f"seed {seed}: {more} cases\n")
+        errors = served.log.read_text().count("Traceback")
+    told = {"cases": cases, "rounds": rounds, "seed": asked.seed, "tracebacks": errors}
+    told |= {"ok": good and not errors, "seconds": round(time.monotonic() - begin)}
+    sys.stdout.write(json.dumps(told) + "\n")
+    return 0 if told["ok"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
