@@ -135,7 +135,9 @@ def router(server: Server) -> APIRouter:
     def get_comparison(comparison_id: Id) -> Response:
         return details(ComparisonId(comparison_id))
 
-    @routes.patch("/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 413))
+    @routes.patch(
+        "/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 409, 413)
+    )
     def edit_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
         """What is not sent stays. The name may change at any time, all else before the first
         run."""
