@@ -142,7 +142,8 @@ def example_of(schema: Json, document: Json) -> Any:
             return schema[told]
     for told in ("anyOf", "oneOf", "allOf"):
         if schema.get(told):
-            return example_of(schema[told][0], document)
+            is_optional = {"type": "null"} in schema[told]
+            return None if is_optional else example_of(schema[told][0], document)
     match schema.get("type"):
         case "object":
             known = schema.get("properties", {})

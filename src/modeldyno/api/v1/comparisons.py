@@ -110,10 +110,12 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
     def get_comparison(comparison_id: Id) -> Response:
+        """What it compares, and how its latest run went."""
         return details(ComparisonId(comparison_id))
 
     @routes.patch("/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 413))
     def rename_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
+        """Its name is all that changes."""
         comparisons.rename(ComparisonId(comparison_id), asked.name)
         return details(ComparisonId(comparison_id))
 
