@@ -141,6 +141,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
     def get_benchmark(benchmark_id: Id) -> Response:
+        """What it measures, and how its latest run went."""
         return details(BenchmarkId(benchmark_id))
 
     @routes.patch(

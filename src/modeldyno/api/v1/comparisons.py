@@ -133,6 +133,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
     def get_comparison(comparison_id: Id) -> Response:
+        """What it compares, and how its latest run went."""
         return details(ComparisonId(comparison_id))
 
     @routes.patch(
