@@ -64,6 +64,7 @@ def spec_of(path, sha256=None):
 
 def files_of(served):
     """What lies in the workspace for models: names, and how many bytes each."""
+    served.server.files.sweep()
     tops = [served.workspace / folder for folder in ("objects", "models")]
     try:
         found = [path for top in tops for path in top.rglob("*") if path.is_file()]
@@ -140,8 +141,11 @@ def test_files_go_with_the_last_model_that_has_them(served):
     assert served.get(f"models/{first}").status == 404
     served.server.files.sweep()
     assert served.get(f"models/{second}/file").body == data
+    place = served.workspace / "models" / hashlib.sha256(data).hexdigest()
+    assert place.exists()
     assert served.delete(f"projects/{two}?cascade=true").status == 204
-    until(lambda: files_of(served) == before)  # nobody asked: the deletion was heard
+    until(lambda: not place.exists())  # nobody asked: the deletion was heard
+    assert files_of(served) == before
 
 
 def test_a_model_that_is_used_stays_with_its_files(served, project):
