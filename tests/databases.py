@@ -40,7 +40,7 @@ def sqlite(empty_sqlite, tmp_path) -> Iterator[Database]:
 
 
 @cache
-def _server() -> str:
+def server_address() -> str:
     """One for all tests of a session, whichever folder asks for it first."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it wonders where to put its lock without a session
@@ -60,7 +60,7 @@ def _server() -> str:
 def postgresql_server() -> str:
     """Its address. MODELDYNO_TEST_PG_URL names one that runs already; its databases are left alone
     but for those that we make."""
-    return os.environ.get("MODELDYNO_TEST_PG_URL") or _server()
+    return os.environ.get("MODELDYNO_TEST_PG_URL") or server_address()
 
 
 @pytest.fixture(scope="session")

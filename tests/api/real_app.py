@@ -1,6 +1,6 @@
 """The real server, in a process of its own, with a few things in its database.
 
-    python -m tests.api.real_app WORKSPACE {patient|strict} [URL]
+    python -m tests.api.real_app WORKSPACE {patient|strict} PORT [URL]
 
 Prints its port. A patient one answers any number of requests without a token. While there is a file
 ``boom`` in the workspace, everything that reads or writes the database fails in a way that no code
@@ -43,11 +43,11 @@ def main() -> None:
         sys.stdout.flush()
         _booby_trap(workspace)
 
-    settings = Settings(workspace, database_url=sys.argv[3] if len(sys.argv) > 3 else None)
+    settings = Settings(workspace, database_url=sys.argv[4] if len(sys.argv) > 4 else None)
     if sys.argv[2] == "patient":
         failures.ALLOWED = 1 << 30
     fill(settings)
-    serve(settings, Listening(port=0), tell)
+    serve(settings, Listening(port=int(sys.argv[3])), tell)
 
 
 def fill(settings: Settings) -> None:
@@ -107,9 +107,9 @@ def _booby_trap(workspace: Path) -> None:
 
 @contextmanager
 def real_server(
-    workspace: Path, url: str | None = None, is_patient: bool = False
+    workspace: Path, url: str | None = None, is_patient: bool = False, port: int = 0
 ) -> Iterator[Served]:
-    mode, rest = "patient" if is_patient else "strict", (url,) if url else ()
+    mode, rest = "patient" if is_patient else "strict", (str(port), *((url,) if url else ()))
     workspace.mkdir(parents=True, exist_ok=True)
     log = workspace / "log.txt"
     with log.open("a") as errors:

@@ -17,7 +17,7 @@ from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
-from modeldyno.api.errors import Refusal, Refused, body_of, refusal_of
+from modeldyno.api.errors import BUG, Refusal, Refused, body_of, refusal_of
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
@@ -114,6 +114,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         (Refused, _as_told),
         (RequestValidationError, _misunderstood),
         (HTTPException, _refused),
+        (Exception, _failed),
     ):
         app.add_exception_handler(kind, handler)
     known = [*_addresses(page), *(one for router in routers for one in _addresses(router, PREFIX))]
@@ -177,6 +178,11 @@ async def _refused(request: Request, error: Exception) -> Response:
         return _response(request, NOWHERE)
     why = str(error.detail)
     return _response(request, Refusal(error.status_code, "BAD_VALUE", "Refused", why, _SEE))
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """Our bug. It is raised on after this, and logged with its traceback."""
+    return _response(request, BUG)
 
 
 _SEE = "See /docs for what there is"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import replace
+from types import TracebackType
 
 import uvicorn
 
@@ -22,6 +24,8 @@ from modeldyno.store.records.sign_ins import KeptSignIns
 from modeldyno.store.tokens import TokenFile
 from modeldyno.workbench import Server, open_server, open_token
 
+logger = logging.getLogger(__name__)
+
 _MORE_PORTS = 100
 _BACKLOG = 128
 
@@ -33,8 +37,11 @@ def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -
     """Blocks until the process is asked to end; ``is_up`` is called once clients can connect.
 
     Ends with KeyboardInterrupt when a signal ended it: what to make of that is the caller's.
+    Raises TokenUnusable rather than listen behind a door that anybody could open.
     """
     token = open_token(settings)
+    if listening.needs_token:
+        token.current()
     server = open_server(settings)
     try:
         door, listening = _bound(listening)
@@ -75,10 +82,20 @@ def _bound(listening: Listening) -> tuple[socket.socket, Listening]:
     )
 
 
+def _log_uncaught(
+    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
+) -> None:
+    """Python itself would write it to standard error as it is, secrets and all."""
+    if issubclass(kind, KeyboardInterrupt) or error is None:
+        return
+    logger.critical("nobody caught this", exc_info=(kind, error, trace))
+
+
 def _log_safely(token: TokenFile, database_url: str | None) -> None:
     """To standard error, and no secret in it."""
     handler = logging.StreamHandler()
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     handler.setFormatter(RedactingFormatter(form, lambda: (token.current(), database_url or "")))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    threading.excepthook = lambda told: _log_uncaught(*told[:3])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its own start and stop

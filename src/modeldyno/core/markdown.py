@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command
 from modeldyno.core.hosts import HostFacts
+from modeldyno.core.names import shown_name
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
 from modeldyno.core.sentences import (
     comparison_sentence,
@@ -22,7 +22,7 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
 
 def benchmark_markdown(result: BenchmarkResult) -> str:
-    name = Path(result.model.path).name
+    name = shown_name(result.model.path)
     head, rows = benchmark_rows(result)
     lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
@@ -34,7 +34,7 @@ def benchmark_markdown(result: BenchmarkResult) -> str:
 
 
 def comparison_markdown(result: ComparisonResult) -> str:
-    a, b = (Path(side.model.path).name for side in (result.a, result.b))
+    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
     head, rows = comparison_rows(result)
     stopped = "stopped before its end; " if result.interrupted else ""
     lines = [f"### {plain(a)} against {plain(b)}", ""]

@@ -40,6 +40,11 @@ def name_of_file(path: str) -> str:
     return plain.strip()[:LONGEST_NAME] or "model"
 
 
+def shown_name(path: str) -> str:
+    """Of a model: a file goes by its name; what is no path is a name already, slashes and all."""
+    return path.rpartition("/")[2] if path.startswith("/") else path
+
+
 def search_key(name: str) -> str:
     """How a name is sought and sorted: the same in every database, whatever its locale."""
     return name.casefold()

@@ -9,6 +9,7 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.models import Dim, ModelFacts
+from modeldyno.core.names import shown_name
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -163,7 +164,7 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     rows: Rows = [
         (
             name,
-            Path(side.model.path).name,
+            shown_name(side.model.path),
             f"{side.facts.engine} {side.facts.engine_version}",
             side.facts.precision or figures.NOTHING,
             str(side.spec.cores),

@@ -165,8 +165,8 @@ class Served:
 
 
 @contextmanager
-def serving(workspace: Path, **settings: Any) -> Iterator[Served]:
-    """``settings`` are further fields of Settings, such as ``database_url``."""
+def serving(workspace: Path, http: Any = "auto", **settings: Any) -> Iterator[Served]:
+    """``settings`` are further fields of Settings, ``database_url`` and the like."""
     token = TokenFile(workspace / "token")
     server = open_server(replace(Settings(workspace), **settings))
     door = socket.create_server(("127.0.0.1", 0))
@@ -174,7 +174,9 @@ def serving(workspace: Path, **settings: Any) -> Iterator[Served]:
     access = Access(SignIns(token.current, SignInsInMemory()), listening.cookie, Failures())
     app = application(server, listening, access)
     server.lock.announce(listening.url)
-    running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", **UVICORN))
+    running = uvicorn.Server(
+        uvicorn.Config(app, http=http, log_config=None, lifespan="on", **UVICORN)
+    )
     thread = threading.Thread(target=running.run, kwargs={"sockets": [door]}, name="served")
     thread.start()
     try:

@@ -1,0 +1,268 @@
+"""Benchmarks, over real HTTP and through real workers."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold, PlanTold
+from modeldyno.api.v1.jobs import JobTold
+from modeldyno.api.v1.paging import PageTold
+from modeldyno.api.v1.runs import RunTold
+from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from tests.api.v1.shapes import fits, problem
+
+
+@pytest.fixture(scope="module")
+def measured(served):
+    """A benchmark of two cells that has run."""
+    project = served.project("Measured")
+    made = served.benchmark(project, served.model(project, "net.json"), batch_sizes=[1, 2])
+    assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+    return made["id"]
+
+
+@pytest.fixture
+def draft(served, project):
+    return served.benchmark(project, start=False)["id"]
+
+
+# ---------------------------------------------------------------- the whole path
+
+
+def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
+    model = served.model(project, "net.json")
+    asked = {"project_id": project, "model_id": model, "batch_sizes": [1, 2], "iterations": 20}
+    made = served.post("benchmarks", asked)
+    told = fits(made, BenchmarkTold, 201)
+    assert made.headers["Location"] == f"/api/v1/benchmarks/{told['id']}"
+    assert (told["name"], told["model_name"], told["rerun_of"]) == ("net.json", "net.json", None)
+    assert told["command"] == "modeldyno bench net.json --batch 1,2 --iterations 20"
+    assert [cell["status"] for cell in told["cells"]] == [None, None]
+
+    job = served.ended(told["latest_run"]["job_id"])
+    assert (job["state"], job["run_id"]) == ("done", told["latest_run"]["id"])
+
+    shown = fits(served.get(f"benchmarks/{told['id']}"), BenchmarkTold)
+    assert shown["state"] == shown["latest_run"]["state"] == "done"
+    assert [(c["batch_size"], c["status"]) for c in shown["cells"]] == [(1, "done"), (2, "done")]
+    assert all(cell["latency_ms"] >= 0.05 for cell in shown["cells"])
+    quickest = min(cell["latency_ms"] for cell in shown["cells"])
+    assert shown["summary"]["latency_ms"] == quickest
+    assert shown["settings"] == told["settings"]
+
+
+def test_another_run_adds_to_it_and_leaves_the_first(served, measured):
+    job = fits(served.post(f"benchmarks/{measured}/runs"), JobTold, 202)
+    busy = served.post(f"benchmarks/{measured}/runs")
+    assert problem(busy, 409, "WRONG_STATE")["fix"]
+    # While it waits or runs, the cells show what was measured before.
+    cells = served.get(f"benchmarks/{measured}").json["cells"]
+    assert [cell["status"] for cell in cells] == ["done", "done"]
+    served.ended(job["id"])
+    runs = fits(served.get(f"benchmarks/{measured}/runs"), PageTold[RunTold])["items"]
+    assert [run["state"] for run in runs][:2] == ["done", "done"]
+    assert runs[0]["id"] == job["run_id"]
+
+
+def test_a_rerun_is_a_new_benchmark_that_knows_the_old_one(served, project):
+    first = served.benchmark(project, cores=[1], seed=7)
+    again = fits(served.post(f"benchmarks/{first['id']}/rerun"), BenchmarkTold, 201)
+    assert again["rerun_of"] == first["id"]
+    assert again["settings"] == first["settings"]
+    for made in (first, again):
+        assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+
+
+def test_a_cell_that_fails_says_so_and_spoils_no_other(served, project):
+    model = served.model(project, faults=[{"do": "segfault", "call": 3, "batch": 2}])
+    made = served.benchmark(project, model, batch_sizes=[1, 2])
+    served.ended(made["latest_run"]["job_id"])
+    cells = served.get(f"benchmarks/{made['id']}").json["cells"]
+    assert [(c["status"], c["error_code"]) for c in cells] == [
+        ("done", None),
+        ("failed", "ENGINE_CRASHED"),
+    ]
+
+
+# ---------------------------------------------------------------- before it runs
+
+
+def test_a_plan_tells_cells_time_and_command_and_keeps_nothing(served, project):
+    model = served.model(project, "it's.json")
+    before = served.get(f"projects/{project}").json["counts"]
+    asked = {"model_id": model, "batch_sizes": [1, 8], "budget": "quick", "dims": {"batch": 4}}
+    plan = fits(served.post("benchmarks/plan", asked), PlanTold)
+    assert [cell["batch_size"] for cell in plan["cells"]] == [1, 8]
+    assert (plan["about_s"], plan["cores"], plan["threads"]) == (4.0, 1, 1)
+    assert plan["command"] == (
+        """modeldyno bench 'it'"'"'s.json' --batch 1,8 --dim batch=4 --quick"""
+    )
+    exact = served.post("benchmarks/plan", {"model_id": model, "iterations": 5}).json
+    assert exact["about_s"] is None
+    assert served.get(f"projects/{project}").json["counts"] == before
+
+
+def test_settings_come_back_as_they_were_asked_for(served, project):
+    asked = {
+        "engines": ["scripted"],
+        "batch_sizes": [4, 1],
+        "cores": [1],
+        "instances": [1, 2],
+        "devices": ["cpu"],
+        "precisions": ["fp32"],
+        "spinning": False,
+        "contract": "hot",
+        "options": {},
+        "sandbox": "required",
+        "dims": {"batch": 4},
+        "values": {"x": 0.5},
+        "inputs": ["x=float32[batch,4]"],
+        "budget": 1.5,
+        "iterations": None,
+        "warmup": 3,
+        "per_call": True,
+        "timeout_s": 60.0,
+        "memory_limit_bytes": 1 << 30,
+        "seed": 5,
+    }
+    made = served.benchmark(project, start=False, **asked)
+    assert made["settings"] == asked
+    assert (made["state"], made["latest_run"]) == ("draft", None)
+    assert len(made["cells"]) == 4
+
+
+def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served, draft):
+    before = served.get(f"benchmarks/{draft}").json
+    edited = served.patch(f"benchmarks/{draft}", {"batch_sizes": [2, 4], "budget": "quick"})
+    after = fits(edited, BenchmarkTold)
+    changed = {"batch_sizes": [2, 4], "budget": "quick"}
+    assert after["settings"] == before["settings"] | changed
+    assert [cell["batch_size"] for cell in after["cells"]] == [2, 4]
+    assert after["name"] == before["name"]
+
+
+def test_after_a_run_only_the_name_changes(served, measured):
+    told = fits(served.patch(f"benchmarks/{measured}", {"name": "Kept"}), BenchmarkTold)
+    assert told["name"] == "Kept"
+    problem(served.patch(f"benchmarks/{measured}", {"seed": 3}), 409, "WRONG_STATE")
+    assert served.get(f"benchmarks/{measured}").json["settings"]["seed"] == 0
+
+
+def test_a_benchmark_goes_with_its_runs(served, project):
+    made = served.benchmark(project)
+    run = made["latest_run"]
+    if served.get(f"jobs/{run['job_id']}").json["state"] in ("queued", "running"):
+        problem(served.delete(f"benchmarks/{made['id']}"), 409, "WRONG_STATE")
+    served.ended(run["job_id"])
+    assert served.delete(f"benchmarks/{made['id']}").status == 204
+    problem(served.get(f"benchmarks/{made['id']}"), 404, "NOT_FOUND")
+    problem(served.get(f"runs/{run['id']}"), 404, "NOT_FOUND")
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "code"),
+    [
+        ({"engines": ["nonsense"]}, 400, "ENGINE_UNKNOWN"),
+        ({"options": {"nonsense": 1}}, 400, "BAD_VALUE"),
+        ({"cores": [4096]}, 400, "BAD_VALUE"),
+        ({"inputs": ["x"]}, 400, "BAD_VALUE"),
+        ({"batch_sizes": [*range(1, 51)], "instances": [*range(1, 6)]}, 400, "BAD_VALUE"),
+        ({"batch_sizes": []}, 422, "BAD_VALUE"),
+        ({"batch_sizes": [0]}, 422, "BAD_VALUE"),
+        ({"budget": "endless"}, 422, "BAD_VALUE"),
+        ({"budget": 0}, 422, "BAD_VALUE"),
+        ({"iterations": 10**9}, 422, "BAD_VALUE"),
+        ({"devices": ["cpu\u0001"]}, 422, "BAD_VALUE"),
+        ({"nonsense": 1}, 422, "BAD_VALUE"),
+        ({"data": "/etc/passwd"}, 422, "BAD_VALUE"),
+        ({"model_id": 10**6}, 404, "NOT_FOUND"),
+        ({"project_id": 10**6}, 404, "NOT_FOUND"),
+    ],
+)
+def test_what_cannot_work_is_refused_and_leaves_nothing(served, draft, said, status, code):
+    known = served.get(f"benchmarks/{draft}").json
+    asked = {name: known[name] for name in ("project_id", "model_id")} | said
+    found = served.post("benchmarks", asked)
+    problem(found, status, code)
+    counts = served.get(f"projects/{known['project_id']}").json["counts"]
+    assert counts["benchmark"] == 1
+
+
+def test_a_model_of_another_project_is_refused(served, project):
+    elsewhere = served.model(served.project("Elsewhere"))
+    asked = {"project_id": project, "model_id": elsewhere}
+    problem(served.post("benchmarks", asked), 400, "BAD_VALUE")
+
+
+def test_no_client_gets_a_model_out_of_its_sandbox(served, project):
+    asked = {"project_id": project, "model_id": served.model(project), "start": False}
+    problem(served.post("benchmarks", asked | {"sandbox": "off"}), 422, "BAD_VALUE")
+    assert served.post("benchmarks", asked | {"sandbox": "required"}).status == 201
+
+
+def test_what_the_terminal_ran_without_a_sandbox_is_repeated_inside_one(served, project):
+    """The control is the repetition: the same benchmark, confined, is run."""
+    model = served.server.records.models.get(ModelId(served.model(project)))
+    spec = BenchmarkSpec(ModelSpec(model.path), (CellSpec(sandbox="off"),), iterations=5)
+    new = NewBenchmark(project_id=ProjectId(project), model_id=model.id, name="x", spec=spec)
+    open_one = served.server.records.benchmarks.add(new)
+    assert served.get(f"benchmarks/{open_one.id}").json["settings"]["sandbox"] == "off"
+    problem(served.post(f"benchmarks/{open_one.id}/runs"), 409, "WRONG_STATE")
+    again = served.post(f"benchmarks/{open_one.id}/rerun").json
+    assert again["settings"]["sandbox"] == "on"
+    assert served.ended(again["latest_run"]["job_id"])["state"] == "done"
+
+
+# ---------------------------------------------------------------- lists
+
+
+def test_lists_are_filtered_sorted_and_paged_in_one_query(served, project):
+    model = served.model(project)
+    for name in ("delta", "alpha", "charlie", "bravo"):
+        served.benchmark(project, model, start=False, name=name)
+    first = f"benchmarks?project_id={project}&sort=name&order=ascending&limit=3"
+    with served.counting() as asked:
+        page = fits(served.get(first), PageTold[BenchmarkRowTold])
+    selects = [statement for statement in asked if statement.startswith("SELECT")]
+    assert len(selects) == 1
+    assert [row["name"] for row in page["items"]] == ["alpha", "bravo", "charlie"]
+    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkRowTold])
+    assert ([row["name"] for row in rest["items"]], rest["next"]) == (["delta"], None)
+    found = served.get(f"benchmarks?project_id={project}&text=RAV").json["items"]
+    assert [row["name"] for row in found] == ["bravo"]
+    problem(served.get("benchmarks?sort=nonsense"), 422, "BAD_VALUE")
+
+
+def test_details_are_two_queries_whatever_it_has(served, measured):
+    served.patch(f"benchmarks/{measured}", {"name": "Asked anew"})
+    with served.counting() as asked:
+        served.get(f"benchmarks/{measured}")
+    assert len([statement for statement in asked if statement.startswith("SELECT")]) == 2
+
+
+def test_the_same_request_twice_makes_one_benchmark(served, project):
+    asked = {"project_id": project, "model_id": served.model(project), "start": False}
+    first = served.post("benchmarks", asked, idempotency_key=f"once-{project}")
+    second = served.post("benchmarks", asked, idempotency_key=f"once-{project}")
+    assert (first.status, first.body) == (second.status, second.body)
+    assert served.get(f"projects/{project}").json["counts"]["benchmark"] == 1
+
+
+def test_a_model_that_changed_on_the_disk_is_not_measured(served, project):
+    """What was looked into, and perhaps trusted, is what runs."""
+    number = served.model(project, latency_us=60)
+    made = served.benchmark(project, number, start=False)
+    spec = served.server.records.benchmarks.get(BenchmarkId(made["id"])).spec
+    model = served.server.records.models.get(ModelId(number))
+    assert spec.model == replace(spec.model, sha256=model.sha256)
+    Path(model.path).write_text(Path(model.path).read_text() + "\n")
+    job = served.post(f"benchmarks/{made['id']}/runs").json
+    assert served.ended(job["id"])["state"] == "failed"
+    failure = served.get(f"runs/{job['run_id']}").json["failure"]
+    assert failure["code"] == "MODEL_CHANGED"

@@ -1,0 +1,98 @@
+"""The queue, over real HTTP: progress, waiting, stopping and going on."""
+
+import pytest
+
+from modeldyno.api.v1.jobs import JobTold
+from modeldyno.api.v1.paging import PageTold
+from tests.api.v1.shapes import fits, problem
+
+SLOWLY = {"latency_us": 100, "load_ms": 250}  # so that there is time between two sessions
+
+
+@pytest.fixture
+def long_job(served, project):
+    """One that keeps the queue busy until it is cancelled."""
+    made = served.benchmark(project, served.model(project, load_ms=600_000))
+    job = made["latest_run"]["job_id"]
+    yield job
+    served.post(f"jobs/{job}/cancel")
+    served.ended(job)
+
+
+def has_units(job):
+    return job["progress"] is not None and job["progress"]["units_done"] > 0
+
+
+@pytest.mark.slow
+def test_a_job_is_followed_stopped_and_resumed_and_loses_nothing(served, project):
+    model = served.model(project, "slow.json", **SLOWLY)
+    made = served.benchmark(project, model, iterations=None, budget="quick")
+    job, run = made["latest_run"]["job_id"], made["latest_run"]["id"]
+
+    running = served.until(job, has_units)
+    assert fits(served.get(f"jobs/{job}"), JobTold)["state"] in ("running", "done")
+    progress = running["progress"]
+    assert progress["headline"].endswith(".json")
+    assert "/" not in progress["headline"]
+    assert progress["units_done"] <= progress["units_planned"]
+    assert progress["estimate_ms"] >= 0.1
+    assert progress["cells"][0]["state"] == "measuring"
+
+    assert served.post(f"jobs/{job}/cancel").status == 200
+    stopped = served.ended(job)
+    assert (stopped["state"], stopped["progress"]) == ("cancelled", None)
+    (kept,) = served.get(f"runs/{run}").json["units_kept"]
+    assert kept >= progress["units_done"]
+
+    resumed = fits(served.post(f"jobs/{job}/resume"), JobTold)
+    assert resumed["state"] in ("queued", "running")
+    ended = served.ended(job)
+    assert (ended["state"], ended["attempts"]) == ("done", 2)
+    (all_kept,) = served.get(f"runs/{run}").json["units_kept"]
+    assert all_kept > kept
+    assert served.get(f"runs/{run}/result").json["cells"][0]["sessions"] == all_kept
+    problem(served.post(f"jobs/{job}/resume"), 409, "WRONG_STATE")
+    assert served.post(f"jobs/{job}/cancel").json["state"] == "done"  # what is over stays so
+
+
+def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, long_job):
+    served.until(long_job, lambda job: job["state"] == "running")
+    jobs = [served.benchmark(project)["latest_run"]["job_id"] for _ in range(3)]
+    shown = fits(served.get(f"jobs/{jobs[1]}"), JobTold)
+    assert (shown["state"], shown["place"], shown["progress"]) == ("queued", 2, None)
+    assert f"behind 1 job and job {long_job}" in shown["reason"]
+    assert fits(served.post(f"jobs/{jobs[2]}/next"), JobTold)["place"] == 1
+    assert [served.get(f"jobs/{job}").json["place"] for job in jobs] == [2, 3, 1]
+    problem(served.post(f"jobs/{long_job}/next"), 409, "WRONG_STATE")
+
+    waiting = fits(served.get(f"jobs?project_id={project}&state=queued"), PageTold[JobTold])
+    assert {job["id"] for job in waiting["items"]} == set(jobs)
+    run = waiting["items"][0]["run_id"]
+    found = problem(served.get(f"runs/{run}/result"), 404, "NOT_FOUND")
+    assert found["title"] == f"Run {run} has no result yet"
+    assert served.get(f"jobs/{jobs[0]}/log").text == ""
+    for job in jobs:
+        assert fits(served.post(f"jobs/{job}/cancel"), JobTold)["state"] == "cancelled"
+
+
+def test_a_page_of_jobs_takes_as_many_queries_as_one_job(served, project, long_job):
+    served.until(long_job, lambda job: job["state"] == "running")
+    waits = served.benchmark(project)["latest_run"]["job_id"]
+    with served.counting() as few:
+        served.get(f"jobs/{waits}")
+    with served.counting() as many:
+        served.get("jobs?limit=200")
+    count = [len([one for one in asked if one.startswith("SELECT")]) for asked in (few, many)]
+    assert count == [3, 3]
+    served.post(f"jobs/{waits}/cancel")
+
+
+def test_no_such_job(served):
+    for method, path in (
+        ("GET", "jobs/1000000"),
+        ("GET", "jobs/1000000/log"),
+        ("POST", "jobs/1000000/cancel"),
+        ("POST", "jobs/1000000/resume"),
+        ("POST", "jobs/1000000/next"),
+    ):
+        problem(served.ask(method, path), 404, "NOT_FOUND")

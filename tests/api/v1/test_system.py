@@ -1,0 +1,42 @@
+"""The machine and its engines, over real HTTP."""
+
+import json
+import threading
+
+from modeldyno.api.v1.system import TELEMETRY
+from modeldyno.engines.catalog import availability
+
+
+def test_engines_are_told_with_how_to_get_them(served):
+    told = served.get("engines").json["engines"]
+    assert [(e["name"], e["usable"]) for e in told] == [(e.name, e.usable) for e in availability()]
+    assert all(engine["install"] for engine in told)
+
+
+def test_the_system_tells_of_machine_workspace_and_queue(served):
+    told = served.get("system").json
+    assert told["host"]["cpus"] >= 1
+    assert told["sandbox"]["level"] in ("full", "partial", "none")
+    assert told["workspace"]["database"] == "sqlite"
+    assert 0 < told["workspace"]["free_bytes"] <= told["workspace"]["total_bytes"]
+    assert told["queue"].keys() == {"waiting", "running"}
+    assert told["telemetry"] == TELEMETRY
+
+
+def test_the_doctor_examines_the_machine_and_tells_no_folder(served):
+    told = served.post("system/doctor")
+    assert told.status == 200
+    assert told.json["schema"] == "modeldyno.doctor/1"
+    disk = next(f for f in told.json["findings"] if f["name"] == "disk")
+    assert "free for" in disk["value"]
+    assert str(served.workspace.parent) not in json.dumps(told.json)
+
+
+def test_two_examinations_do_not_disturb_each_other(served):
+    busy = served.server.system._examining
+    answers = []
+    with busy:
+        thread = threading.Thread(target=lambda: answers.append(served.post("system/doctor")))
+        thread.start()
+        thread.join()
+    assert (answers[0].status, answers[0].json["code"]) == (409, "WRONG_STATE")
