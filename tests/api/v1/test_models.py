@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.external_data_helper import set_external_data
 
-from modeldyno.core.errors import UnsafeFormat, WrongState
+from modeldyno.core.errors import UnsafeFormat
 from modeldyno.core.ids import ModelId
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
@@ -195,8 +195,9 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     number = sent.json["id"]
     assert (sent.json["state"], sent.json["missing"]) == ("incomplete", ["deep/b.bin", "w.bin"])
     assert sent.json["facts"]["inputs"][0]["name"] == "x"
-    with pytest.raises(WrongState, match=r"w\.bin"):
-        served.server.models.runnable(ModelId(number))
+    early = served.post("benchmarks", {"project_id": project, "model_id": number})
+    assert (early.status, early.json["code"]) == (409, "WRONG_STATE")
+    assert "w.bin" in early.json["detail"]
 
     half = served.ask("PUT", f"models/{number}/files/w.bin", parts["w.bin"], content_type=FILE)
     assert (half.status, half.json["missing"]) == (200, ["deep/b.bin"])
@@ -217,6 +218,12 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     assert [*(served.workspace / "models" / sent.json["sha256"]).iterdir()] == [folder]
     held = {str(p.relative_to(folder)): p.stat().st_nlink for p in folder.rglob("*.*")}
     assert held == {"net.onnx": 2, "w.bin": 1, "deep/b.bin": 1}
+
+    made = served.benchmark(project, number)
+    job = served.ended(made["latest_run"]["job_id"])
+    assert job["state"] == "done", job
+    result = served.get(f"runs/{job['run_id']}/result").json
+    assert [file["location"] for file in result["model"]["external"]] == ["deep/b.bin", "w.bin"]
     assert not any((served.workspace / "models" / "waiting").iterdir())
 
 
@@ -263,8 +270,8 @@ def test_a_program_runs_only_after_somebody_vouched_for_it(served, project, tmp_
     assert (made["state"], made["tier"]) == ("untrusted", "program")
     assert made["trust"]["is_needed"] is True
     assert "program" in made["trust"]["warning"]
-    with pytest.raises(UnsafeFormat):
-        served.server.models.runnable(ModelId(number))
+    early = served.post("benchmarks", {"project_id": project, "model_id": number})
+    assert (early.status, early.json["code"]) == (403, "UNSAFE_FORMAT")
 
     trusted = served.put(f"models/{number}/trust", {"reason": "mine"})
     assert (trusted.json["state"], trusted.json["trust"]["reason"]) == ("ready", "mine")
