@@ -18,6 +18,7 @@ from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFormat, Origin
+from modeldyno.core.placeless import without_places
 from modeldyno.core.public import MODEL_SCHEMA, model_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
@@ -235,8 +236,7 @@ def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
     if facts is None:
         return ModelDetails(**_values(shown), facts=None)
-    facts = replace(facts, path=facts.path.rpartition("/")[2])  # where it lies is nobody's business
-    told = {"schema": MODEL_SCHEMA} | model_json(facts)
+    told = {"schema": MODEL_SCHEMA} | model_json(without_places(facts))
     return ModelDetails(**_values(shown), facts=told)
 
 
