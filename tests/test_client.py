@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
+import re
+import shutil
 import signal
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -463,3 +466,18 @@ def test_every_resource_has_both_kinds():
     kinds = {name for name, kind in vars(resources).items() if inspect.isclass(kind)}
     plain = {name for name in kinds if issubclass(getattr(resources, name), SyncResource)}
     assert {f"Async{name}" for name in plain - {"SyncResource"}} <= kinds
+
+
+@pytest.mark.slow
+def test_what_the_page_shows_runs(server, tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parents[1] / "docs" / "python.md").read_text()
+    shown = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    shutil.copy(model_path(), tmp_path / "digits.onnx")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MODELDYNO_SERVER", server.url)
+    monkeypatch.setenv("MODELDYNO_TOKEN", server.token)
+    for code in shown:
+        exec(compile(code, "docs/python.md", "exec"), {"__name__": "__main__"})
+    said = capsys.readouterr().out
+    assert len(shown) == 3
+    assert "Edge box" in said
