@@ -258,23 +258,6 @@ class QueueContract:
             assert not [one for one in server.jobs.leases() if one.job_id == job.id]
             room.until_state(behind.id, "done")
 
-    def test_leases_of_a_process_that_is_gone_give_way(self, room):
-        with room.opened() as server:
-            old, job = (server.records.jobs.add(self.run(room)) for _ in range(2))
-            server.records.leases.take(old.id, GONE, [0, 1])
-            alive = this_job_owner()
-            assert server.records.leases.take(job.id, alive, [0]) == ()
-            held = [(x.core, x.job_id) for x in server.jobs.leases()]
-            assert held == [(0, job.id), (1, old.id)]
-            (theirs,) = server.records.leases.take(old.id, alive, [0])  # we live, and keep it
-            assert theirs.job_id == job.id
-
-    def run(self, room: QueueRoom):
-        """Queued, and without a model that could be run."""
-        spec = room.endless()
-        of = room.add(spec)
-        return room.server.records.runs.add(of, {"kind": "nothing"}).id
-
 
 def _cancelled():
     from modeldyno.jobs.supervisor import CANCELLED

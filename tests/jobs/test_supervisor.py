@@ -15,7 +15,6 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.measure.host import memory_bytes
 from modeldyno.services import jobs as job_service
 from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
@@ -61,17 +60,6 @@ def test_what_shares_its_cores_with_the_server_says_so(room):
         first, second = (server.history.read(job.run_id).result for job in jobs)
         assert SHARED in first.cells[0].notes
         assert (SHARED in second.notes) == (len(allowed_cpus()) < 4)
-
-
-def test_memory_is_limited_where_nobody_said_how_much(room):
-    with room.opened() as server:
-        said = replace(room.short(), memory_limit_bytes=2**31)
-        jobs = [room.start(spec) for spec in (room.short(), said)]
-        for job in jobs:
-            room.until_state(job.id, "done")
-        results = [server.history.read(job.run_id).result for job in jobs]
-        limits = [result.spec.memory_limit_bytes for result in results]
-        assert limits == [int(0.75 * memory_bytes()), 2**31]
 
 
 @pytest.mark.slow

@@ -7,9 +7,10 @@ import pytest
 from sqlalchemy import text
 
 from modeldyno.core.errors import ServerRunning
+from modeldyno.server_file import RunningServer, running_server
 from modeldyno.store import server_lock
 from modeldyno.store.database import open_database
-from modeldyno.store.server_lock import RunningServer, ServerLock, SoleServer, running_server
+from modeldyno.store.server_lock import ServerLock, SoleServer
 
 
 @pytest.fixture(autouse=True)
