@@ -4,10 +4,7 @@ import json
 import os
 import signal
 import socket
-import sqlite3
-import time
 import urllib.error
-from pathlib import Path
 
 import pytest
 
@@ -18,18 +15,6 @@ from tests.terminal import Served, modeldyno, serving
 @pytest.fixture
 def workspace(tmp_path):
     return tmp_path / "workspace"
-
-
-def job_states(workspace: Path) -> list[str]:
-    with sqlite3.connect(workspace / "modeldyno.sqlite3") as database:
-        return [state for (state,) in database.execute("SELECT state FROM jobs ORDER BY id")]
-
-
-def wait_until_measuring(workspace: Path) -> None:
-    deadline = time.monotonic() + 60
-    while not [*workspace.glob("runs/*/units.jsonl")]:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def is_refused(server: Served, **headers: str) -> bool:
@@ -101,19 +86,6 @@ def test_another_address_is_warned_about_and_needs_the_token(workspace):
         warned = server.stop().err
     assert "! other machines can reach this address" in warned
     assert "this machine only" not in warned
-
-
-@pytest.mark.slow
-def test_what_is_measured_when_it_stops_is_kept_and_can_be_resumed(workspace):
-    with serving(workspace, "--demo") as server:
-        wait_until_measuring(workspace)
-        ended = server.stop()
-    assert ended.code == 0, ended.err
-    assert job_states(workspace)[0] == "interrupted"
-    (units,) = workspace.glob("runs/*/units.jsonl")
-    assert units.read_text().endswith("\n")
-    with serving(workspace, "--demo") as server:
-        assert [project["name"] for project in server.get("/projects")["items"]] == ["Demo"]
 
 
 def test_without_the_packages_it_says_how_to_get_them(workspace, tmp_path):

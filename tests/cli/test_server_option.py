@@ -7,7 +7,7 @@ import pytest
 
 import modeldyno
 from tests import schemas
-from tests.scripts import script
+from tests.scripts import fault, script
 from tests.terminal import serving
 
 
@@ -73,6 +73,8 @@ def test_engines_and_the_doctor_are_those_of_the_server(there):
     engines = there("engines", "--json")
     schemas.check("engines", engines.document)
     assert "onnxruntime" in there("engines").out
+    schemas.check("examples", there("examples", "--json").document)
+    assert "onnx-resnet50" in there("examples").out
     doctor = there("doctor", "--json")
     schemas.check("doctor", doctor.document)
     refused = there("doctor", "--peaks")
@@ -101,6 +103,7 @@ def test_without_the_right_token_the_exit_code_is_3(typed, server, tmp_path, mon
         *(("trust", "--list"), ("ls",), ("show",), ("report",), ("rerun", "latest")),
         *(("rm", "latest"), ("note", "latest"), ("jobs", "ls"), ("jobs", "logs", "1")),
         *(("jobs", "cancel", "1"), ("jobs", "resume", "1"), ("engines",), ("doctor",), ("open",)),
+        ("examples",),
     ],
     ids=" ".join,
 )
@@ -116,7 +119,7 @@ def test_the_environment_names_the_server_too(typed, server, measured, tmp_path,
     monkeypatch.setenv("MODELDYNO_TOKEN", server.token)
     monkeypatch.setenv("MODELDYNO_SERVER", server.url)
     ended = typed("ls", "--json", "--workspace", tmp_path)
-    assert json.loads(ended.out)["runs"][0]["run_id"] == ids(measured)[1]
+    assert json.loads(ended.out)["runs"][0]["run_id"] == ids(measured)[-1]
 
 
 @pytest.mark.parametrize(
@@ -136,3 +139,55 @@ def test_what_a_server_cannot_be_told_is_refused(there, tmp_path, monkeypatch, w
     ended = there(*words)
     assert ended.code == 2
     assert "does not work on a server" in ended.err
+
+
+# ---------------------------------------------------------------- measured there
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return script(tmp_path / "m.json", latency_us=100).name
+
+
+def test_a_benchmark_is_measured_there_with_the_same_document_and_raw_samples(
+    there, model, tmp_path
+):
+    words = ("--batch", "1,2", "--iterations", 7, "--raw", "raw.csv", "--csv", "table.csv")
+    ended = there("bench", model, *words, "--json")
+    assert ended.code == 0, ended.err
+    schemas.check("benchmark", ended.document)
+    assert [cell["samples"] for cell in ended.document["cells"]] == [7, 7]
+    assert len((tmp_path / "raw.csv").read_text().splitlines()) == 1 + 2 * 7
+    assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 2
+    assert not (tmp_path / "runs").exists()
+    again = there("rerun", ended.document["runs"][0], "--json")
+    assert (again.code, again.document["model"]["sha256"]) == (0, ended.document["model"]["sha256"])
+
+
+def test_a_comparison_is_made_there_and_fails_a_gate(there, model, tmp_path):
+    slow = script(tmp_path / "slow.json", latency_us=400).name
+    ended = there("compare", model, slow, "--budget", 0.5, "--fail-if-slower", "50%", "--json")
+    schemas.check("comparison", ended.document)
+    assert (ended.code, ended.document["verdict"]) == (5, "slower")
+
+
+def test_a_model_is_looked_into_and_vouched_for_there(there, model):
+    seen = there("inspect", model, "--json")
+    schemas.check("model", seen.document)
+    assert seen.document["format"] == "scripted"
+    assert "scripted" in there("inspect", model).out
+    granted = there("trust", model, "--reason", "ours", "--json")
+    schemas.check("trust", granted.document)
+    listed = there("trust", "--list", "--json").document["trusted"]
+    assert [entry["reason"] for entry in listed] == ["ours"]
+    assert there("trust", model, "--revoke").code == 0
+    assert there("trust", "--list", "--json").document["trusted"] == []
+    assert there("trust", model, "--revoke").code == 2
+
+
+def test_a_failed_cell_and_a_missing_file_end_as_they_do_here(there, model, tmp_path):
+    bad = script(tmp_path / "bad.json", faults=[fault("raise")]).name
+    assert there("bench", bad, "--iterations", 5, "-q").code == 1
+    missing = there("bench", "nowhere.onnx", "--json")
+    assert (missing.code, missing.error_code) == (4, "MODEL_NOT_FOUND")

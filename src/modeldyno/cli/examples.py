@@ -20,35 +20,51 @@ app = typer.Typer(invoke_without_command=True)
 
 @app.callback()
 def examples(
-    context: typer.Context, json: options.Json = False, workspace: options.Workspace = None
+    context: typer.Context,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
 ) -> None:
     """List models to try; `examples get NAME` brings one into the workspace."""
     if context.invoked_subcommand is not None:
         return
     from modeldyno.core.figures import size
-    from modeldyno.settings import Settings
-    from modeldyno.workbench import open_examples
 
-    found = open_examples(Settings.read(workspace)).list()
+    found = _here(workspace) if server is None else _there(server, workspace)
     if json:
-        output.document(_document(found))
+        output.document(found)
         return
     head = ("example", "framework", "domain", "size", "runs here", "available")
     rows = [
         (
-            shown.example.slug,
-            shown.example.framework,
-            shown.example.domain,
-            size(shown.size_bytes),
-            "yes" if shown.can_run else "no",
-            "yes" if shown.available else f"no: {shown.why_not}",
+            shown["slug"],
+            shown["framework"],
+            shown["domain"],
+            size(shown["size_bytes"]),
+            "yes" if shown["can_run"] else "no",
+            "yes" if shown["available"] else f"no: {shown['why_not']}",
         )
-        for shown in found
+        for shown in found["examples"]
     ]
     output.table(head, rows, left=set(head) - {"size"})
-    output.tell(
-        "next: modeldyno examples get NAME · modeldyno bench $(modeldyno examples get NAME)"
-    )
+    if server is None:
+        output.tell(
+            "next: modeldyno examples get NAME · modeldyno bench $(modeldyno examples get NAME)"
+        )
+
+
+def _here(workspace: Path | None) -> dict[str, Any]:
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_examples
+
+    return _document(open_examples(Settings.read(workspace)).list())
+
+
+def _there(server: str, workspace: Path | None) -> dict[str, Any]:
+    from modeldyno.cli.remote import connected
+
+    found: dict[str, Any] = connected(server, workspace).examples.list()
+    return found
 
 
 @app.command("get")
@@ -62,6 +78,7 @@ def get(
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    server: options.LocalOnly = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Bring an example into the workspace and print where it lies.

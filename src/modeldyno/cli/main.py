@@ -21,6 +21,7 @@ from modeldyno.cli import (
     ls,
     note,
     output,
+    remote,
     report,
     rerun,
     rm,
@@ -119,6 +120,8 @@ def run() -> None:
         bug = errors.ModeldynoError(f"{type(error).__name__}: {error}", fix="Please report it")
         output.error_document(bug, BUG, "BUG")
         sys.exit(BUG)
+    finally:
+        remote.hang_up()
 
 
 def _give_up_output(error: OSError) -> NoReturn:

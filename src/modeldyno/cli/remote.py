@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LATEST = "latest"
 PROJECT = "Terminal"  # where a server keeps what terminals send
+_clients: list[Client] = []
 
 
 class Kept(Protocol):
@@ -44,7 +45,15 @@ def connected(server: str | None, workspace: Path | None) -> Client:
     """
     from modeldyno.client.clients import Client
 
-    return Client(server, workspace=workspace)
+    client = Client(server, workspace=workspace)
+    _clients.append(client)
+    return client
+
+
+def hang_up() -> None:
+    """When the command is over, however it ended."""
+    while _clients:
+        _clients.pop().close()
 
 
 def kept_runs(server: str | None, workspace: Path | None) -> Kept:

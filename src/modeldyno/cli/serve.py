@@ -157,7 +157,8 @@ def _tell(
     if asked.port not in (0, listening.port):
         output.tell(f"  Port {asked.port} is taken; this is the next free one")
     where = f" --workspace {_short(place)}" if workspace else ""
-    door = f"(run `modeldyno open{where}` to sign in)" if listening.needs_token else "(no token)"
+    opens = f"{_ourselves()} open{where}"
+    door = f"(run `{opens}` to sign in)" if listening.needs_token else "(no token)"
     output.tell(f"  Open      {listening.url}/   {door}")
     output.tell(f"  API       {listening.url}/docs")
     if show_token and listening.needs_token:
@@ -172,6 +173,17 @@ def _tell(
             "leave --host out, or put a proxy with TLS in front",
         )
         output.tell("  Ctrl-C stops; running jobs are kept and can be resumed.")
+
+
+def _ourselves() -> str:
+    """As one would type it here: ``modeldyno``, or ``.venv/bin/modeldyno`` where that is not on
+    the PATH."""
+    import shutil
+    import sys
+
+    typed = Path(sys.argv[0])
+    is_known = typed.name != "modeldyno" or shutil.which(typed.name) == str(typed)
+    return "modeldyno" if is_known else _short(typed)
 
 
 def _short(path: Path) -> str:
