@@ -123,11 +123,6 @@ class QueueRoom:
         left = [path for path in (folder.scratch, folder.model) if path.exists()]
         return not left and not living(folder.path) and not self.server.records.leases.held()
 
-    def order(self, jobs: list[Job]) -> list[JobId]:
-        """In which they were started."""
-        started = [self.job(job.id) for job in jobs]
-        return [job.id for job in sorted(started, key=lambda job: str(job.started_at))]
-
 
 def _model(project: ProjectId, spec: ModelSpec) -> NewModel:
     """As it is once somebody has looked into it."""
