@@ -17,7 +17,7 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server_option")
     a, b = script(folder / "a.json", latency_us=100), script(folder / "b.json", latency_us=300)
     modeldyno.bench(a, batch=[1, 2], iterations=5, workspace=folder / "theirs")
-    modeldyno.compare(a, b, budget=0.5, workspace=folder / "theirs")
+    modeldyno.compare(a, b, pairs=2, workspace=folder / "theirs")
     return folder
 
 
