@@ -36,6 +36,8 @@ ENDLESS = Budget("custom", 3600.0, 1, 100_000, 0.01, 4, None, None)
 
 
 class QueueRoom:
+    """``folder`` is for models and for the machine's cores; the workspace is in ``settings``."""
+
     def __init__(self, folder: Path, settings: Settings) -> None:
         self.folder = folder
         self.settings = settings
@@ -97,8 +99,15 @@ class QueueRoom:
     # ------------------------------------------------------------ what comes of them
 
     def until_state(self, job_id: JobId, *states: str) -> Job:
-        until(lambda: self.job(job_id).state in states, f"job {job_id} to be {states}")
-        return self.job(job_id)
+        """Or fail at once, when it has ended in another."""
+
+        def is_over() -> bool:
+            return self.job(job_id).state in {*states, "done", "failed", "cancelled", "interrupted"}
+
+        until(is_over, f"job {job_id} to be {states}")
+        found = self.job(job_id)
+        assert found.state in states, found
+        return found
 
     def until_units(self, job: Job, count: int = 1) -> None:
         until(lambda: self.units(job) >= count, f"{count} units")

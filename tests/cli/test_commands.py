@@ -86,8 +86,8 @@ def test_what_is_usual_is_left_out():
     spec = BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),), memory_limit_bytes=1)
     assert bench_command(spec, "m.onnx") == "modeldyno bench m.onnx"
     side = SideSpec("m", ModelSpec("m.onnx"), CellSpec())
-    spec = ComparisonSpec(side, side, memory_limit_bytes=1)
-    assert compare_command(spec, "a.onnx", "b.onnx") == "modeldyno compare a.onnx b.onnx"
+    pair = ComparisonSpec(side, side, memory_limit_bytes=1)
+    assert compare_command(pair, "a.onnx", "b.onnx") == "modeldyno compare a.onnx b.onnx"
 
 
 def test_everything_else_is_told():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from typing import get_args
 
@@ -170,6 +171,26 @@ class States:
         ended = desk.records.jobs.get(job.id)
         assert (ended.state, ended.owner) == ("done", None)
         assert desk.records.leases.held() == ()
+
+    def test_nothing_ends_before_it_began_though_the_clock_was_set_back(self, desk):
+        job = desk.records.jobs.add(desk.run().id)
+        claimed = desk.records.jobs.claim(job.id, OWNER)
+        desk.clock.now -= timedelta(hours=1)
+        ended = desk.records.jobs.move(job.id, "cancelled")
+        assert ended.finished_at == claimed.started_at
+        run = desk.records.runs.get(job.run_id)
+        assert run.finished_at == run.started_at == claimed.started_at
+        behind = desk.records.jobs.add(desk.run().id)
+        desk.records.jobs.move(job.id, "queued")
+        assert self.waiting(desk) == [behind.id, job.id]
+
+    def test_leases_of_jobs_that_do_not_run_can_be_freed(self, desk):
+        works, waits = (desk.records.jobs.add(desk.run().id) for _ in range(2))
+        desk.records.jobs.claim(works.id, OWNER)
+        desk.records.leases.take(works.id, OWNER, [0])
+        desk.records.leases.take(waits.id, OWNER, [1])
+        desk.records.leases.release_ended()
+        assert [lease.core for lease in desk.records.leases.held()] == [0]
 
     def test_what_is_resumed_waits_behind_the_others(self, desk):
         first, second = (desk.records.jobs.add(desk.run().id) for _ in range(2))

@@ -42,7 +42,7 @@ from tests.queue_room import QueueRoom
 # When to kill: a while after it was started, after it works, or after it has measured something.
 # Some die while they still settle what the one before has left.
 MOMENTS = ((0.2, b"", 0.1), (0.2, b'"ready"', 0.7), (0.6, b'"units": ', 0.7))
-MOST_S = 30.0  # a machine that others use, too
+MOST_S = 10.0  # on a machine that others use, too
 PATIENCE_S = 5.0  # until nothing of a killed server is left
 ENDED = ("done", "failed", "cancelled")
 STOPPED = Wanted(state="interrupted", limit=5)

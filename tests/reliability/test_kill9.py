@@ -13,6 +13,7 @@ SEED = 20_261_115
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # twelve seconds on a machine of its own
 @pytest.mark.parametrize("db", ["sqlite", "postgres"])
 def test_a_server_that_is_killed_loses_nothing_and_leaves_nothing_behind(db, new_postgresql):
     command = [sys.executable, "-m", "tests.reliability.kill9", "--n", str(KILLS)]

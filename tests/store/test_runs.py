@@ -106,6 +106,26 @@ def test_a_line_that_was_torn_by_a_crash_is_no_unit(runs, folder):
     assert list(runs.units(folder.id)) == [Unit(0, 0, session(1, 2))]
 
 
+def test_what_a_killed_process_wrote_half_of_spoils_nothing_that_comes_later(runs, folder):
+    """A line and a number may be torn; the next ones begin where lines and numbers begin."""
+    first, second = (Unit(0, 0, session(n, n + 1, cpu_ns=(n,))) for n in (10, 20))
+    runs.append(folder.id, first)
+    for name, torn in (("units.jsonl", b'{"cell": 0, "pro'), ("samples/cell-0.i64", b"\1\2\3")):
+        with (folder.path / name).open("ab") as file:
+            file.write(torn)
+    runs.fail(folder.id, None, "interrupted")
+    runs.reopen(folder.id)
+    runs.append(folder.id, second)
+    assert list(runs.units(folder.id)) == [first, second]
+
+
+def test_a_folder_that_was_made_in_part_is_made_whole(runs, folder):
+    (folder.path / "spec.json").unlink()  # the last thing that a folder gets
+    assert not folder.exists()
+    again = runs.create(SPEC, folder.id)
+    assert (again.exists(), again.spec(), again.state()) == (True, SPEC, "running")
+
+
 def test_every_sample_can_be_exported_with_its_place(runs, folder, tmp_path):
     runs.append(folder.id, Unit(0, 0, session(10, 20)))
     runs.append(folder.id, Unit(1, 2, session(30, cpu_ns=(29,))))

@@ -1,4 +1,7 @@
-"""A connection whose request does not come is closed: uvicorn itself would wait for ever."""
+"""A connection whose request does not come is closed: uvicorn itself would wait for ever.
+
+And what it cannot read is refused in our words, with our headers.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from modeldyno.api.errors import MALFORMED, body_of
+from modeldyno.api.guard import ALWAYS
 
 HEADERS_WITHIN_S = 10.0
 
@@ -32,6 +38,14 @@ class ImpatientHttp(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._arrived()
         super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """What is no HTTP, or has an address beyond all limits, never reaches the guard."""
+        status, headers, body = body_of(MALFORMED, "v1")
+        lines = [f"HTTP/1.1 {status} Bad Request".encode()]
+        lines += [name + b": " + value for name, value in (*headers, *ALWAYS)]
+        self.transport.write(b"\r\n".join((*lines, b"connection: close", b"", body)))
+        self.transport.close()
 
     def _expect(self) -> None:
         self._overdue = self.loop.call_later(HEADERS_WITHIN_S, self.transport.close)

@@ -138,7 +138,7 @@ class EventSockets:
 
     def around(self, app: App) -> App:
         """Socket.IO's path is ours, everything else the application's."""
-        lines = Lines(socketio.ASGIApp(self._sio), self._unread)
+        lines = Lines(socketio.ASGIApp(self._sio), self._line, self._hang_up)
 
         async def either(scope: Any, receive: Any, send: Any) -> None:
             is_ours = scope["type"] != "lifespan" and scope["path"].startswith("/socket.io/")
@@ -252,7 +252,7 @@ class EventSockets:
 
     async def _hang_up(self, line: str) -> None:
         """Engine.IO waits until everything before was taken, which may be never."""
-        found = self._sio.eio.sockets.get(line)
+        found = self._line(line)
         if found is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -403,14 +403,14 @@ class EventSockets:
                 await listener.news()
                 for packed in listener.take(_SENT_AT_ONCE):
                     await self._sio.eio.send(listener.line, packed.text)
-                line = self._sio.eio.sockets.get(listener.line)
+                line = self._line(listener.line)
                 if line is None:
                     return
                 await line.queue.join()
 
-    def _unread(self, line: str) -> int:
-        found = self._sio.eio.sockets.get(line)
-        return found.queue.qsize() if found else 0
+    def _line(self, name: str) -> Any:
+        """Engine.IO's connection of that name, or None."""
+        return self._sio.eio.sockets.get(name)
 
 
 class _Text(socketio.packet.Packet):  # type: ignore[misc]  # it ships no types

@@ -44,21 +44,21 @@ _PAGE_POLICY = (
 # Whatever the API sends, even a page that somebody uploaded, runs and loads nothing. Not `sandbox`:
 # a log in such a tab would refresh itself as a page from elsewhere, which we refuse.
 _DATA_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-_ALWAYS: Headers = (
+ALWAYS: Headers = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_ON_PAGES: Headers = (*_ALWAYS, (b"content-security-policy", _PAGE_POLICY))
+_ON_PAGES: Headers = (*ALWAYS, (b"content-security-policy", _PAGE_POLICY))
 _ON_DATA: Headers = (
-    *_ALWAYS,
+    *ALWAYS,
     (b"content-security-policy", _DATA_POLICY),
     (b"cache-control", b"no-store"),
 )
 _HIDDEN = frozenset(
-    [name for name, _ in _ALWAYS] + [b"content-security-policy", b"server", b"x-powered-by"]
+    [name for name, _ in ALWAYS] + [b"content-security-policy", b"server", b"x-powered-by"]
 )
 _STARTS = ("http.response.start", "websocket.http.response.start")
 

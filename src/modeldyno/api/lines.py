@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -23,31 +23,75 @@ PER_S, BURST = 10.0, 60
 PATIENCE_S = 20.0  # for one message to go out
 MOST_UNREAD = 1000  # packets that wait for a client who sends by POST and does not fetch
 
-Unread = Callable[[str], int]
+FindLine = Callable[[str], Any]
+HangUp = Callable[[str], Awaitable[None]]
 
 
 class Lines:
-    """``unread`` tells how many packets wait on the connection of that Engine.IO name."""
+    """``find`` gives Engine.IO's connection of a name, or None; ``hang_up`` ends one."""
 
-    def __init__(self, app: App, unread: Unread, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, app: App, find: FindLine, hang_up: HangUp, patience_s: float = PATIENCE_S
+    ) -> None:
         self._app = app
-        self._unread = unread
+        self._find = find
+        self._hang_up = hang_up
         self._patience_s = patience_s
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            line = _Line(receive, send, self._patience_s)
-            try:
-                await self._app(scope, line.receive, line.send)
-            except Exception:  # rubbish before Socket.IO could make sense of it
-                logger.info("a web socket ended over what it sent", exc_info=True)
-                await line.hang_up()
+            await self._talk(scope, _Line(receive, send, self._patience_s))
             return
-        if scope.get("method") == "POST" and self._unread(_line_name(scope)) > MOST_UNREAD:
+        name = _line_name(scope)
+        found = self._find(name) if name else None
+        if found is None:
+            await self._app(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._take(found, scope, receive, send)
+        else:
+            await self._give(name, scope, receive, send)
+
+    async def _talk(self, scope: MutableMapping[str, Any], line: _Line) -> None:
+        try:
+            await self._app(scope, line.receive, line.send)
+        except Exception:  # rubbish before Socket.IO could make sense of it
+            logger.info("a web socket ended over what it sent", exc_info=True)
+            await line.hang_up()
+
+    async def _take(
+        self, line: Any, scope: MutableMapping[str, Any], receive: Receive, send: Send
+    ) -> None:
+        if line.queue.qsize() > MOST_UNREAD:
             await send({"type": "http.response.start", "status": 429, "headers": []})
             await send({"type": "http.response.body", "body": b"fetch what waits first"})
             return
         await self._app(scope, receive, send)
+        if line.closed:
+            line.queue.put_nowait(None)  # the request that waits for news would wait on
+
+    async def _give(
+        self, name: str, scope: MutableMapping[str, Any], receive: Receive, send: Send
+    ) -> None:
+        """A request for news that breaks takes its line along. Some clients ask once more without
+        a word, and would never learn that what we told the broken one was lost."""
+        first = await receive()
+        answering = asyncio.ensure_future(self._app(scope, _once(first), send))
+        leaving = asyncio.ensure_future(receive())
+        try:
+            await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done():
+                await self._hang_up(name)
+            await answering
+        finally:
+            leaving.cancel()
+            answering.cancel()
+
+
+def _once(message: Message) -> Receive:
+    async def receive() -> Message:
+        return message
+
+    return receive
 
 
 class _Line:

@@ -41,10 +41,17 @@ class Methods:
             await self._app({**scope, "method": "GET"}, receive, send)  # uvicorn sends no body
         elif method == "OPTIONS" and self.at(path):
             await _answer(send, 204, ((b"allow", self._told(path)),), b"")
-        elif method not in self._plain.get(path, (method,)):
+        elif self._is_refused(method, path):
             await _answer(send, *body_of(self.refusal(path), surface_of(path)))
         else:
             await self._app(scope, receive, send)
+
+    def _is_refused(self, method: str, path: str) -> bool:
+        """Before anybody looks at a body. (What is read most often, the router itself refuses.)"""
+        known = self._plain.get(path)
+        if known is None:
+            known = set() if method == "GET" else set(self.at(path))
+        return bool(known) and method not in known
 
     def at(self, path: str) -> frozenset[str]:
         """Empty: there is nothing at this address."""

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from modeldyno.api.v1.events import message_schemas
 from modeldyno.api.v1.idempotency import REPLAYED
 from modeldyno.api.v1.shape import WORDS, Problem
 
@@ -50,6 +51,7 @@ def document(app: FastAPI) -> Json:
     for foreign in ("HTTPValidationError", "ValidationError"):
         schemas.pop(foreign, None)
     schemas["Problem"] = Problem.model_json_schema()
+    schemas.update(message_schemas())
     found["components"]["securitySchemes"] = SCHEMES
     found["security"] = [{name: []} for name in SCHEMES]
     used = {tag for _, _, one in operations(found) for tag in one.get("tags", ())}

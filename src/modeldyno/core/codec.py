@@ -10,9 +10,11 @@ import dataclasses
 import functools
 import types
 import typing
+from collections.abc import Callable
 from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
+Read = Callable[[Any], Any]
 
 
 class Mismatch(ValueError):
@@ -34,52 +36,81 @@ def encode(value: object) -> Any:
 
 def decode(annotation: Any, data: Any) -> Any:
     """Build the annotated type from its JSON form; raises Mismatch when it does not fit."""
+    return _reader(annotation)(data)
+
+
+# ---------------------------------------------------------------- readers
+# What a class asks for is worked out once: every unit, spec and message comes through here. Only
+# classes are remembered, since unions of another order are equal, and read differently.
+
+
+def _reader(annotation: Any) -> Read:
     supertype = getattr(annotation, "__supertype__", None)
     if supertype is not None:
-        return decode(supertype, data)
+        return _reader(supertype)
     if dataclasses.is_dataclass(annotation):
-        return _decode_dataclass(annotation, data)
+        return _reader_of_dataclass(typing.cast(Any, annotation))
     origin = typing.get_origin(annotation)
     if origin is None:
-        return _decode_plain(annotation, data)
+        return _reader_of_plain(annotation)
     arguments = typing.get_args(annotation)
     if origin is typing.Literal:
-        if data not in arguments:
-            raise Mismatch(f"expected one of {arguments}, got {data!r}")
-        return data
+        return functools.partial(_read_literal, arguments)
     if origin in (Union, types.UnionType):
-        return _decode_union(arguments, data)
+        return _reader_of_union(arguments)
     if origin is dict:
-        _expect(data, dict)
-        return {key: decode(arguments[1], item) for key, item in data.items()}
-    _expect(data, list)
+        return functools.partial(_read_dict, _reader(arguments[1]))
     if origin is list or arguments[-1] is Ellipsis:
-        items = data if arguments[0] is int and _all_int(data) else _each(arguments[0], data)
-        return list(items) if origin is list else tuple(items)
-    if len(arguments) != len(data):
-        raise Mismatch(f"expected {len(arguments)} items, got {len(data)}")
-    return tuple(decode(a, item) for a, item in zip(arguments, data, strict=True))
+        build: Callable[[Any], Any] = list if origin is list else tuple
+        return functools.partial(_read_many, build, arguments[0] is int, _reader(arguments[0]))
+    return functools.partial(_read_each, [_reader(argument) for argument in arguments])
 
 
-def _each(annotation: Any, data: list[Any]) -> list[Any]:
-    return [decode(annotation, item) for item in data]
+def _read_literal(arguments: tuple[Any, ...], data: Any) -> Any:
+    if data not in arguments:
+        raise Mismatch(f"expected one of {arguments}, got {data!r}")
+    return data
 
 
-def _all_int(data: list[Any]) -> bool:
-    return all(type(item) is int for item in data)
-
-
-def _decode_dataclass(cls: Any, data: Any) -> Any:
+def _read_dict(read: Read, data: Any) -> Any:
     _expect(data, dict)
-    hints = _hints(cls)
-    unknown = data.keys() - hints.keys()
-    if unknown:
-        raise Mismatch(f"{cls.__name__} has no field {sorted(unknown)[0]!r}")
-    values = {name: decode(hints[name], item) for name, item in data.items()}
-    try:
-        return cls(**values)
-    except TypeError as error:  # a field without default is missing
-        raise Mismatch(str(error)) from error
+    return {key: read(item) for key, item in data.items()}
+
+
+def _read_many(build: Callable[[Any], Any], of_int: bool, read: Read, data: Any) -> Any:
+    _expect(data, list)
+    if of_int and all(type(item) is int for item in data):  # samples: thousands of them
+        return build(data)
+    return build([read(item) for item in data])
+
+
+def _read_each(reads: list[Read], data: Any) -> Any:
+    _expect(data, list)
+    if len(reads) != len(data):
+        raise Mismatch(f"expected {len(reads)} items, got {len(data)}")
+    return tuple(read(item) for read, item in zip(reads, data, strict=True))
+
+
+@functools.cache
+def _reader_of_dataclass(cls: Any) -> Read:
+    reads: dict[str, Read] = {}
+
+    def read(data: Any) -> Any:
+        if not reads:  # not before: a class may hold others of its own kind
+            reads.update({name: _reader(hint) for name, hint in _hints(cls).items()})
+        _expect(data, dict)
+        values = {}
+        for name, item in data.items():
+            if name not in reads:
+                unknown = sorted(data.keys() - reads.keys())
+                raise Mismatch(f"{cls.__name__} has no field {unknown[0]!r}")
+            values[name] = reads[name](item)
+        try:
+            return cls(**values)
+        except TypeError as error:  # a field without default is missing
+            raise Mismatch(str(error)) from error
+
+    return read
 
 
 @functools.cache
@@ -87,35 +118,56 @@ def _hints(cls: Any) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
-def _decode_union(options: tuple[Any, ...], data: Any) -> Any:
-    if data is None and type(None) in options:
-        return None
+def _reader_of_union(options: tuple[Any, ...]) -> Read:
+    """Classes are told apart by ``kind``; all else by what fits first."""
     classes = [option for option in options if dataclasses.is_dataclass(option)]
-    if isinstance(data, dict) and "kind" in data and len(classes) > 1:
-        for option in classes:
-            kind = _hints(typing.cast(Any, option)).get("kind")
-            if data["kind"] in typing.get_args(kind):
-                return decode(option, data)
-        raise Mismatch(f"unknown kind {data['kind']!r}")
-    for option in options:
-        try:
-            return decode(option, data)
-        except Mismatch:
-            continue
-    raise Mismatch(f"{data!r} fits none of {options}")
+    reads = [_reader(option) for option in options]
+    takes_none = type(None) in options
+    kinds: dict[Any, Read] = {}
+
+    def read(data: Any) -> Any:
+        if data is None and takes_none:
+            return None
+        if len(classes) > 1 and isinstance(data, dict) and "kind" in data:
+            if not kinds:
+                kinds.update(_by_kind(classes))
+            kind = data["kind"]
+            if not isinstance(kind, str) or kind not in kinds:
+                raise Mismatch(f"unknown kind {kind!r}")
+            return kinds[kind](data)
+        for one in reads:
+            try:
+                return one(data)
+            except Mismatch:
+                continue
+        raise Mismatch(f"{data!r} fits none of {options}")
+
+    return read
 
 
-def _decode_plain(annotation: Any, data: Any) -> Any:
+def _by_kind(classes: list[Any]) -> dict[Any, Read]:
+    return {
+        kind: _reader(cls)
+        for cls in reversed(classes)  # of two with the same kind, the first
+        for kind in typing.get_args(_hints(cls).get("kind"))
+    }
+
+
+def _reader_of_plain(annotation: Any) -> Read:
     if annotation is Any or annotation is object:
-        return data
-    if annotation is type(None):
+        return lambda data: data
+    if annotation is None:
         annotation = types.NoneType
-    if annotation is float and type(data) is int:
-        return float(data)
-    if annotation is int and isinstance(data, bool):
-        raise Mismatch(f"expected an integer, got {data!r}")
-    _expect(data, annotation)
-    return data
+
+    def read(data: Any) -> Any:
+        if annotation is float and type(data) is int:
+            return float(data)
+        if annotation is int and isinstance(data, bool):
+            raise Mismatch(f"expected an integer, got {data!r}")
+        _expect(data, annotation)
+        return data
+
+    return read
 
 
 def _expect(data: Any, kind: type) -> None:

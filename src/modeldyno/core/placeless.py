@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 
-Result = BenchmarkResult | ComparisonResult
+R = TypeVar("R", bound=BenchmarkResult | ComparisonResult)
 
 _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else
 
 
-def placeless(result: Result, names: Mapping[str, str]) -> Result:
+def placeless(result: R, names: Mapping[str, str]) -> R:
     """``names`` says how models are known that are kept under other names than their own."""
-    found: Result = decode(type(result), _without(encode(result), names, ""))
+    found: R = decode(type(result), _without(encode(result), names, ""))
     return found
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from modeldyno.core import figures
 from modeldyno.core.queue import Job
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.summaries import outcomes_of, summarise_result
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
@@ -48,7 +48,7 @@ class Settling:
 
     def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
         """In one step: its figures, its end and the reason; the cores it had are free with it."""
-        result, failure = ending.result, ending.failure or ending.unwritten
+        result, failure = ending.result, _failure(ending)
         reason = failure.title if failure else ""
         if ending.state in ("interrupted", "cancelled"):
             said = why if ending.state == "interrupted" else "cancelled"
@@ -106,3 +106,11 @@ class Settling:
         except (OSError, ValueError, KeyError, TypeError):  # damaged, so nobody can tell
             return ""
         return f"; {figures.counted(count, what)} kept"
+
+
+def _failure(ending: Ending) -> Failure | None:
+    """Of the run as a whole; when every cell failed, of the first."""
+    told = ending.failure or ending.unwritten
+    if told is None and ending.state == "failed" and isinstance(ending.result, BenchmarkResult):
+        told = next((cell.error for cell in ending.result.cells if cell.error), None)
+    return told

@@ -1,12 +1,21 @@
 """Events, over plain HTTP: who was away asks what happened."""
 
+import re
+from pathlib import Path
+
+import modeldyno
+from modeldyno.core.events import KINDS
+from modeldyno.store.tables import RUNNABLE, THINGS
+
+PACKAGE = Path(modeldyno.__file__).parent
+
 
 def test_events_tell_what_happened_since(served):
     begin = served.get("events").json["last"]
     project = served.project()
     found = served.get(f"events?after={begin}&project_id={project}").json
     assert [event["kind"] for event in found["events"]] == ["project.created"]
-    assert found["events"][0]["payload"] == {"id": project}
+    assert found["events"][0]["data"] == {"id": project}
     assert found["is_complete"] is True
     assert served.get(f"events?after={found['last']}&project_id={project}").json["events"] == []
 
@@ -31,3 +40,22 @@ def test_who_knows_more_than_there_is_must_fetch_everything_anew(served):
     """Their number is of another database."""
     assert served.get(f"events?after={2**53 - 1}").json["is_complete"] is False
     assert served.get(f"events?after={2**53}").status == 422
+
+
+def test_the_vocabulary_of_events_is_all_that_the_store_tells():
+    code = "".join(path.read_text() for path in (PACKAGE / "store").rglob("*.py"))
+    told = set(re.findall(r"""tell(?:_many)?\(\s*connection, "([\w.]+)\"""", code))
+    told |= {f"{kind}.deleted" for kind in THINGS}
+    told |= {f"{kind}.{what}" for kind in RUNNABLE for what in ("created", "changed")}
+    families = set(re.findall(r"""tell(?:_many)?\(\s*connection, f"\{kind\}\.(\w+)\"""", code))
+    assert families == {"created", "changed", "deleted"}
+    assert told | {"job.progress"} == set(KINDS)
+
+
+def test_events_of_both_ways_are_described(served):
+    schemas = served.get("/api/v1/openapi.json").json["components"]["schemas"]
+    kinds = schemas["EventMessage"]["discriminator"]["mapping"]
+    assert set(kinds) == set(KINDS)
+    kept = schemas["EventsTold"]["properties"]["events"]["items"]["discriminator"]["mapping"]
+    assert set(KINDS) - set(kept) == {"job.progress"}
+    assert {kept[kind] for kind in kept} <= {kinds[kind] for kind in kinds}

@@ -12,7 +12,7 @@ SLOWLY = {"latency_us": 100, "load_ms": 250}  # so that there is time between tw
 @pytest.fixture
 def long_job(served, project):
     """One that keeps the queue busy until it is cancelled."""
-    made = served.benchmark(project, iterations=None, budget=600)
+    made = served.benchmark(project, served.model(project, load_ms=600_000))
     job = made["latest_run"]["job_id"]
     yield job
     served.post(f"jobs/{job}/cancel")
@@ -77,12 +77,14 @@ def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, lo
 
 def test_a_page_of_jobs_takes_as_many_queries_as_one_job(served, project, long_job):
     served.until(long_job, lambda job: job["state"] == "running")
+    waits = served.benchmark(project)["latest_run"]["job_id"]
     with served.counting() as few:
-        served.get("jobs?limit=1&state=running")
+        served.get(f"jobs/{waits}")
     with served.counting() as many:
         served.get("jobs?limit=200")
     count = [len([one for one in asked if one.startswith("SELECT")]) for asked in (few, many)]
     assert count == [3, 3]
+    served.post(f"jobs/{waits}/cancel")
 
 
 def test_no_such_job(served):

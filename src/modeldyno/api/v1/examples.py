@@ -36,8 +36,12 @@ class FetchTold(Told):
     failure: FailureTold | None
 
 
+# Within a list of one: Pydantic looks up whatever a field refers to, and does not know this.
+_EXAMPLE = {"allOf": [document("examples", "example")]}
+
+
 class ExampleTold(Told):
-    example: Annotated[dict[str, Any], WithJsonSchema(document("examples", "example"))]
+    example: Annotated[dict[str, Any], WithJsonSchema(_EXAMPLE)]
     fetches: list[FetchTold] = Field(description="The latest into each project.")
 
 

@@ -24,6 +24,7 @@ from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.runs import RunKind, RunState
 from modeldyno.services.jobs import JobShown
+from modeldyno.services.logs import stretch
 from modeldyno.services.progress import Standing
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def router(server: Server) -> APIRouter:
     )
     def get_job_log(job_id: Id, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
-        return log_answer(jobs.log(JobId(job_id)), offset, limit)
+        return log_answer(stretch(jobs.log(JobId(job_id)), offset, limit))
 
     return routes
 

@@ -1,13 +1,12 @@
-"""What workers printed, stretch by stretch: plain text that commands no terminal."""
+"""Logs, as routes take and give them."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from modeldyno.core.redaction import without_controls, without_folders
+from modeldyno.services.logs import Stretch
 
 LARGEST = 1 << 20
 
@@ -28,20 +27,6 @@ LOG: dict[int | str, dict[str, Any]] = {
 }
 
 
-def log_answer(file: Path, offset: int, limit: int) -> Response:
-    """Whole lines, so that nothing is cut in its middle; a longer line comes in pieces."""
-    data = _read(file, offset, limit)
-    if len(data) == limit and b"\n" in data:
-        data = data[: data.rindex(b"\n") + 1]
-    text = without_folders(without_controls(data.decode("utf-8", "replace")))
-    following = {"X-Next-Offset": str(offset + len(data))}
-    return Response(text, headers=following, media_type="text/plain")
-
-
-def _read(file: Path, offset: int, limit: int) -> bytes:
-    try:
-        with file.open("rb") as log:
-            log.seek(offset)
-            return log.read(limit)
-    except FileNotFoundError:  # it waits still
-        return b""
+def log_answer(found: Stretch) -> Response:
+    following = {"X-Next-Offset": str(found.next_offset)}
+    return Response(found.text, headers=following, media_type="text/plain")

@@ -32,6 +32,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
 from modeldyno.services.exports import Format, RunShown
+from modeldyno.services.logs import stretch
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -141,7 +142,7 @@ def router(server: Server) -> APIRouter:
     @routes.get("/{run_id}/log", response_class=Response, responses=LOG | problems(404))
     def get_run_log(run_id: Word, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
-        return log_answer(exports.log(RunId(run_id)), offset, limit)
+        return log_answer(stretch(exports.log(RunId(run_id)), offset, limit))
 
     return routes
 

@@ -1,0 +1,152 @@
+"""The OpenAPI document: whole, and the same for every operation."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from modeldyno.api.openapi import TAGS, example_of, operations
+from modeldyno.core.versions import tool_version
+from tests.api.v1.server import serving
+
+ALWAYS = {"400", "401", "403", "429", "503"}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    with serving(tmp_path_factory.mktemp("served")) as served:
+        return served.get("/api/v1/openapi.json").json
+
+
+def each(document):
+    return list(operations(document))
+
+
+def test_it_says_what_it_describes_and_how_to_come_in(document):
+    assert document["info"]["version"] == tool_version()
+    assert document["openapi"].startswith("3.1")
+    assert document["security"] == [{"token": []}]
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert len(each(document)) >= 25
+
+
+def test_every_operation_has_a_name_a_summary_words_and_a_known_tag(document):
+    ids = [one["operationId"] for _, _, one in each(document)]
+    assert len(set(ids)) == len(ids)
+    for path, method, one in each(document):
+        where = f"{method} {path}"
+        assert one["operationId"].isidentifier(), where
+        assert one["summary"], where
+        assert one.get("description"), f"{where}: write a docstring"
+        assert len(one["tags"]) == 1, where
+        assert set(one["tags"]) <= TAGS.keys(), where
+
+
+def test_every_operation_tells_what_may_go_wrong_as_a_problem(document):
+    problem = {"schema": {"$ref": "#/components/schemas/Problem"}}
+    for path, method, one in each(document):
+        wrong = {status: told for status, told in one["responses"].items() if status >= "400"}
+        assert wrong.keys() >= ALWAYS, (method, path)
+        assert all(
+            told["content"] == {"application/problem+json": problem} for told in wrong.values()
+        )
+        if "requestBody" in one:
+            assert wrong.keys() >= {"408", "413", "415"}, (method, path)
+        if "{" in path:
+            assert "404" in wrong, (method, path)
+
+
+def test_what_is_created_is_told_where_it_is_and_may_be_asked_for_twice(document):
+    for path, method, one in each(document):
+        if "201" not in one["responses"] or one["tags"] == ["session"]:
+            continue
+        assert "Location" in one["responses"]["201"]["headers"], (method, path)
+        if "application/octet-stream" in one.get("requestBody", {}).get("content", {}):
+            continue  # what is uploaded is known by its content
+        names = [parameter["name"] for parameter in one["parameters"]]
+        assert "Idempotency-Key" in names, (method, path)
+
+
+def test_parameters_are_bounded_and_none_is_null(document):
+    for path, method, one in each(document):
+        for told in one.get("parameters", []):
+            where = f"{method} {path}: {told['name']}"
+            assert "null" not in json.dumps(told["schema"]), where
+            for schema in told["schema"].get("anyOf", [told["schema"]]):
+                kind = schema.get("type")
+                if kind == "string":
+                    assert schema.keys() & {"maxLength", "enum", "pattern", "format", "const"}, (
+                        where
+                    )
+                elif kind == "integer":
+                    assert {"minimum", "maximum"} <= schema.keys(), where
+                elif kind == "array":
+                    assert "maxItems" in schema, where
+                else:
+                    assert kind == "boolean", where
+
+
+def test_every_text_number_and_list_of_a_body_is_bounded(document):
+    asked = {
+        name: schema
+        for name, schema in document["components"]["schemas"].items()
+        if name.endswith(("Asked", "Edited"))
+    }
+    assert len(asked) >= 5
+    for name, schema in asked.items():
+        assert schema["additionalProperties"] is False, name
+        for field, told in schema["properties"].items():
+            assert list(unbounded(told)) == [], f"{name}.{field}"
+
+
+def unbounded(schema):
+    kind = schema.get("type")
+    if kind == "string" and not schema.keys() & {"maxLength", "enum", "const", "pattern"}:
+        yield schema
+    if kind in ("integer", "number") and not (
+        schema.keys() & {"minimum", "exclusiveMinimum"}
+        and schema.keys() & {"maximum", "exclusiveMaximum"}
+    ):
+        yield schema
+    if kind == "array" and "maxItems" not in schema:
+        yield schema
+    for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        yield from unbounded(part)
+    if "items" in schema:
+        yield from unbounded(schema["items"])
+
+
+def test_examples_fit_their_schemas(document):
+    """The whole of each body, as the curl lines of /docs send it."""
+    bodies = 0
+    for path, method, one in each(document):
+        content = one.get("requestBody", {}).get("content", {}).get("application/json")
+        if content is None:
+            continue
+        bodies += 1
+        schema = {**content["schema"], "components": document["components"]}
+        wrong = Draft202012Validator(schema).iter_errors(example_of(content["schema"], document))
+        assert [f"{e.json_path}: {e.message}" for e in wrong] == [], (method, path)
+    assert bodies >= 5
+    schemas = document["components"]["schemas"]
+    for name, schema in schemas.items():
+        for field, told in schema.get("properties", {}).items():
+            for example in told.get("examples", ()):
+                whole = {**told, "components": document["components"]}
+                assert Draft202012Validator(whole).is_valid(example), f"{name}.{field}: {example}"
+
+
+def test_no_operation_takes_an_address(document):
+    """P22: the server fetches nothing that a client names."""
+    names = {
+        parameter["name"] for _, _, one in each(document) for parameter in one.get("parameters", ())
+    }
+    names |= {
+        field
+        for name, schema in document["components"]["schemas"].items()
+        if name.endswith(("Asked", "Edited"))
+        for field in schema["properties"]
+    }
+    assert not [name for name in names if "url" in name.lower() or "uri" in name.lower()]

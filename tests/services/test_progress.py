@@ -1,0 +1,123 @@
+"""Where jobs stand: at most four times a second, the last word wins, nothing after the end."""
+
+import threading
+from datetime import UTC, datetime
+from functools import partial
+
+import pytest
+
+from modeldyno.core.ids import JobId, RunId
+from modeldyno.core.jobs import Failed, Progress, Started
+from modeldyno.core.queue import Job
+from modeldyno.core.results import Failure
+from modeldyno.services.progress import APART_S, LiveProgress, Standing
+from tests.processes import until
+
+JOB = Job(
+    id=JobId(1),
+    run_id=RunId("20261115-095116-3fa9c1"),
+    kind="benchmark",
+    project_id=1,
+    state="running",
+    priority=0,
+    position=1,
+    reason="",
+    attempts=1,
+    owner=None,
+    queued_at=datetime(2026, 11, 15, tzinfo=UTC),
+)
+END = Failed(Failure("CANCELLED", "Stopped on request"))
+
+
+def progress(done):
+    return Progress(done, 10, "measuring")
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def live(clock):
+    return LiveProgress(clock)
+
+
+@pytest.fixture
+def told(live):
+    heard: list[Standing] = []
+    live.on_progress(lambda job, standing: heard.append(standing))
+    return heard
+
+
+def test_the_first_word_is_told_at_once_and_later_ones_wait_their_turn(live, told, clock):
+    live.hear(JOB, Started("m.onnx", 10))
+    for done in range(1, 6):
+        live.hear(JOB, progress(done))
+    assert told == [Standing("m.onnx", 10)]
+    assert live.of(JOB.id) == Standing("m.onnx", 10, progress(5))  # who asks has the latest
+    until(lambda: len(told) == 2, "the one that was owed")
+    assert told[1] == Standing("m.onnx", 10, progress(5))
+    clock.now += APART_S
+    live.hear(JOB, progress(6))
+    assert told[2].progress == progress(6)
+
+
+def test_nothing_is_told_after_the_end(live, told):
+    live.hear(JOB, Started("m.onnx", 10))
+    live.hear(JOB, progress(1))
+    (timer,) = live._owed.values()
+    live.hear(JOB, END)
+    assert live.of(JOB.id) is None
+    timer.join()
+    assert told == [Standing("m.onnx", 10)]
+
+
+def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live, told):
+    live.hear(JOB, Started("m.onnx", 10))
+    live.hear(JOB, progress(1))
+    (timer,) = live._owed.values()
+    timer.cancel()
+    timer.join()
+    live.hear(JOB, END)
+    live.hear(JOB, Started("m.onnx", 10))
+    live._pay(JOB)  # as if the timer had just missed its cancelling; it is not the one we owe to
+    assert told == [Standing("m.onnx", 10)] * 2
+
+
+def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):
+    """However slow a listener is, and whichever thread has the news."""
+    heard: list[int] = []
+    slow = threading.Event()
+
+    def listen(job, standing):
+        slow.wait(0.05)
+        heard.append(standing.progress.units_done)
+
+    def has_heard(count):
+        return len(heard) >= count
+
+    live.on_progress(listen)
+    threads = []
+    for done in range(5):
+        clock.now += APART_S
+        threads.append(threading.Thread(target=live.hear, args=(JOB, progress(done))))
+        threads[-1].start()
+        until(partial(has_heard, done), "the one before")
+    for thread in threads:
+        thread.join()
+    assert heard == sorted(heard)
+
+
+def test_a_listener_that_fails_costs_the_others_nothing(live, told):
+    live._listeners.insert(0, lambda job, standing: 1 / 0)
+    live.hear(JOB, Started("m.onnx", 10))
+    assert told == [Standing("m.onnx", 10)]
