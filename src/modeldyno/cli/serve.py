@@ -89,11 +89,10 @@ def serve(
 
     try:
         serve_until_stopped(settings, asked, is_up)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # being stopped is how a server ends
         if not told:
             raise
-        # Being stopped is how a server ends.
-        output.tell("Stopped. What waits, and what was running, is kept")
+    output.tell("Stopped. What waits, and what was running, is kept")
 
 
 def _expect_packages() -> None:
