@@ -79,7 +79,7 @@ class ModelFiles:
         self._looking = looking
         self._kept = kept
         self._under_way = threading.BoundedSemaphore(MOST_AT_ONCE)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
         self._gathering: dict[ModelId, threading.Lock] = {}
 
@@ -147,21 +147,17 @@ class ModelFiles:
         cannot be read then, that file is refused."""
         self.expect_weights(model_id, location)
         settled = incoming.settle()
-        owner = str(model_id)
-        with self._lock:
-            one_by_one = self._gathering.setdefault(model_id, threading.Lock())
-        with one_by_one:
+        with self._one_by_one(model_id):
             model = self.expect_weights(model_id, location)
-            facts, sha256 = looked_into(model)
-            with self._at_work_on(sha256, owner):
-                place = self._bundles.waiting(owner).joinpath(*names_in(location))
-                incoming.keep_at(place)
-                arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
-                try:
-                    return self._with_weights(model, facts, arrived)
-                except ModeldynoError:
-                    place.unlink(missing_ok=True)
-                    raise
+            facts, _ = looked_into(model)
+            place = self._bundles.waiting(str(model_id)).joinpath(*names_in(location))
+            incoming.keep_at(place)
+            arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
+            try:
+                return self._with_weights(model, (*facts.external, arrived))
+            except ModeldynoError:
+                place.unlink(missing_ok=True)
+                raise
 
     def expect_weights(self, model_id: ModelId, location: str) -> Model:
         """Raises unless the model waits for a file of that name: before anybody sends it."""
@@ -187,13 +183,12 @@ class ModelFiles:
     def inspect(self, model_id: ModelId) -> Model:
         """Look again, in a worker; raises what reading the model raises."""
         model = self._records.models.get(model_id)
-        lacks = bool(model.facts and model.facts.missing)
-        facts = self._look(Path(model.path), model.sha256, without_weights=lacks)
-        if lacks:
-            here = self._bundles.gathered(str(model_id))
-            missing = tuple(name for name in _declared(facts) if name not in here)
-            facts = replace(facts, missing=missing)
-        return self._records.models.set_facts(model_id, facts)
+        if model.facts is None or not model.facts.missing:
+            facts = self._look(Path(model.path), model.sha256)
+            return self._records.models.set_facts(model_id, facts)
+        with self._one_by_one(model_id):
+            facts = self._look(Path(model.path), model.sha256, without_weights=True)
+            return self._with_weights(replace(model, facts=facts), model.facts.external)
 
     def open(self, model: Model) -> int:
         """A descriptor of its file, which the caller closes; raises FileNotFound."""
@@ -208,10 +203,6 @@ class ModelFiles:
     def entries(self, path: str) -> Listing:
         """What could be imported; without a path, from where to start."""
         return self._roots.entries(path) if path else self._roots.top()
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        return self._roots.names
 
     # ------------------------------------------------------------ out
 
@@ -271,17 +262,21 @@ class ModelFiles:
                 incoming.keep_at(place)
         return self._whole(owner, name, facts.sha256)
 
-    def _with_weights(self, model: Model, facts: ModelFacts, arrived: ExternalFile) -> Model:
+    def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
+        """As complete as the weights make it that have gathered; ``known`` describes those."""
+        facts, sha256 = looked_into(model)
         owner = str(model.id)
         here = self._bundles.gathered(owner)
         missing = tuple(name for name in _declared(facts) if name not in here)
         if missing:
-            known = {file.location: file for file in (*facts.external, arrived)}
-            external = tuple(known[name] for name in sorted(known) if name not in missing)
-            lacking = replace(facts, missing=missing, external=external)
-            return self._records.models.set_facts(model.id, lacking)
-        whole = self._whole(owner, Path(model.path).name, facts.sha256)
-        return self._records.models.set_facts(model.id, whole)
+            described = {file.location: file for file in known}
+            external = tuple(
+                described.get(name) or self._bundles.describe(owner, name) for name in sorted(here)
+            )
+            facts = replace(facts, missing=missing, external=external)
+        else:
+            facts = self._whole(owner, Path(model.path).name, sha256)
+        return self._records.models.set_facts(model.id, facts)
 
     def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:
         with self._bundles.joined(owner, name, sha256) as path:
@@ -303,6 +298,15 @@ class ModelFiles:
             ) from error
         assert isinstance(facts, ModelFacts)
         return facts
+
+    @contextmanager
+    def _one_by_one(self, model_id: ModelId) -> Iterator[None]:
+        """One at a time gathers for a model, and nobody sweeps what it has."""
+        _, sha256 = looked_into(self._records.models.get(model_id))
+        with self._lock:
+            mine = self._gathering.setdefault(model_id, threading.Lock())
+        with mine, self._at_work_on(sha256, str(model_id)):
+            yield
 
     @contextmanager
     def _at_work_on(self, *keys: str) -> Iterator[None]:

@@ -227,6 +227,19 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     assert not any((served.workspace / "models" / "waiting").iterdir())
 
 
+def test_weights_of_which_the_database_did_not_hear_are_found_again(served, project):
+    """The server was killed after a file arrived, and before it was written down."""
+    data, parts = in_two_parts("w.bin", "b.bin")
+    number = send(served, project, data, "killed.onnx").json["id"]
+    waiting = served.workspace / "models" / "waiting" / str(number)
+    waiting.mkdir()
+    (waiting / "w.bin").write_bytes(parts["w.bin"])
+    assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
+    (waiting / "b.bin").write_bytes(parts["b.bin"])
+    assert served.post(f"models/{number}/inspect").json["state"] == "ready"
+    assert not waiting.exists()
+
+
 def test_weights_that_do_not_fit_are_refused_and_may_be_sent_again(served, project):
     data, parts = in_two_parts("w.bin", "w.bin")
     number = send(served, project, data, "short.onnx").json["id"]
