@@ -46,7 +46,7 @@ class ImportAsked(Asked):
 
 
 class ModelAsked(Asked):
-    name: Name
+    name: Name = Field(examples=["ResNet-50, pruned"])
 
 
 class TrustAsked(Asked):
@@ -168,10 +168,12 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/models/{model_id}", responses=problems(404))
     def get_model(model_id: Id) -> ModelDetails:
+        """What is known of it: origin, content, inputs and outputs, trust."""
         return _details(models.get(ModelId(model_id)))
 
     @routes.patch("/models/{model_id}", responses=problems(404, 413))
     def rename_model(model_id: Id, asked: ModelAsked) -> ModelDetails:
+        """Its name is all that changes."""
         return _details(models.rename(ModelId(model_id), asked.name))
 
     @routes.delete("/models/{model_id}", status_code=204, responses=problems(404, 409))
