@@ -33,6 +33,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import ExternalFile, Model, ModelFacts, NewModel, Origin
 from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.formats.extract import Limits, extract
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
@@ -88,17 +89,8 @@ class ModelFiles:
     @contextmanager
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
         """For the pieces of an upload; raises TooBusy when two are under way already."""
-        if not self._under_way.acquire(blocking=False):
-            raise TooBusy(
-                f"{MOST_AT_ONCE} files are being received already",
-                why="more at once would only take longer, each of them",
-                fix="Wait until one has arrived, then send it again",
-            )
-        try:
-            with self._objects.receiving(announced) as incoming:
-                yield incoming
-        finally:
-            self._under_way.release()
+        with self._place(), self._objects.receiving(announced) as incoming:
+            yield incoming
 
     def add(
         self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
@@ -128,19 +120,30 @@ class ModelFiles:
                 fix="Start it with --models-root FOLDER, or upload the file",
             )
         self._records.projects.get(project_id)
+        with self._place():
+            return self._copied(self._roots, project_id, path, name, "path")
+
+    def add_packed(self, project_id: ProjectId, path: str, incoming: Incoming) -> Model:
+        """A model out of an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
+        what else is in there is left out.
+
+        Raises ArchiveRefused, PathRefused, FileNotFound, and what reading the model raises.
+        """
+        names_in(path)
         owner = secrets.token_hex(16)
-        with (
-            ExitStack() as held,
-            self._roots.open(path) as file,
-            self.receiving(file.size_bytes) as incoming,
-        ):
-            incoming.copy(file.descriptor)
-            stored = incoming.settle()
-            held.enter_context(self._at_work_on(stored.sha256, owner))
-            incoming.keep(stored)
-            name = name or file.name
-            new = self._new(project_id, name, stored, "path", path, (owner, file))
-            return PreparedModel(self._records, new, held.pop_all())
+        folder = self._bundles.waiting(owner)
+        with self._at_work_on(owner):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with incoming.reading() as archive:
+                    extract(archive, folder, Limits(total_bytes=self._objects.largest))
+                return self._copied(Roots([folder]), project_id, path, "", "upload").add()
+            except FileNotFound as error:
+                raise FileNotFound(
+                    error.title, why="the archive does not hold it", fix="Pack it, too"
+                ) from error
+            finally:
+                self._bundles.forget(owner)
 
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """One of the files that a model lacks. With the last one, it is looked into again; when it
@@ -221,6 +224,43 @@ class ModelFiles:
 
     # ------------------------------------------------------------ inside
 
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """One of the two for files on their way in."""
+        if not self._under_way.acquire(blocking=False):
+            raise TooBusy(
+                f"{MOST_AT_ONCE} files are being received already",
+                why="more at once would only take longer, each of them",
+                fix="Wait until one has arrived, then send it again",
+            )
+        try:
+            yield
+        finally:
+            self._under_way.release()
+
+    def _copied(
+        self, roots: Roots, project_id: ProjectId, path: str, name: str, origin: Origin
+    ) -> PreparedModel:
+        owner = secrets.token_hex(16)
+        with (
+            ExitStack() as held,
+            roots.open(path) as file,
+            self._objects.receiving(file.size_bytes) as incoming,
+        ):
+            incoming.copy(file.descriptor)
+            stored = incoming.settle()
+            held.enter_context(self._at_work_on(stored.sha256, owner))
+            incoming.keep(stored)
+
+            def gather(facts: ModelFacts) -> ModelFacts:
+                for location in facts.missing:
+                    self._bring(roots, file, owner, location)
+                return self._whole(owner, Path(facts.path).name, stored.sha256)
+
+            name = name or file.name
+            new = self._new(project_id, name, stored, origin, path, gather)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def _new(
         self,
         project_id: ProjectId,
@@ -228,14 +268,14 @@ class ModelFiles:
         stored: StoredObject,
         origin: Origin,
         source: str,
-        beside: tuple[str, OpenFile] | None = None,
+        gather: Callable[[ModelFacts], ModelFacts] | None = None,
     ) -> NewModel:
         """Where it can be run from, and what is in it."""
         path = self._bundles.alone(file_name(name), stored.sha256)
         facts = self._look(path, stored.sha256, without_weights=True)
         _check_weights(path.name, facts)
-        if facts.missing and beside is not None:
-            facts = self._gather(facts, path.name, *beside)
+        if facts.missing and gather is not None:
+            facts = gather(facts)
         return NewModel(
             project_id=project_id,
             name=name,
@@ -249,18 +289,22 @@ class ModelFiles:
             facts=facts,
         )
 
-    def _gather(self, facts: ModelFacts, name: str, owner: str, model: OpenFile) -> ModelFacts:
+    def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str) -> None:
         """Weights from where the model came from, through the same door."""
-        for location in facts.missing:
-            place = self._bundles.waiting(owner).joinpath(*names_in(location))
+        try:
             with (
-                self._roots.open(model.beside(location)) as file,
+                roots.open(model.beside(location)) as file,
                 self._objects.receiving(file.size_bytes) as incoming,
             ):
                 incoming.copy(file.descriptor)
                 incoming.settle()
-                incoming.keep_at(place)
-        return self._whole(owner, name, facts.sha256)
+                incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
+        except FileNotFound as error:
+            raise FileNotFound(
+                f'{model.name} needs the weights file "{shown(location)}", which is not there',
+                why="the model keeps its weights in a file of their own",
+                fix="Put it beside the model; or upload the model, then its weights",
+            ) from error
 
     def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
         """As complete as the weights make it that have gathered; ``known`` describes those."""
