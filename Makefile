@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines run test check format demo-model test-models clean
+.PHONY: setup engines run test check format node demo-model test-models clean
 
 setup: $(STAMP)
 
@@ -34,10 +34,10 @@ $(ENGINES): $(STAMP)
 run: setup
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
 
-test: engines test-models
+test: engines test-models node
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-check: engines test-models
+check: engines test-models node
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
@@ -53,9 +53,20 @@ test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
 
+# The stock Socket.IO client, for the tests of our events. Without Node those are skipped.
+NODE := tests/node/node_modules/.package-lock.json
+
+node:
+	@if command -v npm > /dev/null; then $(MAKE) -s $(NODE); fi
+
+$(NODE): tests/node/package-lock.json
+	@cd tests/node && npm ci --silent --no-audit --no-fund
+	@touch $@
+
 demo-model: engines
 	$(PY) scripts/train_demo.py
 
 clean:
 	rm -rf .venv .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf tests/node/node_modules
 	find src tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -435,6 +435,7 @@ def eventually(is_so):
 # ---------------------------------------------------------------- who does not keep up
 
 
+@pytest.mark.slow
 def test_slow_readers_are_sent_away_and_the_others_hear_everything(tmp_path, caplog):
     """Most of 50 clients never read: those hear from where to resume, and nobody waits."""
     caplog.set_level("INFO", "modeldyno.api.events")

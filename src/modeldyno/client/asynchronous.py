@@ -135,6 +135,7 @@ class _Line:
         self._timeout: type[Exception] = TimeoutError
 
     async def listen(self, wish: Listen) -> dict[str, Any]:
+        cancels = _cancels()
         await self.close()
         try:
             socketio = http.library("socketio")
@@ -153,10 +154,11 @@ class _Line:
         except Exception as error:  # whatever it was, there is another way to know
             await self.close()
             raise Cut(str(error)) from error
+        _expect_no_more_than(cancels)
         return answer
 
     async def receive(self, within_s: float) -> tuple[str, Any] | None:
-        end = time.monotonic() + within_s
+        end, cancels = time.monotonic() + within_s, _cancels()
         while self._client is not None and self._client.connected:
             left_s = end - time.monotonic()
             if left_s <= 0:
@@ -168,6 +170,7 @@ class _Line:
                 continue
             except Exception as error:
                 raise Cut(str(error)) from error
+            _expect_no_more_than(cancels)
             return name, said[0] if said else None
         raise Cut("the line is broken")
 
@@ -176,3 +179,16 @@ class _Line:
         if client is not None:
             with contextlib.suppress(Exception):
                 await client.disconnect()
+
+
+def _cancels() -> int:
+    """How often somebody asked the current task to end."""
+    task = asyncio.current_task()
+    return task.cancelling() if task else 0
+
+
+def _expect_no_more_than(before: int) -> None:
+    """``asyncio.wait_for`` of Python 3.11, which the library uses, forgets that it was cancelled
+    when what it waits for comes in the same moment."""
+    if _cancels() > before:
+        raise asyncio.CancelledError

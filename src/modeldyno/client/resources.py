@@ -314,7 +314,7 @@ class JobCalls:
 
     @operation
     def resume(self, job_id: int) -> Steps[JobSeen]:
-        return read(JobSeen, (yield order(f"/jobs/{job_id}/resume")).json)
+        return read(JobSeen, (yield order(f"/jobs/{job_id}/resume", False)).json)
 
     @operation
     def next(self, job_id: int) -> Steps[JobSeen]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import (
@@ -47,11 +47,13 @@ class Ask:
     headers: Mapping[str, str] = field(default_factory=dict)
     upload: Upload | None = None
     into: Path | None = None  # where the answer's body goes
+    comes_to_the_same: bool = False  # however often it is asked
 
     @property
     def may_repeat(self) -> bool:
-        """Whether asking again, after a connection broke, can do nothing twice."""
-        return self.upload is None and (self.method == "GET" or "Idempotency-Key" in self.headers)
+        """Whether to ask again after a connection broke: when that can do nothing twice."""
+        has_key = "Idempotency-Key" in self.headers
+        return self.method in ("GET", "PATCH") or has_key or self.comes_to_the_same
 
 
 @dataclass(frozen=True)
@@ -137,7 +139,9 @@ class operation(Generic[P, T]):
     @overload
     def __get__(self, instance: SyncResource, owner: type) -> Callable[P, T]: ...
     @overload
-    def __get__(self, instance: AsyncResource, owner: type) -> Callable[P, Awaitable[T]]: ...
+    def __get__(
+        self, instance: AsyncResource, owner: type
+    ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self
@@ -190,9 +194,9 @@ def post(path: str, body: Any = None, **query: Any) -> Ask:
     return Ask("POST", path, query, body, {"Idempotency-Key": uuid.uuid4().hex})
 
 
-def order(path: str) -> Ask:
+def order(path: str, comes_to_the_same: bool = True) -> Ask:
     """A POST that creates nothing."""
-    return Ask("POST", path)
+    return Ask("POST", path, comes_to_the_same=comes_to_the_same)
 
 
 def patch(path: str, body: Any) -> Ask:

@@ -18,6 +18,7 @@ from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFormat, Origin
+from modeldyno.core.placeless import without_places
 from modeldyno.core.public import MODEL_SCHEMA, model_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
@@ -45,7 +46,7 @@ class ImportAsked(Asked):
 
 
 class ModelAsked(Asked):
-    name: Name
+    name: Name = Field(examples=["ResNet-50, pruned"])
 
 
 class TrustAsked(Asked):
@@ -167,10 +168,12 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/models/{model_id}", responses=problems(404))
     def get_model(model_id: Id) -> ModelDetails:
+        """What is known of it: origin, content, inputs and outputs, trust."""
         return _details(models.get(ModelId(model_id)))
 
     @routes.patch("/models/{model_id}", responses=problems(404, 413))
     def rename_model(model_id: Id, asked: ModelAsked) -> ModelDetails:
+        """Its name is all that changes."""
         return _details(models.rename(ModelId(model_id), asked.name))
 
     @routes.delete("/models/{model_id}", status_code=204, responses=problems(404, 409))
@@ -233,8 +236,7 @@ def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
     if facts is None:
         return ModelDetails(**_values(shown), facts=None)
-    facts = replace(facts, path=facts.path.rpartition("/")[2])  # where it lies is nobody's business
-    told = {"schema": MODEL_SCHEMA} | model_json(facts)
+    told = {"schema": MODEL_SCHEMA} | model_json(without_places(facts))
     return ModelDetails(**_values(shown), facts=told)
 
 

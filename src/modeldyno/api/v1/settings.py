@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from modeldyno.api.v1.shape import MOST_ID, Asked, Told
 from modeldyno.core.commands import input_text
+from modeldyno.core.errors import BadValue
 from modeldyno.core.names import name_of_file
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract
@@ -48,6 +49,8 @@ SandboxAsked = Annotated[
     Literal["on", "required"],
     Field(description="`required`: fail where the system cannot confine the model fully."),
 ]
+
+A = TypeVar("A", bound=Asked)
 
 _BUDGETS: dict[BudgetName, Budget] = {"quick": QUICK, "default": DEFAULT, "thorough": THOROUGH}
 
@@ -187,6 +190,20 @@ class PairingAsked(Limits):
         )
 
 
+def resettled(shape: type[A], known: dict[str, Any], kind: str) -> A:
+    """Settings of before together with new ones; raises BadValue for those of the terminal that
+    are beyond what we accept."""
+    try:
+        return shape.model_validate(known)
+    except ValidationError as error:
+        name = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise BadValue(
+            f"The {kind}'s {name} cannot stay as it is",
+            why="it was asked for in the terminal, and the server accepts less",
+            fix=f"Send {name} as well",
+        ) from error
+
+
 def budget_of(asked: BudgetName | float) -> Budget:
     if isinstance(asked, str):
         return _BUDGETS[asked]
@@ -280,6 +297,16 @@ def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
         "adaptive": spec.adaptive,
         **_limits(spec),
     }
+
+
+def asked_of(spec: ComparisonSpec) -> dict[str, Any]:
+    """The same as a client would ask for it; whose models they are, it does not say."""
+    told = pairing_of(spec)
+    seconds = told.pop("budget_s")
+    named = (name for name, budget in _BUDGETS.items() if budget.seconds == seconds)
+    for side in (told["a"], told["b"]):
+        side.pop("label")
+    return told | {"budget": next(named, seconds)}
 
 
 def _side(side: SideSpec) -> dict[str, Any]:
