@@ -13,7 +13,7 @@ from typing import Any
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.ids import JobId, ProjectId
-from modeldyno.core.models import NewModel
+from modeldyno.core.models import ModelFacts, NewModel
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import (
@@ -77,8 +77,7 @@ class QueueRoom:
         records = self.server.records
         project = project or records.projects.add("p").id
         first = spec.model if isinstance(spec, BenchmarkSpec) else spec.a.model
-        new = NewModel(project_id=project, name="m", path=first.path, sha256=first.sha256)
-        model = records.models.add(new).id
+        model = records.models.add(_model(project, first)).id
         if isinstance(spec, BenchmarkSpec):
             made = NewBenchmark(project_id=project, model_id=model, name="b", spec=spec)
             return RunOf("benchmark", records.benchmarks.add(made).id)
@@ -124,7 +123,11 @@ class QueueRoom:
         left = [path for path in (folder.scratch, folder.model) if path.exists()]
         return not left and not living(folder.path) and not self.server.records.leases.held()
 
-    def order(self, jobs: list[Job]) -> list[JobId]:
-        """In which they were started."""
-        started = [self.job(job.id) for job in jobs]
-        return [job.id for job in sorted(started, key=lambda job: str(job.started_at))]
+
+def _model(project: ProjectId, spec: ModelSpec) -> NewModel:
+    """As it is once somebody has looked into it."""
+    sha256 = spec.sha256 or ""
+    facts = ModelFacts(spec.path, "scripted", "scripted", sha256, 1, 0, (), ())
+    return NewModel(
+        project_id=project, name="m", path=spec.path, sha256=sha256 or None, facts=facts
+    )

@@ -22,7 +22,9 @@ from modeldyno import core, engines
 from modeldyno.core.codec import encode
 from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
+from modeldyno.store.runs import Runs
 from modeldyno.worker.messages import Examine, MeasureSession
 
 PACKAGE = Path(modeldyno.__file__).parent
@@ -181,9 +183,14 @@ modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
 
 
 @pytest.mark.parametrize(
-    "arguments", [["ls"], ["show"], ["engines"], ["trust", "--list"], ["examples"]]
+    "arguments",
+    [
+        *(["ls"], ["show"], ["engines"], ["trust", "--list"], ["examples"]),
+        *(["token"], ["report"], ["rm", "latest"]),
+    ],
 )
 def test_the_terminal_needs_no_database(arguments, tmp_path):
+    Runs(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
     code = f"""
 import sys
 from modeldyno.cli.main import run

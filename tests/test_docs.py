@@ -294,7 +294,7 @@ def test_the_curl_lines_of_the_readme_find_what_make_run_measured(tmp_path):
             if benchmarks["items"]:
                 break
             assert time.monotonic() < deadline, server.stop().err
-            time.sleep(0.5)
+            time.sleep(2)
     assert [project["name"] for project in projects["items"]] == ["Demo"]
     (found,) = benchmarks["items"]
     assert (found["state"], found["model_name"]) == ("done", "digits.onnx")

@@ -7,8 +7,10 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
+from modeldyno.api import errors
 from modeldyno.api.openapi import TAGS, example_of, operations
 from modeldyno.core.versions import tool_version
+from tests.api.serving import ROOT
 from tests.api.v1.server import serving
 
 ALWAYS = {"400", "401", "403", "429", "503"}
@@ -150,3 +152,11 @@ def test_no_operation_takes_an_address(document):
         for field in schema["properties"]
     }
     assert not [name for name in names if "url" in name.lower() or "uri" in name.lower()]
+
+
+def test_every_refusal_of_the_door_is_documented():
+    refusals = [one for one in vars(errors).values() if isinstance(one, errors.Refusal)]
+    codes = {one.code for one in (*refusals, errors.limited(1), errors.unreadable_json(""))}
+    page = (ROOT / "docs" / "api.md").read_text()
+    assert len(codes) >= 12
+    assert sorted(code for code in codes if f"`{code}`" not in page) == []

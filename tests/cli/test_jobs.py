@@ -3,7 +3,7 @@
 import pytest
 
 from tests import schemas
-from tests.terminal import modeldyno, serving
+from tests.terminal import serving
 
 
 @pytest.fixture(scope="module")
@@ -19,9 +19,8 @@ def server(workspace):
 
 
 @pytest.fixture
-def ask(workspace, server, monkeypatch):
-    monkeypatch.setenv("MODELDYNO_WORKSPACE", str(workspace))
-    return lambda *words: modeldyno("jobs", *words)
+def ask(typed, workspace, server):
+    return lambda *words: typed("jobs", *words, "--workspace", workspace)
 
 
 def states(ended):

@@ -21,7 +21,7 @@ def reported(tmp_path_factory):
     a, b = script(folder / "=a.json", latency_us=100), script(folder / "b.json", latency_us=300)
     modeldyno.bench(a, batch=[1, 2], iterations=5, workspace=workspace)
     modeldyno.bench(b, iterations=5, workspace=workspace)
-    modeldyno.compare(a, b, budget=0.5, workspace=workspace)
+    modeldyno.compare(a, b, pairs=4, workspace=workspace)
     return workspace, sorted(path.name for path in (workspace / "runs").iterdir())
 
 

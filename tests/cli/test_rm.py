@@ -85,7 +85,7 @@ def test_one_that_is_being_measured_stays(typed, workspace):
     assert running in ids(workspace)
 
 
-@pytest.mark.parametrize(("answer", "left", "code"), [("n\n", 2, 1), ("\n", 2, 1), ("y\n", 1, 0)])
+@pytest.mark.parametrize(("answer", "left", "code"), [("\n", 2, 1), ("y\n", 1, 0)])
 def test_at_a_terminal_it_asks_first(workspace, answer, left, code):
     ours, theirs = pty.openpty()
     process = subprocess.Popen(

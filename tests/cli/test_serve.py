@@ -42,9 +42,9 @@ def test_it_says_where_it_is_and_how_to_get_in_but_not_the_token(workspace):
     assert (ended.code, ended.out) == (0, "")
 
 
-def test_a_script_reads_one_line_and_a_second_server_hears_of_the_first(workspace):
+def test_a_script_reads_one_line_and_a_second_server_hears_of_the_first(typed, workspace):
     with serving(workspace, "--json") as server:
-        second = modeldyno("serve", "--json", "--port", 0, "--workspace", workspace)
+        second = typed("serve", "--json", "--port", 0, "--workspace", workspace)
         ended = server.stop(signal.SIGHUP)
     told = json.loads(ended.out)
     assert told == {"url": server.url, "workspace": str(workspace), "pid": server.pid}
@@ -53,29 +53,25 @@ def test_a_script_reads_one_line_and_a_second_server_hears_of_the_first(workspac
     assert f"process {server.pid}, at {server.url}" in second.err
 
 
-def test_a_port_that_is_taken_gives_way_and_the_token_is_printed_when_asked_for(workspace):
+def test_a_port_that_is_taken_gives_way_and_without_a_token_everybody_here_gets_in(workspace):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with serving(workspace, "--port", port, "--show-token") as server:
-            assert server.get("/projects")["items"] == []
+        with serving(workspace, "--port", port, "--no-token") as server:
+            assert server.ask("/projects")["items"] == []
             ended = server.stop(signal.SIGINT)
     assert ended.code == 0
     assert int(server.url.rpartition(":")[2]) > port
     assert f"Port {port} is taken; this is the next free one" in ended.err
-    assert f"  Token     {server.token}\n" in ended.err
+    assert "(no token)" in ended.err
 
 
-def test_without_a_token_everybody_on_this_machine_gets_in(workspace):
-    with serving(workspace, "--no-token") as server:
-        assert server.ask("/projects")["items"] == []
-        assert "(no token)" in server.stop().err
-
-
-def test_another_address_is_warned_about_and_needs_the_token(workspace):
-    refused = modeldyno("serve", "--host", "0.0.0.0", "--no-token", "--workspace", workspace)
+def test_another_address_is_warned_about_and_needs_the_token(typed, workspace):
+    refused = typed("serve", "--host", "0.0.0.0", "--no-token", "--workspace", workspace)
     assert refused.code == 2
     assert "needs its token" in refused.err
-    with serving(workspace, "--host", "0.0.0.0", "--name", "bench.example") as server:
+    with serving(
+        workspace, "--host", "0.0.0.0", "--name", "bench.example", "--show-token"
+    ) as server:
         assert is_refused(server)
         port = server.url.rpartition(":")[2]
         key = {"Authorization": f"Bearer {server.token}"}
@@ -83,9 +79,10 @@ def test_another_address_is_warned_about_and_needs_the_token(workspace):
             assert server.ask("/projects", Host=f"{name}:{port}", **key)["items"] == []
         with pytest.raises(urllib.error.HTTPError):
             server.ask("/projects", Host=f"evil.example:{port}", **key)
-        warned = server.stop().err
-    assert "! other machines can reach this address" in warned
-    assert "this machine only" not in warned
+        told = server.stop().err
+    assert "! other machines can reach this address" in told
+    assert "this machine only" not in told
+    assert f"  Token     {server.token}\n" in told
 
 
 def test_without_the_packages_it_says_how_to_get_them(workspace, tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 
 import pytest
 
@@ -17,7 +18,7 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server_option")
     a, b = script(folder / "a.json", latency_us=100), script(folder / "b.json", latency_us=300)
     modeldyno.bench(a, batch=[1, 2], iterations=5, workspace=folder / "theirs")
-    modeldyno.compare(a, b, budget=0.5, workspace=folder / "theirs")
+    modeldyno.compare(a, b, pairs=2, workspace=folder / "theirs")
     return folder
 
 
@@ -141,6 +142,15 @@ def test_what_a_server_cannot_be_told_is_refused(there, tmp_path, monkeypatch, w
     assert "does not work on a server" in ended.err
 
 
+def test_a_run_that_is_made_here_appears_on_the_server_that_works(there, measured, tmp_path):
+    model = script(tmp_path / "new.json")
+    made = modeldyno.bench(model, iterations=5, workspace=measured / "theirs").run_id
+    deadline = time.monotonic() + 60
+    while there("show", made).code:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
 # ---------------------------------------------------------------- measured there
 
 
@@ -151,7 +161,7 @@ def model(tmp_path, monkeypatch):
 
 
 def test_a_benchmark_is_measured_there_with_the_same_document_and_raw_samples(
-    there, model, tmp_path
+    here, there, model, tmp_path
 ):
     words = ("--batch", "1,2", "--iterations", 7, "--raw", "raw.csv", "--csv", "table.csv")
     ended = there("bench", model, *words, "--json")
@@ -161,6 +171,9 @@ def test_a_benchmark_is_measured_there_with_the_same_document_and_raw_samples(
     assert len((tmp_path / "raw.csv").read_text().splitlines()) == 1 + 2 * 7
     assert len((tmp_path / "table.csv").read_text().splitlines()) == 1 + 2
     assert not (tmp_path / "runs").exists()
+    assert here("show", ended.document["runs"][0]).out.splitlines()[0].split()[:2] == [
+        *("cores", "batch")
+    ]
     again = there("rerun", ended.document["runs"][0], "--json")
     assert (again.code, again.document["model"]["sha256"]) == (0, ended.document["model"]["sha256"])
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -50,14 +49,14 @@ class QueueContract:
             assert reasons[0].startswith(f"waiting for job {first.id} (about ")
             assert reasons[1].startswith(f"waiting behind 1 job and job {first.id} (about")
             assert reasons[2].startswith(f"waiting behind 2 jobs and job {first.id} (about")
+            server.jobs.cancel(waiting.pop(1).id)
             server.jobs.cancel(first.id)
             for job in waiting:
                 room.until_state(job.id, "done")
-            expected = [waiting[n].id for n in (2, 0, 1)]
-            assert room.order(waiting) == expected
-            ended = [room.job(number) for number in expected]
-            assert all(a.finished_at <= b.started_at for a, b in pairwise(ended))
-            assert [(job.reason, job.attempts, job.owner) for job in ended] == [("", 1, None)] * 3
+            first, second = (room.job(job.id) for job in reversed(waiting))
+            assert first.finished_at <= second.started_at
+            for job in (first, second):
+                assert (job.reason, job.attempts, job.owner) == ("", 1, None)
 
     # ------------------------------------------------------------ cancel and resume
 
@@ -99,19 +98,6 @@ class QueueContract:
             processes = [unit.process for unit in server.folders.units(job.run_id)]
             assert processes == sorted(processes)
             assert len(set(processes)) == 2
-
-    def test_cancelling_at_any_moment_ends_a_job_once_and_for_all(self, room):
-        """Before it is claimed, between claim and start, while it starts, while it measures."""
-        with room.opened() as server:
-            jobs = []
-            for wait_s in (0.0, 0.002, 0.01, 0.05, 0.3):
-                jobs.append(room.start(room.endless()))
-                time.sleep(wait_s)
-                server.jobs.cancel(jobs[-1].id)
-            last = room.start(room.short())
-            room.until_state(last.id, "done")
-            assert {room.job(job.id).state for job in jobs} == {"cancelled"}
-            assert all(room.is_tidy(job) for job in jobs)
 
     # ------------------------------------------------------------ servers that end
 
@@ -257,23 +243,6 @@ class QueueContract:
             room.until_state(job.id, "cancelled")
             assert not [one for one in server.jobs.leases() if one.job_id == job.id]
             room.until_state(behind.id, "done")
-
-    def test_leases_of_a_process_that_is_gone_give_way(self, room):
-        with room.opened() as server:
-            old, job = (server.records.jobs.add(self.run(room)) for _ in range(2))
-            server.records.leases.take(old.id, GONE, [0, 1])
-            alive = this_job_owner()
-            assert server.records.leases.take(job.id, alive, [0]) == ()
-            held = [(x.core, x.job_id) for x in server.jobs.leases()]
-            assert held == [(0, job.id), (1, old.id)]
-            (theirs,) = server.records.leases.take(old.id, alive, [0])  # we live, and keep it
-            assert theirs.job_id == job.id
-
-    def run(self, room: QueueRoom):
-        """Queued, and without a model that could be run."""
-        spec = room.endless()
-        of = room.add(spec)
-        return room.server.records.runs.add(of, {"kind": "nothing"}).id
 
 
 def _cancelled():

@@ -190,6 +190,51 @@ class Nouns:
         desk.records.benchmarks.delete(first.id)
         assert desk.records.benchmarks.get(again.id).rerun_of is None
 
+    def test_a_comparison_is_edited_and_repeated_like_a_benchmark(self, desk):
+        model = desk.model()
+        first = desk.comparison(model, model)
+        spec = replace(first.spec, margin=0.1)
+        edited = desk.records.comparisons.edit(first.id, name="new", spec=spec)
+        assert edited == replace(first, name="new", spec=spec, summary=edited.summary)
+        again = desk.records.comparisons.rerun(first.id)
+        assert again == replace(edited, id=again.id, rerun_of=first.id, created_at=desk.clock.now)
+        with pytest.raises(BadValue, match="another project"):
+            desk.records.comparisons.edit(first.id, b_model_id=desk.model().id)
+        desk.run(RunOf("comparison", first.id))
+        with pytest.raises(WrongState, match="has been run"):
+            desk.records.comparisons.edit(first.id, spec=spec)
+        assert desk.records.comparisons.edit(first.id, name="newer").name == "newer"
+
+    def test_details_show_the_latest_run_and_the_latest_outcomes(self, desk):
+        benchmark = desk.benchmark()
+        details = desk.records.benchmarks.details(benchmark.id)
+        assert (details.benchmark, details.latest, details.cells) == (benchmark, None, ())
+        first = desk.run(benchmark)
+        desk.records.runs.move(first.id, "running")
+        cell = CellOutcome(
+            number=0,
+            status="done",
+            engine="onnxruntime",
+            device="cpu",
+            precision=None,
+            batch_size=1,
+            cores=1,
+            instances=1,
+        )
+        desk.records.runs.finish(first.id, RunSummary(), [cell])
+        second = desk.run(benchmark)
+        job = desk.records.jobs.add(second.id)
+        details = desk.records.benchmarks.details(benchmark.id)
+        assert details.latest is not None
+        assert (details.latest.id, details.latest.job_id) == (second.id, job.id)
+        assert details.cells == (cell,)
+        model = desk.records.models.get(benchmark.model_id)
+        assert details.model_name == model.name
+        pair = desk.records.comparisons.details(desk.comparison(model, model).id)
+        assert (pair.a_model_name, pair.latest) == (model.name, None)
+        with pytest.raises(NotFound):
+            desk.records.benchmarks.details(BenchmarkId(99))
+
     # ------------------------------------------------------------ runs and their outcomes
 
     def test_a_benchmark_keeps_every_run_and_shows_the_latest(self, desk):

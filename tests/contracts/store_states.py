@@ -16,6 +16,7 @@ from modeldyno.core.queue import CoreLease, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import MOVES, RunOf, RunState, RunSummary, way
 from modeldyno.store.moves import move_run
+from modeldyno.store.owners import this_job_owner
 from tests.contracts.store_examples import OWNER, Desk
 
 STATES: tuple[RunState, ...] = get_args(RunState)
@@ -183,6 +184,15 @@ class States:
         behind = desk.records.jobs.add(desk.run().id)
         desk.records.jobs.move(job.id, "queued")
         assert self.waiting(desk) == [behind.id, job.id]
+
+    def test_leases_of_a_process_that_is_gone_give_way(self, desk):
+        old, job = (desk.records.jobs.add(desk.run().id) for _ in range(2))
+        alive = this_job_owner()
+        desk.records.leases.take(old.id, replace(alive, boot_id="an earlier boot"), [0, 1])
+        assert desk.records.leases.take(job.id, alive, [0]) == ()
+        held = desk.records.leases.held()
+        assert [(x.core, x.job_id) for x in held] == [(0, job.id), (1, old.id)]
+        assert desk.records.leases.take(old.id, alive, [0]) == held[:1]  # we live, and keep it
 
     def test_leases_of_jobs_that_do_not_run_can_be_freed(self, desk):
         works, waits = (desk.records.jobs.add(desk.run().id) for _ in range(2))

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.measure.host import memory_bytes
 from modeldyno.services import jobs as job_service
 from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
@@ -40,38 +38,17 @@ def test_a_job_leaves_its_result_and_says_where_it_stands_meanwhile(room):
     with room.opened() as server:
         heard = []
         server.progress.on_progress(lambda job, standing: heard.append((job.id, standing)))
-        job = room.start(room.short())
+        everything = CellSpec(engine="scripted", cores=len(allowed_cpus()))
+        job = room.start(replace(room.short(), cells=(everything,)))
         room.until_state(job.id, "done")
         assert room.shown(job.id).standing is None
         kept = server.history.read(job.run_id)
         assert (kept.state, kept.sessions) == ("done", (1,))
+        assert SHARED in kept.result.cells[0].notes  # there is no other core for the server
         assert server.records.runs.get(job.run_id).summary.typical_s > 0
         assert {number for number, _ in heard} == {job.id}
         assert {standing.headline for _, standing in heard} == {Path(kept.spec.model.path).name}
         assert room.is_tidy(job)
-
-
-def test_what_shares_its_cores_with_the_server_says_so(room):
-    with room.opened() as server:
-        everything = CellSpec(engine="scripted", cores=len(allowed_cpus()))
-        jobs = [room.start(replace(room.short(), cells=(everything,)))]
-        jobs.append(room.start(room.comparison(pairs=2)))
-        for job in jobs:
-            room.until_state(job.id, "done")
-        first, second = (server.history.read(job.run_id).result for job in jobs)
-        assert SHARED in first.cells[0].notes
-        assert (SHARED in second.notes) == (len(allowed_cpus()) < 4)
-
-
-def test_memory_is_limited_where_nobody_said_how_much(room):
-    with room.opened() as server:
-        said = replace(room.short(), memory_limit_bytes=2**31)
-        jobs = [room.start(spec) for spec in (room.short(), said)]
-        for job in jobs:
-            room.until_state(job.id, "done")
-        results = [server.history.read(job.run_id).result for job in jobs]
-        limits = [result.spec.memory_limit_bytes for result in results]
-        assert limits == [int(0.75 * memory_bytes()), 2**31]
 
 
 @pytest.mark.slow
@@ -91,9 +68,23 @@ def test_a_cancelled_job_is_over_within_two_seconds(room):
     assert min(took_s) < 2.0, took_s
 
 
+def test_cancelling_at_any_moment_ends_a_job_once_and_for_all(room):
+    """Before it is claimed, between claim and start, while it starts, while it measures."""
+    with room.opened() as server:
+        jobs = []
+        for wait_s in (0.0, 0.002, 0.01, 0.05, 0.3):
+            jobs.append(room.start(room.endless()))
+            time.sleep(wait_s)
+            server.jobs.cancel(jobs[-1].id)
+        last = room.start(room.short())
+        room.until_state(last.id, "done")
+        assert {room.job(job.id).state for job in jobs} == {"cancelled"}
+        assert all(room.is_tidy(job) for job in jobs)
+
+
 def test_a_comparison_is_resumed_with_the_pairs_it_had(room):
     with room.opened() as server:
-        job = room.start(room.comparison(pairs=20))
+        job = room.start(room.comparison(pairs=10))
         room.until_units(job, 3)
         server.jobs.cancel(job.id)
         room.until_state(job.id, "cancelled")
@@ -102,7 +93,7 @@ def test_a_comparison_is_resumed_with_the_pairs_it_had(room):
         server.jobs.resume(job.id)
         room.until_state(job.id, "done")
         result = server.history.read(job.run_id).result
-        assert (result.pairs, room.units(job)) == (20, 20)
+        assert (result.pairs, room.units(job)) == (10, 10)
         processes = [unit.process for unit in server.folders.units(job.run_id)]
         assert processes[kept - 1] < processes[kept]
 
@@ -162,16 +153,6 @@ def test_what_may_not_run_any_more_fails_and_is_not_begun(room):
         assert not room.run_folder(job).path.exists()
         room.until_state(after.id, "done")
         assert server.records.runs.get(job.run_id).failure["fix"]
-
-
-def test_a_model_that_was_exchanged_is_not_measured(room):
-    with room.opened():
-        spec = room.short()
-        Path(spec.model.path).write_text('{"modeldyno": "scripted/1", "latency_us": 51}')
-        job = room.start(spec)
-        ended = room.until_state(job.id, "failed")
-        assert ended.reason == f"{Path(spec.model.path).name} is no longer what it was"
-        assert room.units(job) == 0
 
 
 def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
@@ -236,13 +217,13 @@ def test_a_rerun_is_a_new_benchmark_that_knows_what_it_repeats(room):
 
 def test_a_run_that_was_resumed_in_a_terminal_is_done_here_too(room):
     with room.opened() as server:
-        job = room.start(room.comparison(pairs=12))
+        job = room.start(room.comparison(pairs=6))
         room.until_units(job, 2)
         server.jobs.cancel(job.id)
         room.until_state(job.id, "cancelled")
         result = open_workbench(room.settings).service.resume(job.run_id)
         assert isinstance(result, ComparisonResult)
-        assert result.pairs == 12
+        assert result.pairs == 6
         server.jobs.resume(job.id)
         room.until_state(job.id, "done")
         assert server.records.runs.get(job.run_id).summary.verdict is not None
@@ -258,16 +239,3 @@ def test_a_run_that_a_terminal_goes_on_with_is_left_alone(room):
         server.jobs.resume(job.id)
         assert room.until_state(job.id, "failed").reason == "This run is being measured right now"
         assert room.run_folder(job).state() == "running"
-
-
-# ---------------------------------------------------------------- words and listeners
-
-
-def test_a_listener_that_is_slow_delays_no_measurement(room):
-    """Its progress comes late, and the last word wins."""
-    release = threading.Event()
-    with room.opened() as server:
-        server.feed.on_event(lambda event: release.wait(10))
-        job = room.start(room.short())
-        room.until_state(job.id, "done")
-        release.set()

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,8 @@ from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy import Column, Connection, Integer, inspect, text
 
+from modeldyno.core.codec import encode
+from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.errors import (
     DatabaseBusy,
     DatabaseUnusable,
@@ -27,6 +30,8 @@ from modeldyno.core.errors import (
 from modeldyno.core.models import NewModel
 from modeldyno.core.notes import Subject
 from modeldyno.core.pages import Wanted
+from modeldyno.core.runs import RunOf
+from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, Database, open_database
@@ -76,6 +81,33 @@ def test_migrations_go_down_and_up_again(fresh):
     assert tables(fresh) == set(Table.metadata.tables)
     assert records_of(fresh).projects.page().items == ()
     assert records_of(fresh).projects.add("y").id == 1
+
+
+def test_a_step_down_and_up_keeps_comparisons_and_their_numbers(fresh):
+    """Its table is made anew on SQLite: what refers to it stays, and no number is used again."""
+    records = records_of(fresh)
+    project = records.projects.add("x").id
+    model = records.models.add(NewModel(project_id=project, name="m", path="m.onnx")).id
+    side = SideSpec("m", ModelSpec("m.onnx"), CellSpec())
+    new = NewComparison(
+        project_id=project,
+        a_model_id=model,
+        b_model_id=model,
+        name="c",
+        spec=ComparisonSpec(side, side),
+    )
+    first = records.comparisons.add(new)
+    run = records.runs.add(RunOf("comparison", first.id), encode(new.spec))
+    again = records.comparisons.rerun(first.id)
+    last = records.comparisons.add(new)
+    records.comparisons.delete(last.id)
+    schema.move_to(fresh.engine, "0002")
+    schema.move_to(fresh.engine, "head")
+    assert records.comparisons.get(again.id) == replace(again, rerun_of=None)
+    assert records.runs.get(run.id).of.id == first.id
+    assert records.comparisons.add(new).id == last.id + 1
+    records.comparisons.delete(records.comparisons.rerun(again.id).id)
+    records.comparisons.delete(again.id)
 
 
 def test_opening_again_keeps_what_is_there_and_loads_no_alembic(place):

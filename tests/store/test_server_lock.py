@@ -16,6 +16,7 @@ from modeldyno.store.server_lock import ServerLock, SoleServer
 @pytest.fixture(autouse=True)
 def short_patience(monkeypatch):
     monkeypatch.setattr(server_lock, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(server_lock, "DATABASE_PATIENCE_S", 0.2)
 
 
 def test_who_comes_second_is_told_who_was_first(tmp_path):

@@ -77,7 +77,7 @@ def application(
 ) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
     rules = Rules(listening.hosts, listening.origins, UPLOADS)
-    feed = (server.feed, server.progress, server.records.events)
+    feed = (server.feed, server.progress, server.fetches, server.records.events)
     events = EventSockets(*feed, access, listening.origins, patience)
     routes = Answers(routed(server, listening, access, events), server.records.database)
     return Guard(events.around(routes), rules, access)

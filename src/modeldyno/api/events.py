@@ -31,10 +31,20 @@ from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room,
 from modeldyno.api.v1.shape import MOST_ID, Asked
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import ModeldynoError
-from modeldyno.core.events import Event, EventsSince, message_of, progress_message, standing_of
+from modeldyno.core.events import (
+    Event,
+    EventsSince,
+    FetchMessage,
+    FetchStanding,
+    iso,
+    message_of,
+    progress_message,
+    standing_of,
+)
 from modeldyno.core.queue import Job
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.event_feed import EventFeed
+from modeldyno.services.fetches import Fetch, Fetches
 from modeldyno.services.progress import LiveProgress, Standing
 from modeldyno.store.records.events import Events
 
@@ -110,6 +120,7 @@ class EventSockets:
         self,
         feed: EventFeed,
         progress: LiveProgress,
+        fetches: Fetches,
         events: Events,
         access: Access,
         origins: Iterable[bytes],
@@ -128,6 +139,7 @@ class EventSockets:
         self._unheard: deque[Event] = deque()
         self._lost = 0  # the newest that did not fit among the unheard
         self._standings: dict[int, tuple[Job, Standing]] = {}
+        self._fetches: dict[tuple[int, str], Fetch] = {}
         self._is_called = False
         self._sio = _server(origins)
         self._sio.on("connect", self._connect, namespace=NAMESPACE)
@@ -135,6 +147,7 @@ class EventSockets:
         self._sio.on("*", self._hear, namespace=NAMESPACE)
         feed.on_event(self._from_feed)
         progress.on_progress(self._from_progress)
+        fetches.on_progress(self._from_fetch)
 
     def around(self, app: App) -> App:
         """Socket.IO's path is ours, everything else the application's."""
@@ -177,6 +190,11 @@ class EventSockets:
             self._standings[job.id] = (job, standing)  # the last value wins
             self._call()
 
+    def _from_fetch(self, fetch: Fetch) -> None:
+        with self._lock:
+            self._fetches[fetch.project_id, fetch.example] = fetch
+            self._call()
+
     def _call(self) -> None:
         if self._loop is not None and not self._is_called:
             self._is_called = True
@@ -188,6 +206,7 @@ class EventSockets:
             self._is_called = False
             events, self._unheard = [*self._unheard], deque()
             standings, self._standings = [*self._standings.values()], {}
+            fetches, self._fetches = [*self._fetches.values()], {}
             lost, self._lost = self._lost, 0
         if lost:
             self._last = max(self._last, lost)
@@ -199,6 +218,8 @@ class EventSockets:
             self._tell(pack(message_of(event)))
         for job, standing in standings:
             self._tell(_progress(job, standing))
+        for fetch in fetches:
+            self._tell(_fetch(fetch))
 
     def _tell(self, packed: Packed) -> None:
         for listener in [*self._listeners.values()]:
@@ -459,6 +480,14 @@ def _progress(job: Job, standing: Standing) -> Packed:
     data = standing_of(job.id, job.run_id, headline, standing.units_planned, standing.progress)
     message = progress_message(job.project_id, data, datetime.now(UTC))
     return pack(encode(message), about=job.id)
+
+
+def _fetch(fetch: Fetch) -> Packed:
+    data = FetchStanding(
+        fetch.example, fetch.state, fetch.done_bytes, fetch.total_bytes, fetch.model_id
+    )
+    message = FetchMessage(project_id=fetch.project_id, at=iso(datetime.now(UTC)), data=data)
+    return pack(encode(message), about=(fetch.project_id, fetch.example))
 
 
 def _told(refusal: Refusal) -> dict[str, Any]:

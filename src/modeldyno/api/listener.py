@@ -10,7 +10,7 @@ import asyncio
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +34,14 @@ class Packed:
     text: str
     number: int | None
     project_id: int | None
-    about: int | None = None  # the job, for progress
+    about: Hashable = None  # the job or the fetch, for progress
 
     @property
     def size(self) -> int:
         return len(self.text)
 
 
-def pack(message: Mapping[str, Any], about: int | None = None) -> Packed:
+def pack(message: Mapping[str, Any], about: Hashable = None) -> Packed:
     """Socket.IO's own form of an event: its type, its namespace, then JSON (ASCII)."""
     body = json.dumps([EVENT, message], separators=(",", ":"))
     return Packed(f"2{NAMESPACE},{body}", message["number"], message["project_id"], about)

@@ -144,11 +144,16 @@ def example_of(schema: Json, document: Json) -> Any:
             return schema[told]
     for told in ("anyOf", "oneOf", "allOf"):
         if schema.get(told):
-            return example_of(schema[told][0], document)
+            is_optional = {"type": "null"} in schema[told]
+            return None if is_optional else example_of(schema[told][0], document)
     match schema.get("type"):
         case "object":
-            known = schema.get("properties", {})
-            return {name: example_of(one, document) for name, one in known.items()}
+            needed = schema.get("required", ())
+            return {
+                name: example_of(one, document)
+                for name, one in schema.get("properties", {}).items()
+                if name in needed or one.keys() & {"examples", "default"}
+            }
         case "array":
             return [example_of(schema.get("items", {}), document)]
         case "string":

@@ -222,7 +222,7 @@ class _There:
         words = remote.words_of(cells, inputs, more)
         which = str(remote.here(file))
         bench = partial(self._client.bench, which, project=remote.PROJECT, **words)
-        return Task(file, lambda listen: bench(listen=listen))
+        return Task(file, lambda listen: bench(listen=listen, upload=remote.sending(listen)))
 
     def resumed(self, word: str) -> Task:
         from modeldyno.cli import remote

@@ -158,7 +158,7 @@ def _there(
             longer |= {"quick": False, "thorough": False}
             longer |= {"budget": times * more["budget"].seconds}
         compare = partial(client.compare, files[0], files[1], **longer)
-        return lambda listen: compare(listen=listen)
+        return lambda listen: compare(listen=listen, upload=remote.sending(listen))
 
     return run_for
 

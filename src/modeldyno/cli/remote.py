@@ -236,6 +236,15 @@ def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> 
     }
 
 
+def sending(listen: Listener) -> Callable[[int, int], None] | None:
+    """Tells who watches how much of a file is there."""
+    if listen is None:
+        return None
+    from modeldyno.core.jobs import Progress
+
+    return lambda sent, size: listen(Progress(sent >> 20, size >> 20, "Sending the model, MB"))
+
+
 def refuse(**said: object) -> None:
     """What a server cannot be told is refused, not dropped."""
     for option, value in said.items():

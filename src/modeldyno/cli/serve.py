@@ -63,7 +63,6 @@ def serve(
     """
     _expect_packages()
     from modeldyno.api.listening import Listening
-    from modeldyno.api.serving import serve as serve_until_stopped
     from modeldyno.settings import Settings
 
     settings = Settings.read(workspace)
@@ -75,6 +74,8 @@ def serve(
     )
     names = (*(name or ()), *(_own_names() if host in EVERYWHERE else ()))
     asked = Listening(host, port, needs_token=not no_token, names=names)
+    from modeldyno.api.serving import serve as serve_until_stopped
+
     told: list[Listening] = []
 
     def is_up(running: Server, listening: Listening) -> None:
@@ -88,11 +89,10 @@ def serve(
 
     try:
         serve_until_stopped(settings, asked, is_up)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # being stopped is how a server ends
         if not told:
             raise
-        # Being stopped is how a server ends.
-        output.tell("Stopped. What waits, and what was running, is kept")
+    output.tell("Stopped. What waits, and what was running, is kept")
 
 
 def _expect_packages() -> None:

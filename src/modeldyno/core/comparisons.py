@@ -16,6 +16,7 @@ class NewComparison:
     b_model_id: ModelId
     name: str
     spec: ComparisonSpec
+    rerun_of: ComparisonId | None = None
     fingerprint: str | None = None
 
 

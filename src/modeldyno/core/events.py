@@ -110,6 +110,17 @@ class JobStanding:
     cells: tuple[CellStanding, ...] = ()
 
 
+@dataclass(frozen=True)
+class FetchStanding:
+    """How far an example is on its way into a project."""
+
+    example: str
+    state: Literal["fetching", "done", "failed"]
+    done_bytes: int
+    total_bytes: int | None
+    model_id: int | None  # once it is there
+
+
 @dataclass(frozen=True, kw_only=True)
 class ThingMessage:
     number: int
@@ -157,12 +168,23 @@ class ProgressMessage:
     kind: Literal["job.progress"] = "job.progress"
 
 
+@dataclass(frozen=True, kw_only=True)
+class FetchMessage:
+    """Not kept either; that the model is there is told as ``model.created``."""
+
+    project_id: int | None
+    at: str
+    data: FetchStanding
+    number: None = None
+    kind: Literal["example.progress"] = "example.progress"
+
+
 KeptMessage = ThingMessage | RunMessage | NoteMessage | TrialMessage
-EventMessage = KeptMessage | ProgressMessage
+EventMessage = KeptMessage | ProgressMessage | FetchMessage
 
 KINDS: tuple[str, ...] = (
     *get_args(ThingKind), *get_args(RunEventKind), "note.changed", "optimization.trial",
-    "job.progress",
+    "job.progress", "example.progress",
 )  # fmt: skip
 
 

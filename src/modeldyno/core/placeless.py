@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from modeldyno.core.codec import decode, encode
+from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
@@ -18,6 +19,12 @@ _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a pat
 def placeless(result: R, names: Mapping[str, str]) -> R:
     """``names`` says how models are known that are kept under other names than their own."""
     found: R = decode(type(result), _without(encode(result), names, ""))
+    return found
+
+
+def without_places(facts: ModelFacts) -> ModelFacts:
+    """What a file says of itself, and not where it lies."""
+    found: ModelFacts = decode(ModelFacts, _without(encode(facts), {}, ""))
     return found
 
 

@@ -16,17 +16,21 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from modeldyno.core.codec import decode
-from modeldyno.core.errors import ModeldynoError, NotFound, TimedOut, WrongState
+from modeldyno.core.errors import (
+    DatabaseUnusable,
+    ModeldynoError,
+    NotFound,
+    TimedOut,
+    WrongState,
+)
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, JobMessage, Unit
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.aside import Aside
-from modeldyno.jobs.limits import limited
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
 from modeldyno.jobs.settling import Settling
@@ -150,7 +154,7 @@ class Supervisor:
             self._wake.wait(LOOK_AGAIN_S)
 
     def _run(self, job: Job) -> None:
-        told = self._records.runs.get(job.run_id).spec  # a database that is away costs nothing yet
+        asked = self._asked(job)  # before it is claimed: a database that is away costs nothing yet
         current = _Current(job.id, job.run_id)
         with self._lock:
             if self._closing.is_set():
@@ -162,14 +166,29 @@ class Supervisor:
             except WrongState:  # cancelled a moment ago
                 return
             logger.info("job %s: run %s started", job.id, job.run_id)
-            self._execute(job, told, current)
+            self._execute(job, asked, current)
             self._until_written(job, current.ending)
             logger.info("job %s: %s", job.id, current.ending.state)
         finally:
             with self._lock:
                 self._current = None
 
-    def _execute(self, job: Job, told: dict[str, Any], current: _Current) -> None:
+    def _asked(self, job: Job) -> RunSpec | Failure:
+        """What it is to do, or why it may not, or cannot."""
+        told = self._records.runs.get(job.run_id).spec
+        try:
+            spec: RunSpec = decode(RunSpec, told)
+            self._admit(spec)
+        except DatabaseUnusable:
+            raise
+        except ModeldynoError as error:
+            return Failure.of(error)
+        except Exception:
+            logger.exception("job %s: our bug", job.id)
+            return BUG
+        return spec
+
+    def _execute(self, job: Job, asked: RunSpec | Failure, current: _Current) -> None:
         """Whatever happens, the job has an ending afterwards."""
 
         def record(run_id: RunId, message: JobMessage) -> None:
@@ -180,12 +199,13 @@ class Supervisor:
             if (known := self._settling.ended_elsewhere(job)) is not None:
                 current.ending = known
                 return
-            spec = _limited(decode(RunSpec, told))
-            self._admit(spec)
-            folder, earlier = self._opened(job, spec)
+            if isinstance(asked, Failure):
+                self._fail(job, current, asked)
+                return
+            folder, earlier = self._opened(job, asked)
             current.is_open = True
             with self._leases.shown_as(job.id, self._owner):
-                self._jobs.submit(folder, spec, record, earlier)
+                self._jobs.submit(folder, asked, record, earlier)
                 self._wait(current)
         except ModeldynoError as error:
             self._fail(job, current, Failure.of(error))
@@ -259,12 +279,6 @@ class Supervisor:
                     raise
                 logger.warning("job %s: its end is not in the database yet: %s", job.id, error)
                 self._closing.wait(TRY_AGAIN_S)
-
-
-def _limited(spec: RunSpec) -> RunSpec:
-    from modeldyno.measure.host import memory_bytes
-
-    return limited(spec, memory_bytes())
 
 
 def _late(limit_s: float) -> Failure:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Note, Subject, subject_of
 from modeldyno.store.history import History
-from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
+
+if TYPE_CHECKING:
+    from modeldyno.store.records.all import Records  # not loaded where there is no database
 
 
 class Archive:

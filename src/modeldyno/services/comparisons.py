@@ -50,6 +50,9 @@ class ComparisonService:
             job = self.start(made.id) if start else None
             return self._records.comparisons.get(made.id), job
 
+    def get(self, comparison_id: ComparisonId) -> Comparison:
+        return self._records.comparisons.get(comparison_id)
+
     def details(self, comparison_id: ComparisonId) -> ComparisonDetails:
         return self._records.comparisons.details(comparison_id)
 
@@ -65,25 +68,35 @@ class ComparisonService:
         return self._jobs.start(RunOf("comparison", comparison_id), spec, priority)
 
     def rerun(self, comparison_id: ComparisonId) -> tuple[Comparison, Job]:
-        """A new one with the same settings."""
+        """A new one with the same settings, which knows what it repeats."""
         with self._records.database.writing():
-            before = self._records.comparisons.get(comparison_id)
-            again = self._records.comparisons.add(
-                NewComparison(
-                    project_id=before.project_id,
-                    a_model_id=before.a_model_id,
-                    b_model_id=before.b_model_id,
-                    name=before.name,
-                    spec=replace(
-                        before.spec, a=_confined(before.spec.a), b=_confined(before.spec.b)
-                    ),
-                )
-            )
+            again = self._records.comparisons.rerun(comparison_id)
+            spec = replace(again.spec, a=_confined(again.spec.a), b=_confined(again.spec.b))
+            if spec != again.spec:
+                self._records.comparisons.edit(again.id, spec=spec)
             job = self.start(again.id)
             return self._records.comparisons.get(again.id), job
 
-    def rename(self, comparison_id: ComparisonId, name: str) -> Comparison:
-        return self._records.comparisons.rename(comparison_id, name)
+    def rename(self, comparison_id: ComparisonId, name: str | None) -> Comparison:
+        return self._records.comparisons.edit(comparison_id, name=name)
+
+    def edit(
+        self,
+        comparison_id: ComparisonId,
+        a_model_id: ModelId,
+        b_model_id: ModelId,
+        make_spec: MakeSpec,
+        name: str | None = None,
+    ) -> Comparison:
+        """Before the first run; raises WrongState."""
+        a, b = self._models.runnable(a_model_id), self._models.runnable(b_model_id)
+        return self._records.comparisons.edit(
+            comparison_id,
+            name=name,
+            a_model_id=a_model_id,
+            b_model_id=b_model_id,
+            spec=_of_content(make_spec(a, b), a, b),
+        )
 
     def delete(self, comparison_id: ComparisonId, *, cascade: bool = False) -> None:
         self._records.comparisons.delete(comparison_id, cascade=cascade)

@@ -23,6 +23,7 @@ from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 
 PATIENCE_S = 1.0
+DATABASE_PATIENCE_S = 5.0  # until PostgreSQL notices that a server was killed
 _DATABASE = 0x6D6F64656C647376  # any number that nobody else locks: "modeldsv" in ASCII
 
 
@@ -45,7 +46,7 @@ class ServerLock:
                 why=f"{error.strerror}: {self._path.parent}",
                 fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
             ) from error
-        if not _soon(lambda: _is_locked(descriptor)):
+        if not _soon(lambda: _is_locked(descriptor), PATIENCE_S):
             os.close(descriptor)
             raise _taken(running_server(self._path.parent))
         self._descriptor = descriptor
@@ -75,10 +76,10 @@ def _is_locked(descriptor: int) -> bool:
     return True
 
 
-def _soon(attempt: Callable[[], bool]) -> bool:
+def _soon(attempt: Callable[[], bool], patience_s: float) -> bool:
     """Tried for a moment: whoever only asks for the server holds its lock while asking, and what
     a killed server had is given back a little after its end."""
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while not attempt():
         if time.monotonic() > deadline:
             return False
@@ -103,7 +104,7 @@ class SoleServer:
         if self._engine.dialect.name != "postgresql":
             yield self
             return
-        if not _soon(self._take):
+        if not _soon(self._take, DATABASE_PATIENCE_S):
             raise _taken(None)
         try:
             yield self
@@ -141,6 +142,8 @@ class SoleServer:
     def _let_go(self) -> None:
         """Closed, not just returned: another user of the connection would inherit the lock."""
         if self._connection is not None:
+            with contextlib.suppress(SQLAlchemyError):
+                self._connection.execute(text("SELECT pg_advisory_unlock(:it)"), {"it": _DATABASE})
             with contextlib.suppress(SQLAlchemyError):
                 self._connection.invalidate()
             with contextlib.suppress(SQLAlchemyError):

@@ -188,6 +188,9 @@ class Comparisons(Named, OfProject, LatestRun, Table):
     a_model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
     b_model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
     spec: Mapped[Json]
+    rerun_of: Mapped[int | None] = mapped_column(
+        ForeignKey("comparisons.id", ondelete="SET NULL"), index=True
+    )
     fingerprint: Mapped[str | None] = mapped_column(String(64))
     __table_args__ = _lists(Index(None, "project_id", "fingerprint", unique=True))
 

@@ -38,7 +38,7 @@ def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     run = f"runs/{job['run_id']}"
     details = fits(served.get(run), RunDetailsTold)
     assert (details["settings"], details["units_kept"]) == (None, [4])
-    assert details["pairing"] == told["settings"]
+    assert details["pairing"] == told["pairing"]
 
     document = served.get(f"{run}/result").json
     schemas.check("comparison", document)
@@ -54,7 +54,7 @@ def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     assert {line[0] for line in samples} == {"a", "b"}
 
     again = fits(served.post(f"comparisons/{told['id']}/rerun"), ComparisonTold, 201)
-    assert (again["settings"], again["id"] != told["id"]) == (told["settings"], True)
+    assert (again["pairing"], again["rerun_of"]) == (told["pairing"], told["id"])
     served.post(f"jobs/{again['latest_run']['job_id']}/cancel")
     more = served.post(f"comparisons/{told['id']}/runs")
     assert more.status == 202
@@ -68,7 +68,23 @@ def test_one_model_with_two_settings(served, sides):
     sides["b"] = sides["a"] | {"batch_size": 8, "cores": 1, "engine": "scripted"}
     told = fits(served.post("comparisons", sides | {"start": False}), ComparisonTold, 201)
     assert told["command"] == "modeldyno compare old.json old.json@engine=scripted,batch=8"
-    assert (told["state"], told["settings"]["b"]["batch_size"]) == ("draft", 8)
+    assert (told["state"], told["pairing"]["b"]["batch_size"]) == ("draft", 8)
+
+
+def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served, sides):
+    made = served.post("comparisons", sides | {"start": False, "budget": "quick", "pairs": 8}).json
+    path = f"comparisons/{made['id']}"
+    new = {"margin": 0.1, "pairs": None, "b": sides["a"] | {"batch_size": 2}}
+    told = fits(served.patch(path, new), ComparisonTold)
+    changed = {"margin": 0.1, "pairs": None, "b": told["pairing"]["b"]}
+    assert told["pairing"] == made["pairing"] | changed
+    assert (told["pairing"]["b"]["batch_size"], told["b_model_name"]) == (2, "old.json")
+    assert told["name"] == made["name"]
+    job = served.post(f"{path}/runs").json["id"]
+    served.post(f"jobs/{job}/cancel")
+    problem(served.patch(path, {"margin": 0.2}), 409, "WRONG_STATE")
+    assert served.patch(path, {"name": "Still", "a": None}).json["name"] == "Still"
+    served.ended(job)
 
 
 def test_a_comparison_is_renamed_listed_and_deleted(served, sides):
@@ -120,5 +136,5 @@ def test_what_the_terminal_compared_without_a_sandbox_runs_only_inside_one(serve
     open_one = served.server.records.comparisons.add(new)
     problem(served.post(f"comparisons/{open_one.id}/runs"), 409, "WRONG_STATE")
     again = served.post(f"comparisons/{open_one.id}/rerun")
-    assert again.json["settings"]["a"]["sandbox"] == "on"
+    assert again.json["pairing"]["a"]["sandbox"] == "on"
     served.post(f"jobs/{again.json['latest_run']['job_id']}/cancel")

@@ -9,6 +9,8 @@ from modeldyno.store.tables import RUNNABLE, THINGS
 
 PACKAGE = Path(modeldyno.__file__).parent
 
+FLEETING = {"job.progress", "example.progress"}  # told once, and not kept
+
 
 def test_events_tell_what_happened_since(served):
     begin = served.get("events").json["last"]
@@ -49,7 +51,7 @@ def test_the_vocabulary_of_events_is_all_that_the_store_tells():
     told |= {f"{kind}.{what}" for kind in RUNNABLE for what in ("created", "changed")}
     families = set(re.findall(r"""tell(?:_many)?\(\s*connection, f"\{kind\}\.(\w+)\"""", code))
     assert families == {"created", "changed", "deleted"}
-    assert told | {"job.progress"} == set(KINDS)
+    assert told | FLEETING == set(KINDS)
 
 
 def test_events_of_both_ways_are_described(served):
@@ -57,5 +59,5 @@ def test_events_of_both_ways_are_described(served):
     kinds = schemas["EventMessage"]["discriminator"]["mapping"]
     assert set(kinds) == set(KINDS)
     kept = schemas["EventsTold"]["properties"]["events"]["items"]["discriminator"]["mapping"]
-    assert set(KINDS) - set(kept) == {"job.progress"}
+    assert set(KINDS) - set(kept) == FLEETING
     assert {kept[kind] for kind in kept} <= {kinds[kind] for kind in kinds}

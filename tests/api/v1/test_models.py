@@ -1,16 +1,20 @@
 """Models, over real HTTP: sent, imported, completed, vouched for, looked into, deleted."""
 
 import hashlib
+import io
 import json
+import tarfile
 import threading
 import time
+import zipfile
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from onnx import TensorProto, helper
 from onnx.external_data_helper import set_external_data
 
-from modeldyno.core.errors import UnsafeFormat, WrongState
+from modeldyno.core.errors import UnsafeFormat
 from modeldyno.core.ids import ModelId
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
@@ -64,6 +68,7 @@ def spec_of(path, sha256=None):
 
 def files_of(served):
     """What lies in the workspace for models: names, and how many bytes each."""
+    served.server.files.sweep()
     tops = [served.workspace / folder for folder in ("objects", "models")]
     try:
         found = [path for top in tops for path in top.rglob("*") if path.is_file()]
@@ -140,8 +145,11 @@ def test_files_go_with_the_last_model_that_has_them(served):
     assert served.get(f"models/{first}").status == 404
     served.server.files.sweep()
     assert served.get(f"models/{second}/file").body == data
+    place = served.workspace / "models" / hashlib.sha256(data).hexdigest()
+    assert place.exists()
     assert served.delete(f"projects/{two}?cascade=true").status == 204
-    until(lambda: files_of(served) == before)  # nobody asked: the deletion was heard
+    until(lambda: not place.exists())  # nobody asked: the deletion was heard
+    assert files_of(served) == before
 
 
 def test_a_model_that_is_used_stays_with_its_files(served, project):
@@ -153,12 +161,8 @@ def test_a_model_that_is_used_stays_with_its_files(served, project):
     assert Path(used.path).exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["Größe 2.onnx", "a b.onnx", "模型.onnx", "x;y&z=1.onnx", "%41.onnx"]
-)
-def test_names_are_kept_as_they_are_and_never_become_paths(served, project, name):
-    from urllib.parse import quote
-
+def test_names_are_kept_as_they_are_and_never_become_paths(served, project):
+    name = "Größe 模型; x&y=%41.onnx"
     made = send(served, project, bytes_of(4), quote(name)).json
     assert made["name"] == name
     path = Path(served.server.records.models.get(ModelId(made["id"])).path)
@@ -194,8 +198,9 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     number = sent.json["id"]
     assert (sent.json["state"], sent.json["missing"]) == ("incomplete", ["deep/b.bin", "w.bin"])
     assert sent.json["facts"]["inputs"][0]["name"] == "x"
-    with pytest.raises(WrongState, match=r"w\.bin"):
-        served.server.models.runnable(ModelId(number))
+    early = served.post("benchmarks", {"project_id": project, "model_id": number})
+    assert (early.status, early.json["code"]) == (409, "WRONG_STATE")
+    assert "w.bin" in early.json["detail"]
 
     half = served.ask("PUT", f"models/{number}/files/w.bin", parts["w.bin"], content_type=FILE)
     assert (half.status, half.json["missing"]) == (200, ["deep/b.bin"])
@@ -216,7 +221,59 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     assert [*(served.workspace / "models" / sent.json["sha256"]).iterdir()] == [folder]
     held = {str(p.relative_to(folder)): p.stat().st_nlink for p in folder.rglob("*.*")}
     assert held == {"net.onnx": 2, "w.bin": 1, "deep/b.bin": 1}
+
+    made = served.benchmark(project, number)
+    job = served.ended(made["latest_run"]["job_id"])
+    assert job["state"] == "done", job
+    result = served.get(f"runs/{job['run_id']}/result").json
+    assert [file["location"] for file in result["model"]["external"]] == ["deep/b.bin", "w.bin"]
     assert not any((served.workspace / "models" / "waiting").iterdir())
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_a_model_and_its_weights_may_come_packed(served, project, kind):
+    data, parts = in_two_parts("w.bin", "deep/b.bin")
+    members = {"a/net.onnx": data, **{f"a/{name}": held for name, held in parts.items()}}
+    body = packed(kind, members | {"a/README.md": b"left out"})
+    sent = send(served, project, body, "a/net.onnx&packed=true")
+    assert sent.status == 201, sent.text
+    assert (sent.json["state"], sent.json["name"]) == ("ready", "net.onnx")
+    folder = Path(served.server.models.runnable(ModelId(sent.json["id"])).path).parent
+    assert {p.name for p in folder.rglob("*.*")} == {"net.onnx", "w.bin", "b.bin"}
+    before = files_of(served)
+    lacking = packed(kind, {"net.onnx": data, "w.bin": parts["w.bin"]})
+    refused = send(served, project, lacking, "net.onnx&packed=true")
+    assert (refused.status, refused.json["code"]) == (404, "FILE_NOT_FOUND")
+    assert "deep/b.bin" in refused.json["title"]
+    assert files_of(served) == before
+
+
+def packed(kind, members):
+    body = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, held in members.items():
+                archive.writestr(name, held)
+    else:
+        with tarfile.open(fileobj=body, mode="w:gz") as tar:
+            for name, held in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(held)
+                tar.addfile(info, io.BytesIO(held))
+    return body.getvalue()
+
+
+def test_weights_of_which_the_database_did_not_hear_are_found_again(served, project):
+    """The server was killed after a file arrived, and before it was written down."""
+    data, parts = in_two_parts("w.bin", "b.bin")
+    number = send(served, project, data, "killed.onnx").json["id"]
+    waiting = served.workspace / "models" / "waiting" / str(number)
+    waiting.mkdir()
+    (waiting / "w.bin").write_bytes(parts["w.bin"])
+    assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
+    (waiting / "b.bin").write_bytes(parts["b.bin"])
+    assert served.post(f"models/{number}/inspect").json["state"] == "ready"
+    assert not waiting.exists()
 
 
 def test_weights_that_do_not_fit_are_refused_and_may_be_sent_again(served, project):
@@ -262,8 +319,8 @@ def test_a_program_runs_only_after_somebody_vouched_for_it(served, project, tmp_
     assert (made["state"], made["tier"]) == ("untrusted", "program")
     assert made["trust"]["is_needed"] is True
     assert "program" in made["trust"]["warning"]
-    with pytest.raises(UnsafeFormat):
-        served.server.models.runnable(ModelId(number))
+    early = served.post("benchmarks", {"project_id": project, "model_id": number})
+    assert (early.status, early.json["code"]) == (403, "UNSAFE_FORMAT")
 
     trusted = served.put(f"models/{number}/trust", {"reason": "mine"})
     assert (trusted.json["state"], trusted.json["trust"]["reason"]) == ("ready", "mine")
@@ -346,6 +403,17 @@ def test_a_file_below_an_allowed_folder_is_copied_in(allowed):
     (root / "net.json").write_bytes(b"changed since")
     assert served.get(f"models/{made.json['id']}/file").body == bytes_of(7)
     (root / "net.json").write_bytes(bytes_of(7))
+
+
+def test_an_import_that_is_sent_twice_makes_one_model(allowed):
+    served, _ = allowed
+    project = served.project()
+    asked = f"projects/{project}/models/import"
+    first = served.post(asked, {"path": "net.json"}, idempotency_key="k")
+    again = served.post(asked, {"path": "net.json"}, idempotency_key="k")
+    assert (first.json, first.status) == (again.json, again.status)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert len(served.get(f"projects/{project}/models").json["items"]) == 1
 
 
 def test_weights_are_imported_with_their_model_or_nothing_is(allowed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
@@ -18,12 +18,20 @@ from modeldyno.api.v1.paging import (
     parameters,
 )
 from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
-from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, settings_of
-from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Name, Told, answer, problems
+from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, resettled, settings_of
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Id,
+    Moment,
+    Name,
+    Told,
+    answer,
+    problems,
+    without_defaults,
+)
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
 from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, Mode
 from modeldyno.core.commands import bench_command
-from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.runs import RunOf, State
 from modeldyno.services.benchmarks import Plan
@@ -49,17 +57,12 @@ class BenchmarkAsked(PlanAsked):
     start: bool = Field(True, description="Put it in the queue at once.")
 
 
-def _without_defaults(schema: dict[str, Any]) -> None:
-    for described in schema["properties"].values():
-        described.pop("default", None)
-
-
 class BenchmarkEdited(SettingsAsked):
     """What is not sent stays."""
 
-    model_config = ConfigDict(json_schema_extra=_without_defaults)
+    model_config = ConfigDict(json_schema_extra=without_defaults)
 
-    name: Name | None = None
+    name: Name | None = Field(None, examples=["On the edge box"])
     dataset_id: Reference | None = None
 
 
@@ -138,6 +141,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
     def get_benchmark(benchmark_id: Id) -> Response:
+        """Its settings, its latest run, and how each cell came out the last time."""
         return details(BenchmarkId(benchmark_id))
 
     @routes.patch(
@@ -211,15 +215,7 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
     sent = asked.model_dump(include=asked.model_fields_set & SettingsAsked.model_fields.keys())
     if not sent:
         return None
-    try:
-        return SettingsAsked.model_validate(settings_of(before.spec) | sent)
-    except ValidationError as error:  # one of the terminal, beyond what we accept
-        name = ".".join(str(part) for part in error.errors()[0]["loc"])
-        raise BadValue(
-            f"The benchmark's {name} cannot stay as it is",
-            why="it was asked for in the terminal, and the server accepts less",
-            fix=f"Send {name} as well",
-        ) from error
+    return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
 def _row(row: BenchmarkRow | Benchmark, model_name: str | None = None) -> dict[str, Any]:

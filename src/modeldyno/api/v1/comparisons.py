@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
@@ -18,8 +18,24 @@ from modeldyno.api.v1.paging import (
     parameters,
 )
 from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
-from modeldyno.api.v1.settings import PairingAsked, PairingTold, SideAsked, pairing_of
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
+from modeldyno.api.v1.settings import (
+    PairingAsked,
+    PairingTold,
+    SideAsked,
+    asked_of,
+    pairing_of,
+    resettled,
+)
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Id,
+    Moment,
+    Name,
+    Told,
+    answer,
+    problems,
+    without_defaults,
+)
 from modeldyno.api.v1.summaries import SummaryTold, summary_of
 from modeldyno.core.commands import compare_command
 from modeldyno.core.comparisons import Comparison, ComparisonDetails
@@ -40,7 +56,9 @@ class ComparisonAsked(PairingAsked):
     project_id: Annotated[int, Field(ge=1, le=MOST_ID)] = Field(examples=[1])
     a: SideAsked
     b: SideAsked
-    name: Name | None = Field(None, description="Null: made of the models' names.")
+    name: Name | None = Field(
+        None, description="Null: made of the models' names.", examples=["Before and after"]
+    )
     start: bool = Field(True, description="Put it in the queue at once.")
 
     def between(self, a: Model, b: Model) -> ComparisonSpec:
@@ -48,8 +66,14 @@ class ComparisonAsked(PairingAsked):
         return self.spec(*sides)
 
 
-class ComparisonEdited(Asked):
-    name: Name = Field(examples=["Before and after"])
+class ComparisonEdited(PairingAsked):
+    """What is not sent stays; a side that is sent is that side, whole."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    name: Name | None = Field(None, examples=["Before and after"])
+    a: SideAsked | None = None
+    b: SideAsked | None = None
 
 
 class ComparisonRowTold(Told):
@@ -61,13 +85,14 @@ class ComparisonRowTold(Told):
     state: State = Field(description="Of its latest run; `draft` before the first.")
     created_at: Moment
     last_run_at: Moment | None
+    rerun_of: int | None = Field(description="The comparison that this one repeats.")
     summary: SummaryTold
 
 
 class ComparisonTold(ComparisonRowTold):
     a_model_name: str = Field(examples=["old.onnx"])
     b_model_name: str = Field(examples=["new.onnx"])
-    settings: PairingTold
+    pairing: PairingTold
     latest_run: LatestRunTold | None
     command: str = Field(
         description="Compares the same in a terminal.",
@@ -110,12 +135,23 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
     def get_comparison(comparison_id: Id) -> Response:
+        """Its two sides, its latest run, and the verdict."""
         return details(ComparisonId(comparison_id))
 
-    @routes.patch("/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 413))
-    def rename_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
-        comparisons.rename(ComparisonId(comparison_id), asked.name)
-        return details(ComparisonId(comparison_id))
+    @routes.patch(
+        "/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 409, 413)
+    )
+    def edit_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
+        """What is not sent stays. The name may change at any time, all else before the first
+        run."""
+        number = ComparisonId(comparison_id)
+        edited = _edited(comparisons.get(number), asked)
+        if edited is None:
+            comparisons.rename(number, asked.name)
+        else:
+            models = ModelId(edited.a.model_id), ModelId(edited.b.model_id)
+            comparisons.edit(number, *models, edited.between, asked.name)
+        return details(number)
 
     @routes.delete("/{comparison_id}", status_code=204, responses=problems(404, 409))
     def delete_comparison(comparison_id: Id, cascade: bool = False) -> None:
@@ -156,11 +192,23 @@ def router(server: Server) -> APIRouter:
     )
     @once(server)
     def rerun_comparison(comparison_id: Id) -> Response:
-        """A new comparison with the same settings, in the queue."""
+        """A new comparison with the same settings, in the queue; its `rerun_of` is this one."""
         made, _ = comparisons.rerun(ComparisonId(comparison_id))
         return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
 
     return routes
+
+
+def _edited(before: Comparison, asked: ComparisonEdited) -> ComparisonAsked | None:
+    """All of it with what was sent; None when that was no more than a name."""
+    sent = asked.model_dump(include=asked.model_fields_set - {"name"})
+    sent = {name: value for name, value in sent.items() if name not in "ab" or value is not None}
+    if not sent:
+        return None
+    known = {"project_id": before.project_id} | asked_of(before.spec)
+    known["a"] |= {"model_id": before.a_model_id}
+    known["b"] |= {"model_id": before.b_model_id}
+    return resettled(ComparisonAsked, known | sent, "comparison")
 
 
 def _row(found: Comparison) -> dict[str, Any]:
@@ -173,6 +221,7 @@ def _row(found: Comparison) -> dict[str, Any]:
         "state": found.state,
         "created_at": found.created_at,
         "last_run_at": found.last_run_at,
+        "rerun_of": found.rerun_of,
         "summary": summary_of(found.summary),
     }
 
@@ -183,7 +232,7 @@ def _details(found: ComparisonDetails) -> dict[str, Any]:
         **_row(found.comparison),
         "a_model_name": found.a_model_name,
         "b_model_name": found.b_model_name,
-        "settings": pairing_of(spec),
+        "pairing": pairing_of(spec),
         "latest_run": latest_of(found.latest),
         "command": compare_command(spec, found.a_model_name, found.b_model_name),
     }

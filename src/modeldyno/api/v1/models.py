@@ -18,6 +18,7 @@ from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFormat, Origin
+from modeldyno.core.placeless import without_places
 from modeldyno.core.public import MODEL_SCHEMA, model_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
@@ -45,7 +46,7 @@ class ImportAsked(Asked):
 
 
 class ModelAsked(Asked):
-    name: Name
+    name: Name = Field(examples=["ResNet-50, pruned"])
 
 
 class TrustAsked(Asked):
@@ -129,18 +130,27 @@ def router(server: Server) -> APIRouter:
         openapi_extra=uploads.BODY,
     )
     async def upload_model(
-        project_id: Id, name: FileName, request: Request, response: Response
+        project_id: Id,
+        name: FileName,
+        request: Request,
+        response: Response,
+        packed: Annotated[
+            bool,
+            Query(description="The body is a zip, tar or tar.gz, and `name` a file in there."),
+        ] = False,
     ) -> ModelDetails:
         """Send the file as the body. It is kept by its content, and looked into by a worker: what
         cannot be read is refused, with the reason, and nothing stays.
 
         A model whose weights are files of their own is `incomplete` until those were sent, too
-        (`PUT /models/{id}/files/{name}`).
+        (`PUT /models/{id}/files/{name}`); or all come at once, packed.
         """
-        _expect_plain(name)
+        if not packed:
+            _expect_plain(name)
         await run_in_threadpool(server.records.projects.get, ProjectId(project_id))
         async with uploads.received(request, files) as incoming:
-            made = await run_in_threadpool(files.add, ProjectId(project_id), name, incoming)
+            add = files.add_packed if packed else files.add
+            made = await run_in_threadpool(add, ProjectId(project_id), name, incoming)
         response.headers["Location"] = f"/api/v1/models/{made.id}"
         return await run_in_threadpool(_details_of, made)
 
@@ -167,10 +177,12 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/models/{model_id}", responses=problems(404))
     def get_model(model_id: Id) -> ModelDetails:
+        """What is known of it: origin, content, inputs and outputs, trust."""
         return _details(models.get(ModelId(model_id)))
 
     @routes.patch("/models/{model_id}", responses=problems(404, 413))
     def rename_model(model_id: Id, asked: ModelAsked) -> ModelDetails:
+        """Its name is all that changes."""
         return _details(models.rename(ModelId(model_id), asked.name))
 
     @routes.delete("/models/{model_id}", status_code=204, responses=problems(404, 409))
@@ -233,8 +245,7 @@ def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
     if facts is None:
         return ModelDetails(**_values(shown), facts=None)
-    facts = replace(facts, path=facts.path.rpartition("/")[2])  # where it lies is nobody's business
-    told = {"schema": MODEL_SCHEMA} | model_json(facts)
+    told = {"schema": MODEL_SCHEMA} | model_json(without_places(facts))
     return ModelDetails(**_values(shown), facts=told)
 
 

@@ -53,18 +53,21 @@ def router(server: Server) -> APIRouter:
     @routes.post("", status_code=201, responses=problems(409, 413))
     @once(server)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
+        """A new one, empty; several may have the same name."""
         made = projects.add(asked.name)
         response.headers["Location"] = f"/api/v1/projects/{made.id}"
         return _told(made)
 
     @routes.get("/{project_id}", responses=problems(404))
     def get_project(project_id: Id) -> ProjectDetails:
+        """With how many of each kind of thing it has."""
         found = projects.get(ProjectId(project_id))
         counts = projects.counts(found.id)
         return ProjectDetails(**_told(found).model_dump(), counts=counts)
 
     @routes.patch("/{project_id}", responses=problems(404, 413))
     def rename_project(project_id: Id, asked: ProjectAsked) -> ProjectTold:
+        """Its name is all that changes."""
         return _told(projects.rename(ProjectId(project_id), asked.name))
 
     @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))

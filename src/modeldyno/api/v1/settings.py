@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from modeldyno.api.v1.shape import MOST_ID, Asked, Told
 from modeldyno.core.commands import input_text
+from modeldyno.core.errors import BadValue
 from modeldyno.core.names import name_of_file
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract
@@ -49,6 +50,8 @@ SandboxAsked = Annotated[
     Field(description="`required`: fail where the system cannot confine the model fully."),
 ]
 
+A = TypeVar("A", bound=Asked)
+
 _BUDGETS: dict[BudgetName, Budget] = {"quick": QUICK, "default": DEFAULT, "thorough": THOROUGH}
 
 
@@ -71,7 +74,9 @@ class InputsAsked(Asked):
 
 
 class Limits(Asked):
-    timeout_s: Seconds = Field(600.0, description="After which a cell fails, load included.")
+    timeout_s: Seconds = Field(
+        600.0, description="After which a cell fails, load included.", examples=[600.0]
+    )
     memory_limit_bytes: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Most memory a worker may use; null: nine tenths of the machine's."
     )
@@ -87,7 +92,7 @@ class SettingsAsked(InputsAsked, Limits):
     batch_sizes: Counts = Field([1], examples=[[1, 8]])
     cores: Counts = Field([1], examples=[[1, 2]])
     instances: Counts = Field([1], description="Processes side by side.")
-    devices: Annotated[Words, Field(min_length=1)] = Field(["cpu"])
+    devices: Annotated[Words, Field(min_length=1)] = Field(["cpu"], examples=[["cpu"]])
     precisions: Words = Field([], description="None: as the model has it.", examples=[["fp32"]])
     spinning: bool | None = Field(None, description="Of thread pools; null: the engine's own way.")
     contract: CallContract = Field("api", description="What one call includes.")
@@ -140,7 +145,7 @@ class SideAsked(InputsAsked):
     batch_size: Count = 1
     cores: Count = 1
     device: Word = "cpu"
-    precision: Word | None = None
+    precision: Word | None = Field(None, examples=["fp32"])
     spinning: bool | None = None
     contract: CallContract = "api"
     options: Options = Field({})
@@ -165,7 +170,7 @@ class PairingAsked(Limits):
     """How two sides are compared."""
 
     margin: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.02, description="Differences below this share do not matter."
+        0.02, description="Differences below this share do not matter.", examples=[0.02]
     )
     budget: BudgetAsked = "default"
     pairs: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
@@ -185,6 +190,20 @@ class PairingAsked(Limits):
             memory_limit_bytes=self.memory_limit_bytes,
             seed=self.seed,
         )
+
+
+def resettled(shape: type[A], known: dict[str, Any], kind: str) -> A:
+    """Settings of before together with new ones; raises BadValue for those of the terminal that
+    are beyond what we accept."""
+    try:
+        return shape.model_validate(known)
+    except ValidationError as error:
+        name = ".".join(str(part) for part in error.errors()[0]["loc"])
+        raise BadValue(
+            f"The {kind}'s {name} cannot stay as it is",
+            why="it was asked for in the terminal, and the server accepts less",
+            fix=f"Send {name} as well",
+        ) from error
 
 
 def budget_of(asked: BudgetName | float) -> Budget:
@@ -280,6 +299,16 @@ def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
         "adaptive": spec.adaptive,
         **_limits(spec),
     }
+
+
+def asked_of(spec: ComparisonSpec) -> dict[str, Any]:
+    """The same as a client would ask for it; whose models they are, it does not say."""
+    told = pairing_of(spec)
+    seconds = told.pop("budget_s")
+    named = (name for name, budget in _BUDGETS.items() if budget.seconds == seconds)
+    for side in (told["a"], told["b"]):
+        side.pop("label")
+    return told | {"budget": next(named, seconds)}
 
 
 def _side(side: SideSpec) -> dict[str, Any]:

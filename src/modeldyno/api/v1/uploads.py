@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
 from typing import Any
 
+from anyio import CancelScope
 from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
@@ -42,8 +43,9 @@ async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incomin
         await _receive(request, incoming)
         yield incoming
     finally:
-        # At once: a file is closed and unlinked. Nothing may be awaited in a task that is ending.
-        receiving.__exit__(None, None, None)
+        # In a thread, since to unlink a large file takes a while; also when this task is cancelled.
+        with CancelScope(shield=True):
+            await run_in_threadpool(receiving.__exit__, None, None, None)
 
 
 async def _receive(request: Request, incoming: Incoming) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import aliased
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, ComparisonDetails, NewComparison
-from modeldyno.core.ids import ComparisonId
+from modeldyno.core.ids import ComparisonId, ModelId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.core.summaries import summarise_spec
@@ -61,10 +61,40 @@ class Comparisons:
             raise not_found("comparison", number)
         return ComparisonDetails(_comparison(row), row.a_name, row.b_name, latest_run_of(row))
 
-    def rename(self, number: ComparisonId, name: str) -> Comparison:
+    def edit(
+        self,
+        number: ComparisonId,
+        *,
+        name: str | None = None,
+        a_model_id: ModelId | None = None,
+        b_model_id: ModelId | None = None,
+        spec: ComparisonSpec | None = None,
+    ) -> Comparison:
+        """What is not given stays; raises WrongState once it has run (a name may change still)."""
+        values: dict[str, Any] = {"name": name}
+        values |= {"a_model_id": a_model_id, "b_model_id": b_model_id}
+        if spec is not None:
+            values |= {"spec": encode(spec)} | asdict(summarise_spec(spec))
         with self._database.writing() as connection:
-            runnables.edit(connection, "comparison", number, {"name": name}, self._clock())
+            row = find(connection, "comparison", number)
+            expect_in_project(connection, row.project_id, a_model=a_model_id, b_model=b_model_id)
+            runnables.edit(connection, "comparison", number, values, self._clock())
             return _comparison(find(connection, "comparison", number))
+
+    def rerun(self, number: ComparisonId) -> Comparison:
+        """A new one with the same settings, that knows what it repeats."""
+        with self._database.writing() as connection:
+            before = _comparison(find(connection, "comparison", number))
+            new = NewComparison(
+                project_id=before.project_id,
+                a_model_id=before.a_model_id,
+                b_model_id=before.b_model_id,
+                name=before.name,
+                spec=before.spec,
+                rerun_of=before.id,
+            )
+            again = add_comparison(connection, new, self._clock)
+            return _comparison(find(connection, "comparison", again))
 
     def page(self, wanted: Wanted | None = None) -> Page[Comparison]:
         with self._database.reading() as connection:
@@ -76,7 +106,13 @@ class Comparisons:
 
 
 def add_comparison(connection: Connection, new: NewComparison, clock: Clock) -> int:
-    expect_in_project(connection, new.project_id, a_model=new.a_model_id, b_model=new.b_model_id)
+    expect_in_project(
+        connection,
+        new.project_id,
+        a_model=new.a_model_id,
+        b_model=new.b_model_id,
+        rerun_of_comparison=new.rerun_of,
+    )
     values = encode(new) | asdict(summarise_spec(new.spec))
     return runnables.add(connection, "comparison", new.project_id, new.name, values, clock())
 

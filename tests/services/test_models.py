@@ -1,0 +1,108 @@
+"""Which models may run, and since when: without a worker, on a real database."""
+
+from dataclasses import replace
+
+import pytest
+
+from modeldyno.core.errors import UnsafeFormat, WrongState
+from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.models import ModelFacts, NewModel
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
+from modeldyno.services.graphs import GraphService
+from modeldyno.services.models import ModelService
+from modeldyno.settings import Settings
+from modeldyno.store.database import open_database
+from modeldyno.store.graphs import Graphs
+from modeldyno.store.records.all import records_of
+from modeldyno.store.trust import Trust
+from modeldyno.workbench import open_workbench
+
+
+@pytest.fixture
+def records(tmp_path):
+    found = records_of(open_database(tmp_path))
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def trust(tmp_path):
+    return Trust(tmp_path / "trust.json")
+
+
+@pytest.fixture
+def models(records, trust, tmp_path):
+    looking = open_workbench(Settings(tmp_path)).service
+    return ModelService(records, trust, GraphService(looking, Graphs(tmp_path / "graphs")))
+
+
+def add(records, sha256, format="onnx", missing=()):
+    facts = ModelFacts("m", format, "f", sha256, 1, 0, (), (), missing=missing)
+    project = records.projects.add("p").id
+    return records.models.add(
+        NewModel(
+            project_id=ProjectId(project),
+            name="m",
+            path="m",
+            format=format,
+            sha256=sha256,
+            facts=facts,
+        )
+    )
+
+
+def side(sha256):
+    return SideSpec("s", ModelSpec("m", sha256=sha256), CellSpec())
+
+
+A, B = "a" * 64, "b" * 64
+
+
+def test_both_sides_of_a_comparison_need_trust(records, trust, models):
+    add(records, A)
+    program = add(records, B, "torchscript")
+    spec = ComparisonSpec(side(A), side(B))
+    with pytest.raises(UnsafeFormat):
+        models.admit(spec)
+    models.trust(program.id, "mine")
+    models.admit(spec)
+    assert [(entry.sha256, entry.reason) for entry in trust.all()] == [(B, "mine")]
+    trust.revoke(B)  # in the terminal
+    with pytest.raises(UnsafeFormat):
+        models.admit(replace(spec, a=spec.b, b=spec.a))
+
+
+def test_a_content_that_nobody_knows_is_not_run(records, models):
+    for sha256 in (None, A):
+        with pytest.raises(WrongState):
+            models.admit(BenchmarkSpec(ModelSpec("m", sha256=sha256), (CellSpec(),)))
+    add(records, A)
+    models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+
+
+def test_one_that_lacks_weights_does_not_keep_its_complete_twin_from_running(records, models):
+    lacking, whole = add(records, A, missing=("w.bin",)), add(records, A)
+    assert [models.get(one.id).state for one in (lacking, whole)] == ["incomplete", "ready"]
+    with pytest.raises(WrongState, match=r"w\.bin"):
+        models.runnable(lacking.id)
+    assert models.runnable(whole.id) == whole
+    models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+
+
+def test_trust_is_in_the_content_wherever_it_is(records, models):
+    one, two = add(records, A, "torch-export"), add(records, A, "torch-export")
+    assert models.trust(one.id).state == "ready"
+    assert models.get(two.id).state == "ready"
+    assert records.models.get(two.id).trusted_at is not None
+    assert models.distrust(two.id).state == "untrusted"
+    assert models.get(one.id).state == "untrusted"
+
+
+def test_what_nobody_looked_into_can_neither_run_nor_be_vouched_for(records, models):
+    project = records.projects.add("p").id
+    unread = records.models.add(NewModel(project_id=project, name="m", path="m"))
+    assert models.get(unread.id).state == "unread"
+    for refused in (models.runnable, models.trust, models.graph):
+        with pytest.raises(WrongState):
+            refused(ModelId(unread.id))
+    assert models.distrust(unread.id).state == "unread"

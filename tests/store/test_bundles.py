@@ -1,0 +1,136 @@
+"""Folders of models: one for each set of files, and none that nobody uses."""
+
+import hashlib
+import os
+import time
+
+import pytest
+
+from modeldyno.core.models import ExternalFile
+from modeldyno.store.bundles import Bundles, file_name
+from modeldyno.store.objects import LEFT_OVER_S, Objects
+
+DATA, WEIGHTS = b"model", b"weights"
+SHA = hashlib.sha256(DATA).hexdigest()
+BESIDE = (ExternalFile("deep/w.bin", 7, hashlib.sha256(WEIGHTS).hexdigest()),)
+
+
+@pytest.fixture
+def objects(tmp_path):
+    return Objects(tmp_path / "objects", kept_free=0)
+
+
+@pytest.fixture
+def bundles(tmp_path, objects):
+    keep(objects, DATA)
+    return Bundles(tmp_path / "models", objects)
+
+
+def keep(objects, data):
+    with objects.receiving() as incoming:
+        incoming.write(data)
+        return incoming.keep()
+
+
+def gather(bundles, owner="1", data=WEIGHTS):
+    place = bundles.waiting(owner) / "deep"
+    place.mkdir(parents=True)
+    (place / "w.bin").write_bytes(data)
+
+
+def files(folder):
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+
+
+def test_a_model_gets_a_folder_of_its_own_and_no_second_copy(bundles, objects):
+    path = bundles.alone("net.onnx", SHA)
+    assert path.read_bytes() == DATA
+    assert files(path.parent) == ["net.onnx"]
+    assert path.samefile(objects.path(SHA))
+    assert bundles.alone("net.onnx", SHA) == path
+    other = bundles.alone("other.onnx", SHA)
+    assert (other.name, other.parent) != (path.name, path.parent)
+    assert other.samefile(path)
+
+
+def test_where_there_are_no_hard_links_a_copy_does(bundles, monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    path = bundles.alone("net.onnx", SHA)
+    assert (path.read_bytes(), path.stat().st_nlink) == (DATA, 1)
+
+
+def test_weights_gather_and_become_one_with_their_model(bundles):
+    gather(bundles)
+    assert bundles.gathered("1") == {"deep/w.bin"}
+    assert (bundles.describe("1", "deep/w.bin"),) == BESIDE
+    with bundles.joined("1", "net.onnx", SHA) as path:
+        assert files(path.parent) == ["deep/w.bin", "net.onnx"]
+    assert bundles.gathered("1") == {"deep/w.bin"}
+    whole = bundles.whole("1", "net.onnx", SHA, BESIDE)
+    assert files(whole.parent) == ["deep/w.bin", "net.onnx"]
+    assert not bundles.waiting("1").exists()
+    gather(bundles, "2")  # somebody else brings the same
+    assert bundles.whole("2", "net.onnx", SHA, BESIDE) == whole
+    assert not bundles.waiting("2").exists()
+
+
+def test_what_nobody_uses_is_swept_and_the_file_goes_with_its_last_folder(bundles, objects):
+    one, two = bundles.alone("one.onnx", SHA), bundles.alone("two.onnx", SHA)
+    assert bundles.sweep({str(one), str(two)}) == 0
+    bundles.sweep({str(two)})
+    assert not one.exists()
+    assert two.read_bytes() == DATA
+    assert objects.path(SHA).exists()
+    bundles.sweep(set())
+    assert not two.parent.parent.exists()
+    assert not objects.path(SHA).exists()
+
+
+def test_what_somebody_is_at_work_on_is_left_alone(bundles, objects):
+    path = bundles.alone("net.onnx", SHA)
+    gather(bundles, "7")
+    bundles.sweep(set(), busy={SHA, "7"})
+    assert path.exists()
+    assert bundles.gathered("7")
+    bundles.sweep({"7"})  # the model of that number is there
+    assert bundles.gathered("7")
+    bundles.sweep(set())
+    assert not bundles.gathered("7")
+    assert not path.exists()
+
+
+def test_what_a_killed_server_left_is_swept_when_it_is_old(bundles, objects):
+    assert bundles.sweep(set()) == 0  # it may be on its way
+    assert objects.path(SHA).exists()
+    long_ago = time.time() - LEFT_OVER_S - 60
+    os.utime(objects.path(SHA), (long_ago, long_ago))
+    assert bundles.sweep(set(), kept={SHA}) == 0
+    assert bundles.sweep(set()) == 1
+    assert not objects.path(SHA).exists()
+
+
+def test_what_is_kept_stays_without_a_model(bundles, objects):
+    bundles.alone("net.onnx", SHA)
+    bundles.sweep(set(), kept={SHA})
+    assert objects.path(SHA).exists()
+    assert bundles.alone("net.onnx", SHA).read_bytes() == DATA
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("net.onnx", "net.onnx"),
+        ("Größe 2.onnx", "Groe_2.onnx"),
+        ("模型.onnx", "onnx"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("-rf", "rf"),
+        ("\u202egnp.exe\n", "gnp.exe_"),
+        ("...", "model"),
+        ("x" * 300 + ".onnx", "x" * 95 + ".onnx"),
+    ],
+)
+def test_file_names_are_plain_whatever_people_call_their_models(said, plain):
+    assert file_name(said) == plain
