@@ -90,18 +90,29 @@ def test_threads_move_off_measured_cores_and_come_back():
     rest = ours - set(core_of(min(ours)))
     if not rest:
         pytest.skip("needs two cores")
-    stay = threading.Event()
-    other = threading.Thread(target=stay.wait)
+    stay, asked = threading.Event(), threading.Event()
+    seen: list[tuple[int, ...]] = []
+
+    def work() -> None:
+        asked.wait()
+        seen.append(allowed_cpus())
+        stay.wait()
+
+    other = threading.Thread(target=work)
     other.start()
     elsewhere = Elsewhere(fewest_cpus=2)
     try:
         assert elsewhere.move([min(ours)]) == ""
         assert affinities() == {rest}
-        assert set(allowed_cpus()) == ours  # who starts workers stays where it is
+        assert os.sched_getaffinity(0) == ours  # who starts workers stays where it is
+        asked.set()
+        until(lambda: seen, "what the moved thread sees")
+        assert set(seen[0]) == ours  # of the process, whatever its own are
         elsewhere.back()
         assert affinities() == {ours}
     finally:
         elsewhere.back()
+        asked.set()
         stay.set()
         other.join()
 

@@ -1,6 +1,7 @@
 """Where jobs stand: at most four times a second, the last word wins, nothing after the end."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -91,6 +92,14 @@ def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live,
     live.hear(JOB, Started("m.onnx", 10))
     live._pay(JOB)  # as if the timer had just missed its cancelling; it is not the one we owe to
     assert told == [Standing("m.onnx", 10)] * 2
+
+
+def test_who_waits_for_cores_does_not_forget_what_was_known(live):
+    measured = Progress(3, 10, "1 core", estimate_s=0.1, remaining_s=4.0)
+    live.hear(JOB, measured)
+    live.hear(JOB, Progress(3, 12, "waiting for cores 0-1"))
+    expected = replace(measured, units_planned=12, doing="waiting for cores 0-1")
+    assert live.of(JOB.id) == Standing(progress=expected)
 
 
 def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):

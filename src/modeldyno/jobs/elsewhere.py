@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Collection
 
-from modeldyno.measure.cpus import allowed_cpus, core_of
+from modeldyno.measure.cpus import allowed_cpus, core_of, threads
 
 FEWEST_CPUS = 4  # with fewer, what is left is too little for a server that people wait for
 SHARED = "the server shares these cores"
@@ -19,28 +19,28 @@ class Elsewhere:
 
     def __init__(self, fewest_cpus: int = FEWEST_CPUS) -> None:
         self._fewest = fewest_cpus
-        self._moved = False
+        self._rest: set[int] = set()  # where the others are now, if they were moved
 
     def move(self, leased: Collection[int]) -> str:
         """Off these CPUs and their siblings; returns what a result must say if that cannot be."""
+        self.back()
         ours = set(allowed_cpus())
         rest = ours - {sibling for cpu in leased for sibling in core_of(cpu)}
         if not hasattr(os, "sched_setaffinity") or len(ours) < self._fewest or not rest:
-            self.back()
             return SHARED
-        _confine(rest)
-        self._moved = True
+        _move(ours, rest)
+        self._rest = rest
         return ""
 
     def back(self) -> None:
-        if self._moved:
-            _confine(set(allowed_cpus()))
-            self._moved = False
+        if self._rest:
+            _move(self._rest, set(allowed_cpus()))
+            self._rest = set()
 
 
-def _confine(cpus: set[int]) -> None:
-    """All threads of this process but the calling one."""
-    for name in os.listdir("/proc/self/task"):  # noqa: PTH208 - numbers, not paths
-        if int(name) != threading.get_native_id():
-            with contextlib.suppress(OSError):  # it has ended meanwhile
-                os.sched_setaffinity(int(name), cpus)
+def _move(before: set[int], after: set[int]) -> None:
+    """All threads but the calling one, and those that have chosen CPUs of their own."""
+    for thread in threads():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            if thread != threading.get_native_id() and os.sched_getaffinity(thread) == before:
+                os.sched_setaffinity(thread, after)

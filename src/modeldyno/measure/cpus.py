@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,22 @@ LOOK_S = 0.05  # the kernel counts idle time in steps of 10 ms
 
 
 def allowed_cpus() -> tuple[int, ...]:
-    if hasattr(os, "sched_getaffinity"):
-        return tuple(sorted(os.sched_getaffinity(0)))
-    return tuple(range(os.cpu_count() or 1))
+    """Of this process: one of its threads may keep to fewer for a while (``jobs/elsewhere.py``)."""
+    if not hasattr(os, "sched_getaffinity"):
+        return tuple(range(os.cpu_count() or 1))
+    found = set(os.sched_getaffinity(0))
+    for thread in threads():
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            found |= os.sched_getaffinity(thread)
+    return tuple(sorted(found))
+
+
+def threads() -> list[int]:
+    """Of this process, by the kernel's numbers; none where it does not tell."""
+    try:
+        return [int(name) for name in os.listdir("/proc/self/task")]  # noqa: PTH208 - numbers
+    except OSError:
+        return []
 
 
 def core_of(cpu: int, root: Path = ROOT) -> tuple[int, ...]:

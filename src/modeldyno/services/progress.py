@@ -55,7 +55,7 @@ class LiveProgress:
                     self._change(job, Standing(headline, planned))
                 case Progress():
                     before = self._standings.get(job.id, Standing())
-                    self._change(job, replace(before, progress=message))
+                    self._change(job, replace(before, progress=_later(before.progress, message)))
                 case Finished() | Failed():
                     self._forget(job.id)
                 case _:
@@ -93,3 +93,12 @@ class LiveProgress:
         self._told_at.pop(job_id, None)
         if timer := self._owed.pop(job_id, None):
             timer.cancel()
+
+
+def _later(before: Progress | None, now: Progress) -> Progress:
+    """Who waits for cores says only that; what was known stays known."""
+    if before is None or now.estimate_s is not None or now.ratio is not None or now.cells:
+        return now
+    return replace(
+        before, units_done=now.units_done, units_planned=now.units_planned, doing=now.doing
+    )
