@@ -62,7 +62,7 @@ def test_w5_the_user_agent_decides_nothing(served, agent):
     assert served.ask("GET", "/api/v1/x", served.with_token(*said)).status == 200
     assert served.ask("GET", "/api/v1/x", served.with_token(*said, *evil)).status == 403
     naming = [path.name for path in SOURCES if "user-agent" in path.read_text().lower()]
-    assert naming == ["downloads.py"]  # which sends one to others, and reads nobody's
+    assert naming == ["http.py", "downloads.py"]  # which send one to others, and read nobody's
 
 
 def test_the_eleventh_failure_in_a_minute_is_429(fresh):
@@ -123,7 +123,7 @@ def test_w16_secrets_are_compared_in_constant_time():
     assert len(ours) >= 7
     assert [found for path in ours for found in compared_by_equality(path.read_text())] == []
     assert list(compared_by_equality("given == self.token")) == ["given == self.token"]
-    assert "compare_digest" in next(p for p in ours if p.stem == "sign_ins").read_text()
+    assert "compare_digest" in next(p for p in ours if p.match("services/sign_ins.py")).read_text()
 
 
 # ---------------------------------------------------------------- signing in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,8 @@ def stretch(file: Path, offset: int, limit: int) -> Stretch:
 def _read(file: Path, offset: int, limit: int) -> bytes:
     try:
         with file.open("rb") as log:
-            log.seek(offset)
+            # Not beyond its end: where no file could reach, some systems refuse to go.
+            log.seek(min(offset, log.seek(0, os.SEEK_END)))
             return log.read(limit)
     except FileNotFoundError:  # it waits still
         return b""

@@ -122,6 +122,8 @@ def test_a_log_comes_in_stretches_and_commands_no_terminal(served, run):
     rest = served.get(f"runs/{run}/log?offset={some.headers['X-Next-Offset']}")
     assert rest.text == "last\n"
     problem(served.get(f"runs/{run}/log?limit=0"), 422, "BAD_VALUE")
+    beyond = served.get(f"runs/{run}/log?offset={2**53}")
+    assert (beyond.status, beyond.text, beyond.headers["X-Next-Offset"]) == (200, "", str(2**53))
 
 
 def test_a_run_without_result_says_why(served, project):
