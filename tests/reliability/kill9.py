@@ -93,7 +93,7 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
             job = room.start(chance.choice(makers)())
             say(job=job.id, run=job.run_id)
         for running in server.records.jobs.running():
-            if chance.random() < 0.05:
+            if chance.random() < 0.01:
                 server.jobs.cancel(running.id)
         time.sleep(0.05)
 
