@@ -101,6 +101,11 @@ assert open_examples(Settings(Path({str(tmp_path)!r}))).fetch("onnx-resnet50").p
     assert not loaded_by(code) & HEAVY
 
 
+def test_a_client_loads_neither_the_server_nor_what_measures():
+    code = "import modeldyno; modeldyno.Client('http://127.0.0.1:9', 'token').close()"
+    assert not loaded_by(code) & (HEAVY | DATABASE | {"fastapi", "uvicorn", "pydantic"})
+
+
 # ---------------------------------------------------------------- what runs in a worker
 
 

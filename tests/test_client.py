@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,27 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(server, package, 
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(errors.PackageMissing, match=r"modeldyno\[client\]"):
         modeldyno.Client(server.url, server.token)
+
+
+def test_an_answer_of_somebody_else_is_no_result():
+    class Stranger(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status = 302 if self.path.endswith("/1") else 200
+            self.send_response(status)
+            self.send_header("Location", "http://127.0.0.1:9/")
+            self.end_headers()
+            self.wfile.write(b"<h1>Welcome</h1>")
+
+        def log_message(self, *_):
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Stranger) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        with modeldyno.Client(f"http://127.0.0.1:{other.server_port}", "t") as client:
+            for number in (1, 2):
+                with pytest.raises(errors.ServerFailed, match="Modeldyno server"):
+                    client.projects.get(number)
+        other.shutdown()
 
 
 # ---------------------------------------------------------------- nouns

@@ -18,6 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as open_websocket
 
 from modeldyno.api.events import MESSAGE_BYTES, Patience
+from modeldyno.client.sync import in_order
 from modeldyno.store.records.events import tell_many
 from tests.api.live import live
 from tests.api.node import following, needs_node
@@ -34,7 +35,7 @@ def server(tmp_path_factory):
 @contextmanager
 def listening(server, wish=None, **said):
     """A python-socketio client that is connected and, with a wish, has subscribed."""
-    client = socketio.SimpleClient(reconnection=False, handle_sigint=False)
+    client = in_order(socketio)(reconnection=False, handle_sigint=False)
     said = {"auth": {"token": server.token}, "namespace": "/v1", "wait_timeout": SOON_S} | said
     client.connect(server.url, **said)
     try:
@@ -352,6 +353,7 @@ HOSTILE: dict[str, list[str | bytes]] = {
     "rubbish": ["", "9", "4", "42/v1,[", "42/v1,{}", "42/v1,[1]", "43/v1,1[]", "41/v1,", b""],
     "flood": [f'42/v1,{number}["ping"]' for number in range(500)],
     "depth": ["42/v1," + "[" * 30_000] * 100,
+    "pongs": ["3"] * 500,
     "names": ["40/v1,{}", "40/,{}"] * 100,
 }
 
@@ -485,7 +487,10 @@ def unread(server, project_id):
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     plain.connect(("127.0.0.1", int(server.url.rpartition(":")[2])))
     auth = {"token": server.token}
-    with raw(server, auth=auth, sock=plain, max_queue=1, ping_interval=None) as (link, _):
+    with raw(server, auth=auth, sock=plain, max_queue=1, ping_interval=None, close_timeout=0.1) as (
+        link,
+        _,
+    ):
         link.send(f'42/v1,1["subscribe",{{"project_id":{project_id}}}]')
         assert link.recv(SOON_S).startswith("43/v1,1[")
         yield link

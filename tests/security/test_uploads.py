@@ -2,8 +2,10 @@
 back (W22). Each refusal has its control: the same thing done properly works.
 """
 
+import io
 import os
 import socket
+import zipfile
 from urllib.parse import quote
 
 import pytest
@@ -278,6 +280,32 @@ def talk_status(served, project, *lines):
 
 
 # ---------------------------------------------------------------- what is in them
+
+
+@pytest.mark.parametrize("name", ["../evil.json", "/evil.json", "a/../../evil.json", "good.json"])
+def test_p10_to_p12_an_archive_writes_nowhere_else(served, project, place, name):
+    before = files_of(served)
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w") as archive:
+        archive.writestr("net.json", SECRET)
+        archive.writestr(name, SECRET)
+    sent = send(served, project, body.getvalue(), "net.json&packed=true")
+    if name == "good.json":  # the control
+        assert sent.status == 201, sent.text
+        return
+    assert (sent.status, sent.json["code"]) == (400, "ARCHIVE_REFUSED")
+    assert files_of(served) == before
+    assert not [*place.rglob("evil.json")]
+
+
+def test_an_archive_that_swells_is_refused(served, project):
+    before = files_of(served)
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("net.json", bytes(64 << 20))
+    assert send(served, project, body.getvalue(), "net.json&packed=true").status == 400
+    assert send(served, project, SECRET, "../net.json&packed=true").status == 403
+    assert files_of(served) == before
 
 
 def test_looking_at_a_pickle_runs_nothing(served, project, tmp_path):

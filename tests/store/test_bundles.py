@@ -65,6 +65,7 @@ def test_where_there_are_no_hard_links_a_copy_does(bundles, monkeypatch):
 def test_weights_gather_and_become_one_with_their_model(bundles):
     gather(bundles)
     assert bundles.gathered("1") == {"deep/w.bin"}
+    assert (bundles.describe("1", "deep/w.bin"),) == BESIDE
     with bundles.joined("1", "net.onnx", SHA) as path:
         assert files(path.parent) == ["deep/w.bin", "net.onnx"]
     assert bundles.gathered("1") == {"deep/w.bin"}

@@ -290,24 +290,32 @@ class EventSockets:
         """Connections last; what let them in may not."""
         while True:
             await asyncio.sleep(self._patience.recheck_s)
+            callers = {listener.caller for listener in self._listeners.values()}
+            gone = await asyncio.to_thread(self._no_longer, callers) if callers else set()
             now_s = time.monotonic()
             for listener in [*self._listeners.values()]:
                 since_s = listener.stuck_since
-                if not self._is_still_in(listener.caller):
+                if listener.caller in gone:
                     self._part(listener, NO_LONGER)
                 elif since_s is not None and now_s - since_s > self._patience.stuck_s:
                     self._part(listener, TOO_SLOW)
             self._drop_strangers(now_s)
 
-    def _is_still_in(self, caller: Caller) -> bool:
+    def _no_longer(self, callers: set[Caller]) -> set[Caller]:
         try:
-            return self._access.still(caller)
+            return {caller for caller in callers if not self._access.still(caller)}
         except ModeldynoError:  # the token's file became unusable: nobody is in
-            return False
+            return callers
 
     def _drop_strangers(self, now_s: float) -> None:
-        known = {listener.line for listener in self._listeners.values()}
-        strange = [line for line in self._sio.environ if line not in known]
+        """Lines of clients that are in no namespace."""
+        manager = self._sio.manager
+        spaces = [*manager.get_namespaces()]
+        strange = [
+            line
+            for line in self._sio.environ
+            if not any(manager.sid_from_eio_sid(line, space) for space in spaces)
+        ]
         self._seen_at = {line: self._seen_at.get(line, now_s) for line in strange}
         for line, since_s in [*self._seen_at.items()]:
             if now_s - since_s > self._patience.introduce_s:
@@ -360,6 +368,8 @@ class EventSockets:
         room: Room = asked.project_id
         after = asked.after if asked.after is not None else listener.after
         last, first = await asyncio.to_thread(self._ends, after)
+        if after is None and room in listener.all_rooms:  # and so it stays
+            return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
         # Everything and single projects exclude each other, so that nothing is told twice.
         for other in listener.all_rooms:

@@ -58,7 +58,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def check(answer: Answer) -> Answer:
     """Raises what the server raised, by its code."""
-    if answer.status < 400:
+    if 200 <= answer.status < 300:
         return answer
     raise error_of(answer)
 
@@ -68,7 +68,7 @@ def error_of(answer: Answer) -> errors.ModeldynoError:
         problem = answer.json
         code, title = str(problem["code"]), str(problem["title"])
         why, fix = str(problem.get("detail", "")), str(problem.get("fix", ""))
-    except (ValueError, KeyError, TypeError, AttributeError):  # a proxy, or no server of ours
+    except (errors.ServerFailed, KeyError, TypeError, AttributeError):  # no server of ours
         code, title = "", f"The server answered {answer.status}"
         why, fix = answer.text[:200], "Check that the address is that of a Modeldyno server"
     kind = errors.error_classes().get(code) or _by_status(answer.status)
@@ -76,8 +76,5 @@ def error_of(answer: Answer) -> errors.ModeldynoError:
 
 
 def _by_status(status: int) -> type[errors.ModeldynoError]:
-    if status == 401 or status == 429:
-        return errors.NotSignedIn if status == 401 else errors.UserError
-    if status == 404:
-        return errors.NotFound
-    return errors.UserError if status < 500 else errors.ServerFailed
+    known = {401: errors.NotSignedIn, 404: errors.NotFound}
+    return known.get(status, errors.UserError if 400 <= status < 500 else errors.ServerFailed)

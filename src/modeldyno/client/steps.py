@@ -22,6 +22,8 @@ from typing import (
     overload,
 )
 
+from modeldyno.core.errors import ServerFailed
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -64,7 +66,14 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.body)
+        try:
+            return json.loads(self.body)
+        except ValueError as error:
+            raise ServerFailed(
+                "The server's answer cannot be read",
+                why="it is no JSON; a proxy may have answered instead",
+                fix="Check that the address is that of a Modeldyno server",
+            ) from error
 
     @property
     def text(self) -> str:

@@ -137,7 +137,7 @@ class _Line:
         try:
             socketio = http.library("socketio")
             self._timeout = socketio.exceptions.TimeoutError
-            self._client = socketio.SimpleClient(reconnection=False, handle_sigint=False)
+            self._client = in_order(socketio)(reconnection=False, handle_sigint=False)
             self._client.connect(
                 self._address.url,
                 auth=http.auth(self._address, wish.after),
@@ -172,3 +172,22 @@ class _Line:
         if client is not None:
             with contextlib.suppress(Exception):
                 client.disconnect()
+
+
+def in_order(socketio: Any) -> Any:
+    """python-socketio's ``SimpleClient``, which has a thread for each message and may so hand them
+    over in another order than they came; but the order is what we resume by."""
+    engineio = http.library("engineio")
+
+    class Engine(engineio.Client):  # type: ignore[misc, name-defined]  # it ships no types
+        def _trigger_event(self, event: str, *said: Any, **how: Any) -> Any:
+            return super()._trigger_event(event, *said, **how | {"run_async": False})
+
+    class Client(socketio.Client):  # type: ignore[misc]  # it ships no types
+        def _engineio_client_class(self) -> Any:
+            return Engine
+
+    class InOrder(socketio.SimpleClient):  # type: ignore[misc]  # it ships no types
+        client_class = Client
+
+    return InOrder

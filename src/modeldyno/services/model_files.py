@@ -33,6 +33,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import ExternalFile, Model, ModelFacts, NewModel, Origin
 from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.formats.extract import Limits, extract
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
@@ -79,7 +80,7 @@ class ModelFiles:
         self._looking = looking
         self._kept = kept
         self._under_way = threading.BoundedSemaphore(MOST_AT_ONCE)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
         self._gathering: dict[ModelId, threading.Lock] = {}
 
@@ -88,17 +89,8 @@ class ModelFiles:
     @contextmanager
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
         """For the pieces of an upload; raises TooBusy when two are under way already."""
-        if not self._under_way.acquire(blocking=False):
-            raise TooBusy(
-                f"{MOST_AT_ONCE} files are being received already",
-                why="more at once would only take longer, each of them",
-                fix="Wait until one has arrived, then send it again",
-            )
-        try:
-            with self._objects.receiving(announced) as incoming:
-                yield incoming
-        finally:
-            self._under_way.release()
+        with self._place(), self._objects.receiving(announced) as incoming:
+            yield incoming
 
     def add(
         self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
@@ -128,40 +120,47 @@ class ModelFiles:
                 fix="Start it with --models-root FOLDER, or upload the file",
             )
         self._records.projects.get(project_id)
+        with self._place():
+            return self._copied(self._roots, project_id, path, name, "path")
+
+    def add_packed(self, project_id: ProjectId, path: str, incoming: Incoming) -> Model:
+        """A model out of an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
+        what else is in there is left out.
+
+        Raises ArchiveRefused, PathRefused, FileNotFound, and what reading the model raises.
+        """
+        names_in(path)
         owner = secrets.token_hex(16)
-        with (
-            ExitStack() as held,
-            self._roots.open(path) as file,
-            self.receiving(file.size_bytes) as incoming,
-        ):
-            incoming.copy(file.descriptor)
-            stored = incoming.settle()
-            held.enter_context(self._at_work_on(stored.sha256, owner))
-            incoming.keep(stored)
-            name = name or file.name
-            new = self._new(project_id, name, stored, "path", path, (owner, file))
-            return PreparedModel(self._records, new, held.pop_all())
+        folder = self._bundles.waiting(owner)
+        with self._at_work_on(owner):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                with incoming.reading() as archive:
+                    extract(archive, folder, Limits(total_bytes=self._objects.largest))
+                return self._copied(Roots([folder]), project_id, path, "", "upload").add()
+            except FileNotFound as error:
+                raise FileNotFound(
+                    error.title, why="the archive does not hold it", fix="Pack it, too"
+                ) from error
+            finally:
+                self._bundles.forget(owner)
 
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """One of the files that a model lacks. With the last one, it is looked into again; when it
         cannot be read then, that file is refused."""
         self.expect_weights(model_id, location)
         settled = incoming.settle()
-        owner = str(model_id)
-        with self._lock:
-            one_by_one = self._gathering.setdefault(model_id, threading.Lock())
-        with one_by_one:
+        with self._one_by_one(model_id):
             model = self.expect_weights(model_id, location)
-            facts, sha256 = looked_into(model)
-            with self._at_work_on(sha256, owner):
-                place = self._bundles.waiting(owner).joinpath(*names_in(location))
-                incoming.keep_at(place)
-                arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
-                try:
-                    return self._with_weights(model, facts, arrived)
-                except ModeldynoError:
-                    place.unlink(missing_ok=True)
-                    raise
+            facts, _ = looked_into(model)
+            place = self._bundles.waiting(str(model_id)).joinpath(*names_in(location))
+            incoming.keep_at(place)
+            arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
+            try:
+                return self._with_weights(model, (*facts.external, arrived))
+            except ModeldynoError:
+                place.unlink(missing_ok=True)
+                raise
 
     def expect_weights(self, model_id: ModelId, location: str) -> Model:
         """Raises unless the model waits for a file of that name: before anybody sends it."""
@@ -187,13 +186,12 @@ class ModelFiles:
     def inspect(self, model_id: ModelId) -> Model:
         """Look again, in a worker; raises what reading the model raises."""
         model = self._records.models.get(model_id)
-        lacks = bool(model.facts and model.facts.missing)
-        facts = self._look(Path(model.path), model.sha256, without_weights=lacks)
-        if lacks:
-            here = self._bundles.gathered(str(model_id))
-            missing = tuple(name for name in _declared(facts) if name not in here)
-            facts = replace(facts, missing=missing)
-        return self._records.models.set_facts(model_id, facts)
+        if model.facts is None or not model.facts.missing:
+            facts = self._look(Path(model.path), model.sha256)
+            return self._records.models.set_facts(model_id, facts)
+        with self._one_by_one(model_id):
+            facts = self._look(Path(model.path), model.sha256, without_weights=True)
+            return self._with_weights(replace(model, facts=facts), model.facts.external)
 
     def open(self, model: Model) -> int:
         """A descriptor of its file, which the caller closes; raises FileNotFound."""
@@ -208,10 +206,6 @@ class ModelFiles:
     def entries(self, path: str) -> Listing:
         """What could be imported; without a path, from where to start."""
         return self._roots.entries(path) if path else self._roots.top()
-
-    @property
-    def roots(self) -> tuple[str, ...]:
-        return self._roots.names
 
     # ------------------------------------------------------------ out
 
@@ -230,6 +224,43 @@ class ModelFiles:
 
     # ------------------------------------------------------------ inside
 
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """One of the two for files on their way in."""
+        if not self._under_way.acquire(blocking=False):
+            raise TooBusy(
+                f"{MOST_AT_ONCE} files are being received already",
+                why="more at once would only take longer, each of them",
+                fix="Wait until one has arrived, then send it again",
+            )
+        try:
+            yield
+        finally:
+            self._under_way.release()
+
+    def _copied(
+        self, roots: Roots, project_id: ProjectId, path: str, name: str, origin: Origin
+    ) -> PreparedModel:
+        owner = secrets.token_hex(16)
+        with (
+            ExitStack() as held,
+            roots.open(path) as file,
+            self._objects.receiving(file.size_bytes) as incoming,
+        ):
+            incoming.copy(file.descriptor)
+            stored = incoming.settle()
+            held.enter_context(self._at_work_on(stored.sha256, owner))
+            incoming.keep(stored)
+
+            def gather(facts: ModelFacts) -> ModelFacts:
+                for location in facts.missing:
+                    self._bring(roots, file, owner, location)
+                return self._whole(owner, Path(facts.path).name, stored.sha256)
+
+            name = name or file.name
+            new = self._new(project_id, name, stored, origin, path, gather)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def _new(
         self,
         project_id: ProjectId,
@@ -237,14 +268,14 @@ class ModelFiles:
         stored: StoredObject,
         origin: Origin,
         source: str,
-        beside: tuple[str, OpenFile] | None = None,
+        gather: Callable[[ModelFacts], ModelFacts] | None = None,
     ) -> NewModel:
         """Where it can be run from, and what is in it."""
         path = self._bundles.alone(file_name(name), stored.sha256)
         facts = self._look(path, stored.sha256, without_weights=True)
         _check_weights(path.name, facts)
-        if facts.missing and beside is not None:
-            facts = self._gather(facts, path.name, *beside)
+        if facts.missing and gather is not None:
+            facts = gather(facts)
         return NewModel(
             project_id=project_id,
             name=name,
@@ -258,30 +289,38 @@ class ModelFiles:
             facts=facts,
         )
 
-    def _gather(self, facts: ModelFacts, name: str, owner: str, model: OpenFile) -> ModelFacts:
+    def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str) -> None:
         """Weights from where the model came from, through the same door."""
-        for location in facts.missing:
-            place = self._bundles.waiting(owner).joinpath(*names_in(location))
+        try:
             with (
-                self._roots.open(model.beside(location)) as file,
+                roots.open(model.beside(location)) as file,
                 self._objects.receiving(file.size_bytes) as incoming,
             ):
                 incoming.copy(file.descriptor)
                 incoming.settle()
-                incoming.keep_at(place)
-        return self._whole(owner, name, facts.sha256)
+                incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
+        except FileNotFound as error:
+            raise FileNotFound(
+                f'{model.name} needs the weights file "{shown(location)}", which is not there',
+                why="the model keeps its weights in a file of their own",
+                fix="Put it beside the model; or upload the model, then its weights",
+            ) from error
 
-    def _with_weights(self, model: Model, facts: ModelFacts, arrived: ExternalFile) -> Model:
+    def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
+        """As complete as the weights make it that have gathered; ``known`` describes those."""
+        facts, sha256 = looked_into(model)
         owner = str(model.id)
         here = self._bundles.gathered(owner)
         missing = tuple(name for name in _declared(facts) if name not in here)
         if missing:
-            known = {file.location: file for file in (*facts.external, arrived)}
-            external = tuple(known[name] for name in sorted(known) if name not in missing)
-            lacking = replace(facts, missing=missing, external=external)
-            return self._records.models.set_facts(model.id, lacking)
-        whole = self._whole(owner, Path(model.path).name, facts.sha256)
-        return self._records.models.set_facts(model.id, whole)
+            described = {file.location: file for file in known}
+            external = tuple(
+                described.get(name) or self._bundles.describe(owner, name) for name in sorted(here)
+            )
+            facts = replace(facts, missing=missing, external=external)
+        else:
+            facts = self._whole(owner, Path(model.path).name, sha256)
+        return self._records.models.set_facts(model.id, facts)
 
     def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:
         with self._bundles.joined(owner, name, sha256) as path:
@@ -303,6 +342,15 @@ class ModelFiles:
             ) from error
         assert isinstance(facts, ModelFacts)
         return facts
+
+    @contextmanager
+    def _one_by_one(self, model_id: ModelId) -> Iterator[None]:
+        """One at a time gathers for a model, and nobody sweeps what it has."""
+        _, sha256 = looked_into(self._records.models.get(model_id))
+        with self._lock:
+            mine = self._gathering.setdefault(model_id, threading.Lock())
+        with mine, self._at_work_on(sha256, str(model_id)):
+            yield
 
     @contextmanager
     def _at_work_on(self, *keys: str) -> Iterator[None]:

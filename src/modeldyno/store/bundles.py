@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from modeldyno.core.models import ExternalFile
+from modeldyno.store.models import hash_file
 from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
 
 _LONGEST_NAME = 100
@@ -66,6 +67,12 @@ class Bundles:
         return frozenset(
             path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()
         )
+
+    def describe(self, owner: str, location: str) -> ExternalFile:
+        """One of the gathered."""
+        path = self.waiting(owner) / location
+        with storing():
+            return ExternalFile(location, path.stat().st_size, hash_file(path))
 
     @contextmanager
     def joined(self, owner: str, name: str, sha256: str) -> Iterator[Path]:

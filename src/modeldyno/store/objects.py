@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 from modeldyno.core.errors import BadValue, FileNotFound, StorageFailed
@@ -154,11 +155,15 @@ class Incoming:
         self._objects.check_size(copied)  # it may have grown since it was opened
         self._size = copied
 
+    def reading(self) -> BufferedReader:
+        """What has arrived, from its first byte; the caller closes it."""
+        os.lseek(self._descriptor, 0, os.SEEK_SET)
+        return os.fdopen(os.dup(self._descriptor), "rb")
+
     def settle(self) -> StoredObject:
         """Nothing more comes: on the disk, read-only, and its checksum is known."""
         with storing():
-            os.lseek(self._descriptor, 0, os.SEEK_SET)
-            with os.fdopen(os.dup(self._descriptor), "rb") as file:
+            with self.reading() as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             os.fchmod(self._descriptor, 0o444)
             os.fsync(self._descriptor)

@@ -1,9 +1,12 @@
 """Models, over real HTTP: sent, imported, completed, vouched for, looked into, deleted."""
 
 import hashlib
+import io
 import json
+import tarfile
 import threading
 import time
+import zipfile
 from pathlib import Path
 from urllib.parse import quote
 
@@ -225,6 +228,52 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
     result = served.get(f"runs/{job['run_id']}/result").json
     assert [file["location"] for file in result["model"]["external"]] == ["deep/b.bin", "w.bin"]
     assert not any((served.workspace / "models" / "waiting").iterdir())
+
+
+@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+def test_a_model_and_its_weights_may_come_packed(served, project, kind):
+    data, parts = in_two_parts("w.bin", "deep/b.bin")
+    members = {"a/net.onnx": data, **{f"a/{name}": held for name, held in parts.items()}}
+    body = packed(kind, members | {"a/README.md": b"left out"})
+    sent = send(served, project, body, "a/net.onnx&packed=true")
+    assert sent.status == 201, sent.text
+    assert (sent.json["state"], sent.json["name"]) == ("ready", "net.onnx")
+    folder = Path(served.server.models.runnable(ModelId(sent.json["id"])).path).parent
+    assert {p.name for p in folder.rglob("*.*")} == {"net.onnx", "w.bin", "b.bin"}
+    before = files_of(served)
+    lacking = packed(kind, {"net.onnx": data, "w.bin": parts["w.bin"]})
+    refused = send(served, project, lacking, "net.onnx&packed=true")
+    assert (refused.status, refused.json["code"]) == (404, "FILE_NOT_FOUND")
+    assert "deep/b.bin" in refused.json["title"]
+    assert files_of(served) == before
+
+
+def packed(kind, members):
+    body = io.BytesIO()
+    if kind == "zip":
+        with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, held in members.items():
+                archive.writestr(name, held)
+    else:
+        with tarfile.open(fileobj=body, mode="w:gz") as tar:
+            for name, held in members.items():
+                info = tarfile.TarInfo(name)
+                info.size = len(held)
+                tar.addfile(info, io.BytesIO(held))
+    return body.getvalue()
+
+
+def test_weights_of_which_the_database_did_not_hear_are_found_again(served, project):
+    """The server was killed after a file arrived, and before it was written down."""
+    data, parts = in_two_parts("w.bin", "b.bin")
+    number = send(served, project, data, "killed.onnx").json["id"]
+    waiting = served.workspace / "models" / "waiting" / str(number)
+    waiting.mkdir()
+    (waiting / "w.bin").write_bytes(parts["w.bin"])
+    assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
+    (waiting / "b.bin").write_bytes(parts["b.bin"])
+    assert served.post(f"models/{number}/inspect").json["state"] == "ready"
+    assert not waiting.exists()
 
 
 def test_weights_that_do_not_fit_are_refused_and_may_be_sent_again(served, project):

@@ -62,7 +62,7 @@ class BenchmarkEdited(SettingsAsked):
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
 
-    name: Name | None = None
+    name: Name | None = Field(None, examples=["On the edge box"])
     dataset_id: Reference | None = None
 
 
@@ -141,7 +141,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
     def get_benchmark(benchmark_id: Id) -> Response:
-        """What it measures, and how its latest run went."""
+        """Its settings, its latest run, and how each cell came out the last time."""
         return details(BenchmarkId(benchmark_id))
 
     @routes.patch(

@@ -56,7 +56,9 @@ class ComparisonAsked(PairingAsked):
     project_id: Annotated[int, Field(ge=1, le=MOST_ID)] = Field(examples=[1])
     a: SideAsked
     b: SideAsked
-    name: Name | None = Field(None, description="Null: made of the models' names.")
+    name: Name | None = Field(
+        None, description="Null: made of the models' names.", examples=["Before and after"]
+    )
     start: bool = Field(True, description="Put it in the queue at once.")
 
     def between(self, a: Model, b: Model) -> ComparisonSpec:
@@ -133,7 +135,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
     def get_comparison(comparison_id: Id) -> Response:
-        """What it compares, and how its latest run went."""
+        """Its two sides, its latest run, and the verdict."""
         return details(ComparisonId(comparison_id))
 
     @routes.patch(

@@ -95,7 +95,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{job_id}", response_model=JobTold, responses=problems(404))
     def get_job(job_id: Id) -> Response:
-        """Where it stands: its place in the queue, or how far it is."""
+        """Its place in the queue and why it waits, or how far it is."""
         return answer(job_of(jobs.get(JobId(job_id))))
 
     @routes.post("/{job_id}/cancel", response_model=JobTold, responses=problems(404))

@@ -130,18 +130,27 @@ def router(server: Server) -> APIRouter:
         openapi_extra=uploads.BODY,
     )
     async def upload_model(
-        project_id: Id, name: FileName, request: Request, response: Response
+        project_id: Id,
+        name: FileName,
+        request: Request,
+        response: Response,
+        packed: Annotated[
+            bool,
+            Query(description="The body is a zip, tar or tar.gz, and `name` a file in there."),
+        ] = False,
     ) -> ModelDetails:
         """Send the file as the body. It is kept by its content, and looked into by a worker: what
         cannot be read is refused, with the reason, and nothing stays.
 
         A model whose weights are files of their own is `incomplete` until those were sent, too
-        (`PUT /models/{id}/files/{name}`).
+        (`PUT /models/{id}/files/{name}`); or all come at once, packed.
         """
-        _expect_plain(name)
+        if not packed:
+            _expect_plain(name)
         await run_in_threadpool(server.records.projects.get, ProjectId(project_id))
         async with uploads.received(request, files) as incoming:
-            made = await run_in_threadpool(files.add, ProjectId(project_id), name, incoming)
+            add = files.add_packed if packed else files.add
+            made = await run_in_threadpool(add, ProjectId(project_id), name, incoming)
         response.headers["Location"] = f"/api/v1/models/{made.id}"
         return await run_in_threadpool(_details_of, made)
 

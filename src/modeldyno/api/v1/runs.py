@@ -105,7 +105,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get("/{run_id}", response_model=RunDetailsTold, responses=problems(404))
     def get_run(run_id: Word) -> Response:
-        """How it went: its state, and figures of each cell."""
+        """How it went, what was asked, and how much of it is kept."""
         return answer(_details(exports.shown(RunId(run_id))))
 
     @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))

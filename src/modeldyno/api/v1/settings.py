@@ -74,7 +74,9 @@ class InputsAsked(Asked):
 
 
 class Limits(Asked):
-    timeout_s: Seconds = Field(600.0, description="After which a cell fails, load included.")
+    timeout_s: Seconds = Field(
+        600.0, description="After which a cell fails, load included.", examples=[600.0]
+    )
     memory_limit_bytes: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Most memory a worker may use; null: nine tenths of the machine's."
     )
@@ -90,7 +92,7 @@ class SettingsAsked(InputsAsked, Limits):
     batch_sizes: Counts = Field([1], examples=[[1, 8]])
     cores: Counts = Field([1], examples=[[1, 2]])
     instances: Counts = Field([1], description="Processes side by side.")
-    devices: Annotated[Words, Field(min_length=1)] = Field(["cpu"])
+    devices: Annotated[Words, Field(min_length=1)] = Field(["cpu"], examples=[["cpu"]])
     precisions: Words = Field([], description="None: as the model has it.", examples=[["fp32"]])
     spinning: bool | None = Field(None, description="Of thread pools; null: the engine's own way.")
     contract: CallContract = Field("api", description="What one call includes.")
@@ -143,7 +145,7 @@ class SideAsked(InputsAsked):
     batch_size: Count = 1
     cores: Count = 1
     device: Word = "cpu"
-    precision: Word | None = None
+    precision: Word | None = Field(None, examples=["fp32"])
     spinning: bool | None = None
     contract: CallContract = "api"
     options: Options = Field({})
@@ -168,7 +170,7 @@ class PairingAsked(Limits):
     """How two sides are compared."""
 
     margin: Annotated[float, Field(gt=0, lt=1)] = Field(
-        0.02, description="Differences below this share do not matter."
+        0.02, description="Differences below this share do not matter.", examples=[0.02]
     )
     budget: BudgetAsked = "default"
     pairs: Annotated[int, Field(ge=2, le=100_000)] | None = Field(
