@@ -55,6 +55,8 @@ async def hello():
 uvicorn.run(app, port=int(sys.argv[1]), log_config=None, **UVICORN)
 """
 
+# As installed: a checkout that may not keep what Python compiled would compile it at each start.
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 # Every answer is made from the database, as if it had changed since the last one.
 FORGETFUL = """
 from modeldyno.api import answers
@@ -102,6 +104,7 @@ def started(argv: list[str], port: int, token: Path | None, cpus: set[int]) -> I
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         preexec_fn=lambda: os.sched_setaffinity(0, cpus),
+        env=ENVIRONMENT,
     )
     try:
         wait_for(process, port)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - addresses that stand for all of a machine's
 _PACKAGES = ("fastapi", "uvicorn", "socketio")
+_OF_CLIENTS = ("aiohttp", "requests", "websocket")
 
 
 def serve(
@@ -62,6 +64,8 @@ def serve(
         modeldyno serve --models-root ~/models --port 8080
     """
     _expect_packages()
+    gc.disable()  # until it is up: all that is made before then stays
+    _load_server()
     from modeldyno.api.listening import Listening
     from modeldyno.settings import Settings
 
@@ -79,6 +83,8 @@ def serve(
     told: list[Listening] = []
 
     def is_up(running: Server, listening: Listening) -> None:
+        gc.freeze()
+        gc.enable()
         if demo:
             _make_demo(running)
         told.append(listening)
@@ -105,6 +111,21 @@ def _expect_packages() -> None:
             why=f"there is no Python package {missing[0]!r}",
             fix="Run `pip install 'modeldyno[server]'`",
         )
+
+
+def _load_server() -> None:
+    """Without what Socket.IO would load for clients of its own: that is a third of a start."""
+    import sys
+    from importlib import import_module
+
+    hidden = [name for name in _OF_CLIENTS if name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed
+    try:
+        import_module("modeldyno.api.serving")
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def _folder(path: Path) -> Path:
