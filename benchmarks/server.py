@@ -30,6 +30,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from modeldyno.store.database import Database
 
 CONNECTIONS = 8
 STARTS = 5
@@ -195,16 +201,38 @@ def fill(workspace: Path, count: int) -> None:
     cells = (CellSpec("onnxruntime", 1), CellSpec("onnxruntime", 8))
     spec = BenchmarkSpec(ModelSpec(str(model_file)), cells, QUICK)
     summary = RunSummary(engine="onnxruntime", batch_size=1, cores=1, floor_s=1e-3, typical_s=2e-3)
-    with records.database.writing():
-        for number in range(count):
-            made = records.benchmarks.add(
-                NewBenchmark(
-                    project_id=project.id, model_id=model.id, name=f"run {number}", spec=spec
-                )
-            )
-            run = records.runs.add(RunOf("benchmark", made.id), {}, state="running")
-            records.runs.finish(run.id, summary)
+    made = records.benchmarks.add(
+        NewBenchmark(project_id=project.id, model_id=model.id, name="run", spec=spec)
+    )
+    run = records.runs.add(RunOf("benchmark", made.id), {}, state="running")
+    records.runs.finish(run.id, summary)
+    copy_of(records.database, made.id, run.id, count - 1)
     records.close()
+
+
+def copy_of(database: Database, number: int, run_id: str, count: int) -> None:
+    """More rows like these: one by one, ten thousand would take minutes to make."""
+    from sqlalchemy import insert, select
+
+    from modeldyno.store.tables import Benchmarks, Cells, Runs
+
+    def like(connection: Connection, table: Any, column: Any, key: object) -> list[dict[str, Any]]:
+        found = connection.execute(select(*table.__table__.c).where(column == key))
+        return [row._asdict() for row in found]
+
+    with database.writing() as connection:
+        (benchmark,) = like(connection, Benchmarks, Benchmarks.id, number)
+        (run,) = like(connection, Runs, Runs.id, run_id)
+        cells = like(connection, Cells, Cells.benchmark_id, number)
+        others = range(number + 1, number + 1 + count)
+        stamp = run_id[:-6]
+        connection.execute(
+            insert(Benchmarks), [benchmark | {"id": n, "name": f"run {n}"} for n in others]
+        )
+        connection.execute(insert(Cells), [c | {"benchmark_id": n} for n in others for c in cells])
+        connection.execute(
+            insert(Runs), [run | {"id": f"{stamp}{n:06x}", "benchmark_id": n} for n in others]
+        )
 
 
 def chain(nodes: int, file: Path) -> None:

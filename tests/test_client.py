@@ -373,11 +373,11 @@ def test_where_nobody_can_listen_a_job_is_asked_for(client, server, model, monke
 
 def test_a_job_is_cancelled_and_resumed(client, server, model):
     first = server.start(model, seconds=60.0)
+    eventually(lambda: client.jobs.get(first.id).progress)
     second = client.benchmarks.create(model.project_id, model.id, iterations=5).latest_run
     waiting = client.jobs.get(second.job_id)
     assert (waiting.state, waiting.place) == ("queued", 1)
     assert client.jobs.next(second.job_id).place == 1
-    eventually(lambda: client.jobs.get(first.id).progress)
     client.jobs.cancel(first.id)
     assert [*client.jobs.follow(first.id)][-1].state == "cancelled"
     assert [*client.jobs.follow(second.job_id)][-1].state == "done"

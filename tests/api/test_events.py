@@ -427,6 +427,19 @@ def test_who_does_not_say_who_it_is_does_not_hold_a_line(tmp_path):
         heard(known, 1)
 
 
+def test_who_leaves_is_forgotten(tmp_path, caplog):
+    caplog.set_level("INFO", "modeldyno.api.events")
+    with live(tmp_path / "w", Patience(recheck_s=0.05, stuck_s=0.2)) as server:
+        for transports in (["websocket"], ["polling"], None):
+            with listening(server, {"project_id": None}, transports=transports):
+                pass
+        with listening(server, {"project_id": None}) as control:
+            happen(server, server.project().id, 20)
+            heard(control, 21)
+            time.sleep(0.5)  # nothing must happen
+    assert "sent away" not in caplog.text
+
+
 def eventually(is_so):
     end = time.monotonic() + SOON_S
     while not is_so():

@@ -82,8 +82,8 @@ def test_what_waits_is_bounded_in_number_and_in_bytes(text):
     number = 1
     while it.tell(event(number, text=text)):
         number += 1
-    assert len(it) <= limits.MOST_MESSAGES
-    assert it.size <= limits.MOST_BYTES
+    assert it.waiting <= limits.MOST_MESSAGES
+    assert it.waiting_bytes <= limits.MOST_BYTES
     assert it.heard == 0
     assert it.rooms[1] == number - 1  # the one that did not fit is not counted as told
 

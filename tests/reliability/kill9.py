@@ -29,6 +29,7 @@ from sqlalchemy import text
 
 from modeldyno.core.errors import ModeldynoError, WrongState
 from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.pages import Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import MOVES
@@ -41,7 +42,7 @@ from tests.queue_room import QueueRoom
 
 # When to kill: a while after it was started, after it works, or after it has measured something.
 # Some die while they still settle what the one before has left.
-MOMENTS = ((0.2, b"", 0.1), (0.2, b'"ready"', 0.7), (0.6, b'"units": ', 0.7))
+MOMENTS = ((0.2, b"", 0.1), (0.2, b'"ready"', 0.7), (0.6, b'"unit": ', 0.7))
 MOST_S = 10.0  # on a machine that others use, too
 PATIENCE_S = 5.0  # until nothing of a killed server is left
 ENDED = ("done", "failed", "cancelled")
@@ -69,6 +70,15 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
     server.progress.on_progress(
         lambda job, now: say(run=job.run_id, units=now.progress.units_done if now.progress else 0)
     )
+    hear = server.queue._hear
+
+    def overhear(job: Job, message: JobMessage) -> None:
+        """Progress comes four times a second; each unit by itself is promised as well."""
+        if isinstance(message, Unit):
+            say(unit=job.run_id)
+        hear(job, message)
+
+    server.queue._hear = overhear
     server.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
     server.start()
     say(ready=os.getpid())
@@ -83,7 +93,7 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
             job = room.start(chance.choice(makers)())
             say(job=job.id, run=job.run_id)
         for running in server.records.jobs.running():
-            if chance.random() < 0.05:
+            if chance.random() < 0.01:
                 server.jobs.cancel(running.id)
         time.sleep(0.05)
 
@@ -110,7 +120,8 @@ def fork(room: QueueRoom, seed: int) -> tuple[int, int]:
 class Found:
     """Counts for the report, and everything that is wrong."""
 
-    units: dict[str, int] = field(default_factory=dict)  # announced, by run
+    units: Counter[str] = field(default_factory=Counter)  # announced, by run
+    progress: dict[str, int] = field(default_factory=dict)
     events: dict[int, str] = field(default_factory=dict)
     jobs: set[int] = field(default_factory=set)
     ends: Counter[str] = field(default_factory=Counter)  # of what ran when the server was killed
@@ -127,8 +138,11 @@ class Found:
                 self.events[told["event"]] = told["kind"]
             if "job" in told:
                 self.jobs.add(told["job"])
+            if "unit" in told:
+                self.units[told["unit"]] += 1
             if "units" in told:
-                self.units[told["run"]] = max(self.units.get(told["run"], 0), told["units"])
+                before = self.progress.get(told["run"], 0)
+                self.progress[told["run"]] = max(before, told["units"])
 
     def expect(self, is_so: object, what: str) -> None:
         if not is_so:
@@ -143,7 +157,7 @@ def kill(room: QueueRoom, chance: random.Random, found: Found) -> None:
     heard, is_counted = b"", False
     deadline = time.monotonic() + MOST_S
     while (left := deadline - time.monotonic()) > 0:
-        if sign in heard.replace(b'"units": 0', b"") and not is_counted:
+        if sign in heard and not is_counted:
             deadline, is_counted = time.monotonic() + chance.uniform(0, life_s), True
         elif select.select([words], [], [], left)[0]:
             part = os.read(words, 65536)
@@ -188,7 +202,7 @@ def look(room: QueueRoom, found: Found) -> None:
 def _check_jobs(room: QueueRoom, before: dict[int, str], found: Found) -> None:
     server = room.server
     found.expect(not server.records.leases.held(), "a lease is stuck")
-    for run_id, announced in found.units.items():
+    for run_id, announced in (*found.units.items(), *found.progress.items()):
         kept = server.history.units_kept(RunId(run_id))
         found.expect(kept >= announced, f"{announced} units of {run_id} announced, {kept} kept")
     for number, state in before.items():

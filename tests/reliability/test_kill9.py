@@ -44,6 +44,7 @@ def test_a_loss_would_be_noticed(tmp_path):
     found.hear(
         [
             json.dumps({"run": job.run_id, "units": 1}).encode(),
+            json.dumps({"unit": job.run_id}).encode(),
             json.dumps({"event": 1, "kind": "project.created"}).encode(),
             json.dumps({"job": job.id}).encode(),
         ]
@@ -62,5 +63,5 @@ def test_a_loss_would_be_noticed(tmp_path):
         "owner: 1 rows do not fit",
         "a job is lost",
         "an event is lost",
-        f"1 units of {job.run_id} announced, 0 kept",
+        *[f"1 units of {job.run_id} announced, 0 kept"] * 2,
     ]

@@ -246,7 +246,8 @@ class EventSockets:
         listener.sending = asyncio.create_task(self._send(listener))
 
     async def _disconnect(self, sid: str, _reason: object = None) -> None:
-        if listener := self._listeners.get(sid):
+        listener = self._listeners.get(sid)
+        if listener is not None:
             self._leave(listener)
 
     def _leave(self, listener: Listener) -> None:

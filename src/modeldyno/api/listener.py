@@ -92,11 +92,13 @@ class Listener:
         self._room = asyncio.Event()
         self._room.set()
 
-    def __len__(self) -> int:
+    @property
+    def waiting(self) -> int:
+        """Messages."""
         return len(self._waiting)
 
     @property
-    def size(self) -> int:
+    def waiting_bytes(self) -> int:
         return self._bytes
 
     @property
