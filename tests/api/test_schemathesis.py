@@ -10,7 +10,7 @@ from tests.reliability.api_cases import SLOW, one_round
 LEFT_OUT = (
     *("view_graph", "get_graph", "inspect_model", "upload_model", "plan_benchmark"),
     *("edit_benchmark", "list_comparisons", "list_comparison_runs", "list_benchmark_runs"),
-    "list_jobs",
+    *("list_jobs", "list_models_of_project", "create_comparison"),
 )
 
 
