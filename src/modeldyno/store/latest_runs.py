@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Select, select
-from sqlalchemy.orm import aliased
 
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.runs import LatestRun
 from modeldyno.store.pages import Query
 from modeldyno.store.tables import OWNERS, Jobs, Runs
 
-_Latest = aliased(Runs)
+_Latest = Runs.__table__.alias()
 _TOLD = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
 
@@ -26,11 +25,11 @@ def with_latest_run(query: Query, kind: str) -> Query:
     """The query of a thing, with its latest run and that one's job beside it."""
     owner = OWNERS[kind]
     latest = newest(kind, owner.id).correlate(owner).scalar_subquery()
-    columns = [getattr(_Latest, name).label(f"latest_{name}") for name in _TOLD]
+    columns = [_Latest.c[name].label(f"latest_{name}") for name in _TOLD]
     return (
         query.add_columns(*columns, Jobs.id.label("latest_job_id"))
-        .outerjoin(_Latest, _Latest.id == latest)
-        .outerjoin(Jobs, Jobs.run_id == _Latest.id)
+        .outerjoin(_Latest, _Latest.c.id == latest)
+        .outerjoin(Jobs, Jobs.run_id == _Latest.c.id)
     )
 
 

@@ -12,17 +12,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, or_, tuple_
-from sqlalchemy.orm import InstrumentedAttribute
 
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
 from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
 
+if TYPE_CHECKING:
+    from sqlalchemy.orm import InstrumentedAttribute
+
 T = TypeVar("T")
-Column = InstrumentedAttribute[Any]
+Column: TypeAlias = "InstrumentedAttribute[Any]"
 Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
 

@@ -10,29 +10,19 @@ and what is used cannot be deleted unless the user asks for that, too (``deletin
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    CheckConstraint,
-    Float,
-    ForeignKey,
-    Index,
-    MetaData,
-    String,
-    Text,
-)
-from sqlalchemy.orm import DeclarativeBase, Mapped, declared_attr, mapped_column
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String
 
-from modeldyno.store.columns import Key, Long, Moment
+from modeldyno.store.columns import Key, Long
+from modeldyno.store.declared import Declared, Mapped, mapped_column
 
 Json = dict[str, Any]
-Number = Annotated[int, mapped_column(primary_key=True, autoincrement=True)]
 
 RUNNABLE = ("benchmark", "comparison", "optimization", "profile")
 
 
-class Table(DeclarativeBase):
+class Table(Declared):
     # Names that migrations can rely on: neither database would choose the same.
     metadata = MetaData(
         naming_convention={
@@ -43,13 +33,6 @@ class Table(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
-    type_annotation_map: ClassVar[dict[Any, Any]] = {
-        str: Text(),
-        float: Float(53),
-        datetime: Moment(),
-        Json: JSON(none_as_null=True),
-        list[Json]: JSON(none_as_null=True),
-    }
 
 
 # The number of a deleted row is not given to another one.
@@ -59,16 +42,14 @@ _NUMBERED = {"sqlite_autoincrement": True}
 class Named:
     """``name_key`` is the name as it is sought and sorted."""
 
-    id: Mapped[Number]
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     name: Mapped[str]
     name_key: Mapped[str] = mapped_column(Key)
     created_at: Mapped[datetime]
 
 
 class OfProject:
-    @declared_attr
-    def project_id(cls) -> Mapped[int]:
-        return mapped_column(ForeignKey("projects.id"))
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
 
 
 class Summary:
@@ -326,7 +307,7 @@ class Jobs(Table):
     """A run that waits or executes; afterwards, what became of it."""
 
     __tablename__ = "jobs"
-    id: Mapped[Number]
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     run_id: Mapped[str] = mapped_column(Key, ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
     state: Mapped[str] = mapped_column(Key)
     priority: Mapped[int]
@@ -367,7 +348,7 @@ class Notes(Table):
     """One note for each thing; a column for each kind, so that the database knows whose it is."""
 
     __tablename__ = "notes"
-    id: Mapped[Number]
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     project_id: Mapped[int | None] = mapped_column(
         ForeignKey("projects.id", ondelete="CASCADE"), unique=True
     )

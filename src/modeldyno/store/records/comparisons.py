@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
-from sqlalchemy.orm import aliased
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, ComparisonDetails, NewComparison
@@ -30,11 +29,11 @@ from modeldyno.store.records.finding import (
 from modeldyno.store.tables import Comparisons as Rows
 from modeldyno.store.tables import Models
 
-_A, _B = aliased(Models), aliased(Models)
+_A, _B = Models.__table__.alias(), Models.__table__.alias()
 _DETAILS = with_latest_run(
-    select(*Rows.__table__.c, _A.name.label("a_name"), _B.name.label("b_name"))
-    .join(_A, _A.id == Rows.a_model_id)
-    .join(_B, _B.id == Rows.b_model_id),
+    select(*Rows.__table__.c, _A.c.name.label("a_name"), _B.c.name.label("b_name"))
+    .join(_A, _A.c.id == Rows.a_model_id)
+    .join(_B, _B.c.id == Rows.b_model_id),
     "comparison",
 ).where(Rows.id == bindparam("number"))
 
