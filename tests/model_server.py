@@ -1,11 +1,13 @@
 """A host of model files on this machine, over https, which misbehaves when it is told to.
 
-``model_server.pem`` vouches for ``models.test`` and ``other.test``, which no name server knows.
+Its certificate is made when it is first needed, for ``models.test`` and ``other.test``, which no
+name server knows.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -13,12 +15,27 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import trustme
+
 from modeldyno.core.examples import Example
 from modeldyno.store.transfers import Ways
 
-PEM = Path(__file__).with_name("model_server.pem")
+PEM = Path(__file__).parents[1] / ".cache" / "model_server.pem"
 HOST, OTHER_HOST = "models.test", "other.test"
 DATE = "Wed, 21 Oct 2015 07:28:00 GMT"
+
+
+def certificate() -> Path:
+    """Key, certificate and who issued it, in a file that processes of a test share."""
+    if not PEM.exists():
+        issuer = trustme.CA()
+        issued = issuer.issue_cert(HOST, OTHER_HOST)
+        PEM.parent.mkdir(exist_ok=True)
+        new = PEM.with_suffix(f".{os.getpid()}")
+        parts = (issued.private_key_and_cert_chain_pem, issuer.cert_pem)
+        new.write_bytes(b"".join(part.bytes() for part in parts))
+        new.replace(PEM)
+    return PEM
 
 
 @dataclass(frozen=True)
@@ -116,7 +133,7 @@ class ModelServer(ThreadingHTTPServer):
         self.looked_up: list[str] = []
         self.stalled, self.over = threading.Event(), threading.Event()
         self._tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        self._tls.load_cert_chain(PEM)
+        self._tls.load_cert_chain(certificate())
 
     @property
     def port(self) -> int:
@@ -156,7 +173,7 @@ def ways(port: int, **other: object) -> Ways:
         "hosts": frozenset({HOST, OTHER_HOST}),
         "look_up": lambda host: [("127.0.0.1", port)],
         "why_not": lambda address: None,
-        "certificates": lambda: ssl.create_default_context(cafile=PEM),
+        "certificates": lambda: ssl.create_default_context(cafile=certificate()),
         "patience_s": 20.0,
     }
     return Ways(**(usual | other))  # type: ignore[arg-type]  # as the tests give them
