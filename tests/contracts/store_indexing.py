@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -110,6 +111,16 @@ class Indexing:
         found = index.refresh()
         assert set(found.unreadable) == {broken, torn}
         assert set(found.added) == set(rest)
+
+    def test_a_run_that_no_row_can_hold_hides_no_other(self, desk, index, folders, history):
+        first, large, *rest = history.ids()
+        spec = folders / large / "spec.json"
+        told = re.sub(r'"batch_size": \d+', f'"batch_size": {2**63}', spec.read_text())
+        spec.write_text(told)
+        found = index.refresh()
+        assert (set(found.added), found.unreadable) == ({first, *rest}, (large,))
+        assert {run.id for run in desk.records.runs.page().items} == {first, *rest}
+        assert index.refresh() == Indexed(unreadable=(large,))
 
     def test_a_deleted_run_stays_deleted_and_its_folder_follows(self, desk, index, folders):
         index.refresh()
