@@ -10,8 +10,9 @@ import pytest
 
 from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.results import ComparisonResult
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import RunOf, RunSummary
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
+from modeldyno.jobs import settling
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service
@@ -163,6 +164,29 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
         server.progress.on_progress(lambda job, standing: 1 / 0)
         job = room.start(room.short())
         room.until_state(job.id, "done")
+
+
+def test_an_ending_that_the_database_cannot_take_is_a_bug_and_not_a_job_for_ever(room, monkeypatch):
+    with room.opened():
+        monkeypatch.setattr(settling, "summarise_result", lambda _: RunSummary(batch_size=2**63))
+        job = room.start(room.short())
+        assert room.until_state(job.id, "failed").reason == "Something went wrong in the server"
+        monkeypatch.undo()
+        room.until_state(room.start(room.short()).id, "done")
+
+
+def test_a_job_whose_end_cannot_be_written_keeps_no_server_from_starting(room, monkeypatch):
+    with room.opened() as server:
+        first, second = (room.start(room.short()) for _ in range(2))
+        room.until_state(second.id, "done")
+        server.records.runs.move(first.run_id, "running")  # the folder was written, the rows not
+        server.records.runs.move(second.run_id, "running")
+    odd = room.run_folder(first).path / "state.json"
+    failure = {"code": "ENGINE_FAILED", "title": "caf\udce9", "why": "", "fix": ""}
+    odd.write_text(json.dumps({"state": "failed", "failure": failure, "owner": None}))
+    with room.opened():
+        assert room.job(first.id).reason == "Something went wrong in the server"
+        assert room.job(second.id).state == "done"
 
 
 def test_a_queue_that_is_full_says_so(room, monkeypatch):
