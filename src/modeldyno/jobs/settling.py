@@ -20,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 STOPPED = "the server was stopped"
 VANISHED = "the server ended without a word"
+ELSEWHERE = "another process goes on with it"
 RESUMED = "goes on by itself"
 BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
 MOST_STARTS = 3  # the first, and two by itself: a model may be what ends the server
@@ -80,7 +81,8 @@ class Settling:
                 summary = summarise_result(result)
                 self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
             self._records.jobs.move(job.id, ending.state, reason, failure)
-            if ending.state == "interrupted" and self._resumes and job.attempts < MOST_STARTS:
+            may_go_on = self._resumes and job.attempts < MOST_STARTS and why != ELSEWHERE
+            if ending.state == "interrupted" and may_go_on:
                 self._records.jobs.move(job.id, "queued", f"{RESUMED}: {reason}")
                 self._records.jobs.run_next(job.id)  # it was before the others already
 
@@ -92,6 +94,9 @@ class Settling:
     def _settle(self, job: Job) -> Job:
         """The folder may know an end that the database has not heard of."""
         folder = self._folders.folder(job.run_id)
+        if folder.is_at_work():  # resumed in a terminal: it is not ours any more
+            self.write(job, Ending(), ELSEWHERE)
+            return self._records.jobs.get(job.id)
         if ended := end_orphans(folder.scratch):
             logger.warning("run %s: ended %s", job.run_id, figures.counted(ended, "orphan"))
         self._folders.clear_scratch(job.run_id)

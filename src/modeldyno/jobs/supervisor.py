@@ -212,7 +212,8 @@ class Supervisor:
             logger.exception("job %s: our bug", job.id)
             self._fail(job, current, BUG)
         finally:
-            self._folders.clear_scratch(job.run_id)
+            if current.is_open:  # else the folder may be another process's
+                self._folders.clear_scratch(job.run_id)
 
     def _tell(self, job: Job, message: JobMessage) -> None:
         try:

@@ -25,11 +25,7 @@ class Archive:
 
     def expect_over(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""
-        try:
-            state = self._history.folder(run_id).state()
-        except (OSError, ValueError, KeyError):  # damaged: nobody measures that
-            return
-        if state == "running":
+        if self._history.folder(run_id).is_at_work():
             raise WrongState(
                 f"Cannot remove run {run_id}",
                 why="it is being measured",
