@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.runs import RunOf
 from modeldyno.store.history import History
 from modeldyno.store.indexing import Indexed, RunIndex, sweep
+from modeldyno.store.owners import this_process
 from modeldyno.store.runs import RunFolder
 
 GONE = {"host": "", "pid": 0, "started": 1}
@@ -134,6 +136,19 @@ class Indexing:
         assert not (folders / run_id).exists()
         assert sweep(desk.records.runs, folders) == ()
         assert desk.records.runs.tombstones() == ()
+
+    def test_the_folder_of_a_deleted_run_that_is_being_measured_waits(self, desk, index, folders):
+        index.refresh()
+        run_id = desk.records.runs.page().items[0].id
+        desk.records.runs.delete(run_id)
+        state = folders / run_id / "state.json"
+        done = state.read_text()
+        told = {"state": "running", "failure": None, "owner": encode(this_process())}
+        state.write_text(json.dumps(told))
+        assert sweep(desk.records.runs, folders) == ()
+        assert state.exists()
+        state.write_text(done)
+        assert sweep(desk.records.runs, folders) == (run_id,)
 
     def test_two_who_look_at_once_keep_each_run_once(self, desk, folders):
         def look(_: int) -> int:

@@ -39,6 +39,7 @@ from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
+from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import OWNERS, Models, Projects, Tombstones
 from modeldyno.store.tables import Runs as Rows
 
@@ -191,10 +192,13 @@ class RunIndex:
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
-    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder."""
+    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder.
+    One that somebody goes on with in a terminal waits until that is over."""
     gone = []
     for run_id in runs.tombstones():
         folder = root / run_id
+        if RunFolder(folder).is_at_work():
+            continue
         if RUN_ID.fullmatch(run_id):
             shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():
