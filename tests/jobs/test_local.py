@@ -5,9 +5,11 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
@@ -58,13 +60,13 @@ def test_a_job_outlives_the_thread_that_submitted_it(room, tmp_path):
 
 
 def test_cancelling_what_is_being_waited_for_to_its_end_is_no_error():
-    class Waited(dict):  # somebody's wait ends between two looks
+    class Waited(dict[RunId, Any]):  # somebody's wait ends between two looks
         def __contains__(self, run_id):
             return True
 
     jobs = LocalJobs()
     jobs._jobs = Waited()
-    jobs.cancel("20261115-000000-abcdef")
+    jobs.cancel(RunId("20261115-000000-abcdef"))
 
 
 def test_a_worker_started_from_a_short_lived_thread_would_not_live(tmp_path):
