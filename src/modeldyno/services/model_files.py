@@ -310,16 +310,18 @@ class ModelFiles:
         """As complete as the weights make it that have gathered; ``known`` describes those."""
         facts, sha256 = looked_into(model)
         owner = str(model.id)
-        here = self._bundles.gathered(owner)
-        missing = tuple(name for name in _declared(facts) if name not in here)
+        name = Path(model.path).name
+        here = self._bundles.gathered(owner, name)
+        missing = tuple(location for location in _declared(facts) if location not in here)
         if missing:
             described = {file.location: file for file in known}
             external = tuple(
-                described.get(name) or self._bundles.describe(owner, name) for name in sorted(here)
+                described.get(location) or self._bundles.describe(owner, location)
+                for location in sorted(here)
             )
             facts = replace(facts, missing=missing, external=external)
         else:
-            facts = self._whole(owner, Path(model.path).name, sha256)
+            facts = self._whole(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
 
     def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:

@@ -61,12 +61,12 @@ class Bundles:
         """Where weights of this owner gather. It may not be there yet."""
         return self._waiting / owner
 
-    def gathered(self, owner: str) -> frozenset[str]:
-        """The locations of the weights that have arrived."""
+    def gathered(self, owner: str, model: str = "") -> frozenset[str]:
+        """The locations of the weights that have arrived. A file of the model's own name is none:
+        a server that was killed may have left it among them."""
         top = self.waiting(owner)
-        return frozenset(
-            path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()
-        )
+        found = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
+        return frozenset(found - {model})
 
     def describe(self, owner: str, location: str) -> ExternalFile:
         """One of the gathered."""
@@ -160,6 +160,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _name_again(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)  # left by somebody who was killed
     try:
         os.link(source, target)
     except FileNotFoundError:

@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import tarfile
 import threading
 import time
@@ -271,6 +272,10 @@ def test_weights_of_which_the_database_did_not_hear_are_found_again(served, proj
     waiting.mkdir()
     (waiting / "w.bin").write_bytes(parts["w.bin"])
     assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
+    # And once more while it looked at the model among its weights.
+    os.link(served.server.models.get(ModelId(number)).model.path, waiting / "killed.onnx")
+    again = served.post(f"models/{number}/inspect").json
+    assert [file["location"] for file in again["facts"]["external"]] == ["w.bin"]
     (waiting / "b.bin").write_bytes(parts["b.bin"])
     assert served.post(f"models/{number}/inspect").json["state"] == "ready"
     assert not waiting.exists()
