@@ -125,6 +125,20 @@ def test_what_a_killed_server_left_is_swept_when_it_is_old(bundles, objects):
     assert not objects.path(SHA).exists()
 
 
+@pytest.mark.parametrize("name", ["exported", SHA[:63], SHA.upper(), f"{SHA}.old"])
+def test_folders_that_are_not_ours_are_left_alone(bundles, tmp_path, name):
+    theirs = tmp_path / "models" / name / "mine" / "net.onnx"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(DATA)
+    empty = tmp_path / "models" / "empty"
+    empty.mkdir()
+    ours = bundles.alone("net.onnx", SHA)
+    assert bundles.sweep(set()) == 1
+    assert not ours.exists()
+    assert theirs.read_bytes() == DATA
+    assert empty.is_dir()
+
+
 def test_what_is_kept_stays_without_a_model(bundles, objects):
     bundles.alone("net.onnx", SHA)
     bundles.sweep(set(), kept={SHA})

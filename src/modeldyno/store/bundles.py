@@ -28,6 +28,7 @@ from modeldyno.store.models import hash_file
 from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
 
 _LONGEST_NAME = 100
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -112,7 +113,7 @@ class Bundles:
         folders = {str(Path(path).parent) for path in used}
         removed = 0
         for top in _inside(self._folder):
-            if top.name in busy or top == self._waiting:
+            if top.name in busy or not _SHA256.fullmatch(top.name):  # the others are not ours
                 continue
             for folder in _inside(top):
                 if str(folder) not in folders:
