@@ -135,8 +135,9 @@ class ModelFiles:
         with self._at_work_on(owner):
             folder.parent.mkdir(parents=True, exist_ok=True)
             try:
+                limits = Limits(total_bytes=self._objects.largest)
                 with incoming.reading() as archive:
-                    extract(archive, folder, Limits(total_bytes=self._objects.largest))
+                    extract(archive, folder, limits, self._objects.check_room)
                 return self._copied(Roots([folder]), project_id, path, "", "upload").add()
             except FileNotFound as error:
                 raise FileNotFound(
