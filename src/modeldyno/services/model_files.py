@@ -369,7 +369,10 @@ class ModelFiles:
                 self._busy.subtract(keys)
                 self._busy = +self._busy
             if not is_done:
-                self.sweep()
+                try:
+                    self.sweep()
+                except Exception:  # there will be another; what went wrong here matters more
+                    logger.exception("files of a model that could not be added may be left")
 
 
 def looked_into(model: Model) -> tuple[ModelFacts, str]:

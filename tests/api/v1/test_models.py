@@ -120,6 +120,20 @@ def test_what_cannot_be_read_is_refused_with_the_readers_words_and_nothing_stays
     assert files_of(served) == before
 
 
+def test_a_sweep_that_fails_does_not_hide_why_a_file_was_refused(
+    served, project, monkeypatch, caplog
+):
+    def refuse(*_, **__):
+        raise PermissionError("somebody else's")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(served.server.files._bundles, "sweep", refuse)
+        sent = send(served, project, b"no model")
+    assert (sent.status, sent.json["code"]) == (400, "MODEL_UNREADABLE"), sent.text
+    assert "somebody else's" in caplog.text
+    assert served.server.files.sweep() >= 1
+
+
 def test_the_same_content_is_kept_once_whatever_it_is_called(served):
     data = bytes_of(1)
     one, two = served.project(), served.project()
