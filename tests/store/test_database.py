@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +35,7 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema
-from modeldyno.store.database import FILE, Database, open_database
+from modeldyno.store.database import CONNECTIONS, FILE, Database, open_database
 from modeldyno.store.records.all import records_of
 from modeldyno.store.tables import Table
 from modeldyno.workbench import open_records
@@ -492,6 +493,12 @@ def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
         records.projects.add("x")
         assert records.projects.page().items[0].name == "x"  # it sees its own steps
     assert len(records.projects.page().items) == 1
+
+
+def test_as_many_read_at_once_as_a_server_has_threads(fresh):
+    with ExitStack() as reading:
+        found = [reading.enter_context(fresh.reading()) for _ in range(CONNECTIONS)]
+        assert [connection.scalar(text("SELECT 1")) for connection in found] == [1] * CONNECTIONS
 
 
 def test_who_listens_for_commits_hears_of_whole_transactions(sqlite):
