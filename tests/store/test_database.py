@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
@@ -499,6 +501,20 @@ def test_as_many_read_at_once_as_a_server_has_threads(fresh):
     with ExitStack() as reading:
         found = [reading.enter_context(fresh.reading()) for _ in range(CONNECTIONS)]
         assert [connection.scalar(text("SELECT 1")) for connection in found] == [1] * CONNECTIONS
+
+
+def test_a_closed_file_is_open_nowhere(tmp_path):
+    def opened():
+        held = (os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
+        return [path for path in held if path.startswith(str(tmp_path))]
+
+    database = open_database(tmp_path)
+    assert database.version() is not None
+    assert opened()
+    closing = threading.Thread(target=database.close)  # whoever closes did not have to count
+    closing.start()
+    closing.join()
+    assert opened() == []
 
 
 def test_who_listens_for_commits_hears_of_whole_transactions(sqlite):

@@ -87,7 +87,9 @@ class Database:
             return None
         try:
             if self._counter is None:
-                self._counter = sqlite3.connect(str(self.engine.url.database), timeout=0)
+                self._counter = sqlite3.connect(
+                    str(self.engine.url.database), timeout=0, check_same_thread=False
+                )
             found: int = self._counter.execute("PRAGMA data_version").fetchone()[0]
         except sqlite3.Error:
             return None
@@ -99,6 +101,9 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._counter is not None:
+            self._counter.close()
+            self._counter = None
 
 
 def open_database(
