@@ -440,6 +440,58 @@ def test_who_leaves_is_forgotten(tmp_path, caplog):
     assert "sent away" not in caplog.text
 
 
+def tasks_of(server, name):
+    """What the server's loop is at, of the coroutines of that name."""
+    found = (task.get_coro() for task in asyncio.all_tasks(server.loops[0]))
+    return [one for one in found if getattr(one, "__name__", "") == name]
+
+
+def test_who_leaves_while_it_is_answered_leaves_nothing_behind(tmp_path, monkeypatch):
+    with live(tmp_path / "w") as server:
+        events = server.server.records.events
+        asked, may_answer = threading.Event(), threading.Event()
+        since = events.since
+
+        def slowly(after, most, *more):
+            if most == 1:
+                asked.set()
+                assert may_answer.wait(SOON_S)
+            return since(after, most, *more)
+
+        happen(server, server.project().id, 2000)  # more than may wait for one client
+        monkeypatch.setattr(events, "since", slowly)
+        with listening(server) as client:
+            client.emit("subscribe", {"project_id": None, "after": 0})
+            assert asked.wait(SOON_S)
+        eventually(lambda: not tasks_of(server, "_send"))
+        may_answer.set()
+        time.sleep(0.2)  # for what it might have begun
+        assert not tasks_of(server, "_read_on")
+        with listening(server, {"project_id": None, "after": 0}) as client:  # the control
+            assert heard(client, 2001)[-1]["number"] == 2001
+
+
+def test_who_cannot_be_told_what_it_missed_is_sent_away_and_not_left_deaf(tmp_path, monkeypatch):
+    with live(tmp_path / "w") as server:
+        events = server.server.records.events
+        since = events.since
+
+        def fail(after, most, *more):
+            if most > 1:
+                raise ValueError("a bug of ours")
+            return since(after, most, *more)
+
+        with monkeypatch.context() as patched, listening(server) as client:
+            patched.setattr(events, "since", fail)
+            assert client.call("subscribe", {"project_id": None, "after": 0})["ok"]
+            name, said = client.receive(timeout=SOON_S)
+            assert (name, said["code"]) == ("goodbye", "TRY_AGAIN")
+            eventually(lambda: not client.connected)
+        server.project()
+        with listening(server, {"project_id": None, "after": 0}) as client:
+            heard(client, 1)
+
+
 def eventually(is_so):
     end = time.monotonic() + SOON_S
     while not is_so():

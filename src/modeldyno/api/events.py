@@ -369,6 +369,8 @@ class EventSockets:
         room: Room = asked.project_id
         after = asked.after if asked.after is not None else listener.after
         last, first = await asyncio.to_thread(self._ends, after)
+        if listener.sid not in self._listeners:  # it left meanwhile, and nobody reads this
+            return _no(LATER)
         if after is None and room in listener.all_rooms:  # and so it stays
             return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
@@ -416,7 +418,7 @@ class EventSockets:
                 after = max(after, last if is_all else 0, found[-1].number if found else 0)
                 if is_all and after >= self._last:
                     break
-        except ModeldynoError:
+        except Exception:  # whatever it is: who hears nothing more has to know
             logger.exception("a listener cannot be told what it missed")
             listener.catching_up.pop(room, None)  # which is this task
             self._part(listener, LATER)
