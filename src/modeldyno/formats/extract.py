@@ -48,7 +48,7 @@ def extract(
     """Its files, in their order, below ``folder``, which must not exist before.
 
     Files come out readable and no more, whatever the archive says of modes, owners and dates; an
-    archive inside stays one. Raises ArchiveRefused, StorageFailed or what ``check_room`` raises, and
+    archive inside stays one. Raises ArchiveRefused, StorageFailed or what ``check_room`` raises;
     then there is no folder.
     """
     try:
