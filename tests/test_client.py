@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 import modeldyno
 from modeldyno.cli.main import exit_code
-from modeldyno.client import resources
+from modeldyno.client import reading, resources
 from modeldyno.client.finding import find_server
 from modeldyno.client.measuring import MeasuringCalls
 from modeldyno.client.steps import AsyncResource, SyncResource, operation, stream
@@ -213,7 +214,44 @@ def test_weights_beside_a_model_are_uploaded_along(client, tmp_path):
     assert (made.state, made.missing) == ("ready", ())
 
 
-def with_weights_beside(folder):
+def test_weights_with_an_odd_name_are_uploaded_along(client, tmp_path):
+    path = with_weights_beside(tmp_path, "w #1?.bin")
+    made = client.models.upload(client.projects.create("Odd").id, path)
+    assert (made.state, made.missing) == ("ready", ())
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "SECRET", "/etc/hostname", "link/secret", "link.bin", "folder", ".ssh/id"]
+)
+def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch, name):
+    folder, secret = tmp_path / "models", tmp_path / "secret"
+    (folder / "folder").mkdir(parents=True)
+    (folder / ".ssh").mkdir()
+    secret.write_text("s")
+    (folder / ".ssh" / "id").write_text("s")
+    (folder / "link").symlink_to(tmp_path)
+    (folder / "link.bin").symlink_to(secret)
+    path = with_weights_beside(folder)
+    name = name.replace("SECRET", str(secret))
+
+    def read(kind, told):
+        return replace(reading.read(kind, told), missing=(name,))
+
+    monkeypatch.setattr(resources, "read", read)
+    sent: list[int] = []
+    with pytest.raises(errors.ServerFailed, match="asks for .*, which is not sent"):
+        client.models.upload(1, path, tell=lambda _, size: sent.append(size))
+    assert sent == [path.stat().st_size]
+
+
+def test_weights_that_are_not_there_are_named(client, tmp_path):
+    path = with_weights_beside(tmp_path)
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(errors.FileNotFound, match="w.bin"):
+        client.models.upload(client.projects.create("Without").id, path)
+
+
+def with_weights_beside(folder, location="w.bin"):
     weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     values = [
@@ -225,7 +263,7 @@ def with_weights_beside(folder):
         model,
         folder / "m.onnx",
         save_as_external_data=True,
-        location="w.bin",
+        location=location,
         size_threshold=0,
     )
     return folder / "m.onnx"
