@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import shutil
@@ -24,8 +25,19 @@ import modeldyno
 from modeldyno.cli.main import exit_code
 from modeldyno.client import reading, resources
 from modeldyno.client.finding import find_server
-from modeldyno.client.measuring import MeasuringCalls
-from modeldyno.client.steps import AsyncResource, SyncResource, operation, stream
+from modeldyno.client.measuring import MeasuringCalls, _to_the_end
+from modeldyno.client.steps import (
+    Answer,
+    Ask,
+    AsyncResource,
+    Cut,
+    Listen,
+    Receive,
+    Sleep,
+    SyncResource,
+    operation,
+    stream,
+)
 from modeldyno.core import errors
 from modeldyno.core.jobs import Progress, Started
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
@@ -385,6 +397,29 @@ def test_ctrl_c_cancels_the_job_and_returns_what_was_measured(client, server, tm
 
 
 # ---------------------------------------------------------------- jobs
+
+
+def test_a_measurement_waits_for_a_server_that_is_started_again():
+    """The line breaks, then there is no line to be had, then nobody answers; and then it is done."""
+    job: dict[str, Any] = {"id": 1, "run_id": "r", "kind": "benchmark", "project_id": 1}
+    job |= {"state": "running", "place": None, "reason": "", "priority": 0, "attempts": 1}
+    job |= {"queued_at": None, "started_at": None, "finished_at": None, "progress": None}
+    running, done = (
+        Answer(200, {}, json.dumps(job | {"state": state}).encode()) for state in ("running", "done")
+    )
+    heard, away = {"last": 5, "is_complete": True}, errors.ServerUnreachable("x")
+    story = [
+        (Ask, running), (Listen, heard), (Ask, running), (Receive, Cut("broken")),
+        (Listen, Cut("away")), (Sleep, None), (Ask, away), (Sleep, None), (Ask, running),
+        (Listen, Cut("away")), (Sleep, None), (Ask, done),
+    ]  # fmt: skip
+    steps = _to_the_end(1, None)
+    step = next(steps)
+    with pytest.raises(StopIteration):
+        for kind, answer in story:
+            assert isinstance(step, kind)
+            is_error = isinstance(answer, Exception)
+            step = steps.throw(answer) if is_error else steps.send(answer)
 
 
 def expect_a_story(seen):

@@ -198,22 +198,20 @@ def _measured(
 
 def _to_the_end(job_id: int, listen: Listener | None) -> Steps[None]:
     following = follow_job(job_id)
-    answer, has_begun = None, False
+    has_begun = False
     try:
+        step = next(following)
         while True:
-            step = following.send(answer)
-            answer = None
-            if not isinstance(step, Say):
-                try:
-                    answer = yield step
-                except Exception as error:  # noqa: BLE001 - following knows what to do about it
-                    step = following.throw(error)
-                    if isinstance(step, Say):  # it has moved on already
-                        has_begun = _tell(step.value, listen, has_begun)
-                    else:
-                        answer = yield step
+            if isinstance(step, Say):
+                has_begun = _tell(step.value, listen, has_begun)
+                step = next(following)
                 continue
-            has_begun = _tell(step.value, listen, has_begun)
+            try:
+                answer = yield step
+            except Exception as error:  # noqa: BLE001 - following knows what to do about it
+                step = following.throw(error)
+            else:
+                step = following.send(answer)
     except StopIteration:
         return
     except (KeyboardInterrupt, asyncio.CancelledError) as stop:
