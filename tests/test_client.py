@@ -75,13 +75,19 @@ def test_the_server_of_the_workspace_is_found_with_its_token(server):
     assert (found.url, found.token) == (server.url, server.token)
     assert server.token not in repr(found)
     near = find_server(server.url.replace("127.0.0.1", "localhost"), workspace=workspace)
-    assert near.token == server.token
+    assert (near.url, near.token) == (server.url, server.token)
 
 
 def test_the_token_of_the_workspace_is_sent_to_no_other_address(server):
     workspace = server.server.settings.workspace
     port = server.url.rpartition(":")[2]
-    for other in (f"http://10.0.0.1:{port}", "http://127.0.0.1:1", f"https://127.0.0.1:{port}"):
+    for other in (
+        f"http://10.0.0.1:{port}",
+        f"http://[::1]:{port}",  # one's neighbour may listen there
+        "http://127.0.0.1:1",
+        "http://localhost:1",
+        f"https://127.0.0.1:{port}",
+    ):
         assert find_server(other, workspace=workspace, environment={}).token is None
     assert find_server(other, "given", workspace=workspace, environment={}).token == "given"
 
