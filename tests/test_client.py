@@ -22,6 +22,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import modeldyno
+from modeldyno.cli import jobs
 from modeldyno.cli.main import exit_code
 from modeldyno.client import reading, resources
 from modeldyno.client.finding import find_server
@@ -361,7 +362,7 @@ def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
     assert run.state == "failed"
 
 
-def test_results_are_read_again_and_exported(client, server, model, tmp_path):
+def test_results_are_read_again_and_exported(client, server, model, tmp_path, capsys):
     job = [*client.jobs.follow(server.start(model, iterations=5).id)][-1]
     run = client.runs.get(job.run_id)
     assert (run.state, run.has_result) == ("done", True)
@@ -373,6 +374,12 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path):
     assert client.runs.samples(run.id, tmp_path / "s.csv").stat().st_size > 50
     assert isinstance(client.runs.log(run.id), str)
     assert client.jobs.log(job.id) == client.runs.log(run.id)
+    log = server.server.exports.log(run.id)
+    log.write_bytes(b"\x07" * (2 << 20) + b"after that\n")  # more than a stretch of no text
+    assert client.jobs.log(job.id) == "after that\n"
+    capsys.readouterr()
+    jobs.logs(job.id, workspace=server.server.settings.workspace)
+    assert capsys.readouterr().out == "after that\n"
     benchmark = client.benchmarks.get(run.of_id)
     assert [one.id for one in client.benchmarks.runs(benchmark.id)] == [run.id]
     repeated = client.benchmarks.rerun(benchmark.id)

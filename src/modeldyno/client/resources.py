@@ -331,7 +331,10 @@ class JobCalls:
 
     @operation
     def log_from(self, job_id: int, offset: int) -> Steps[tuple[str, int]]:
-        """What comes next of a log that grows, and where to go on; nothing when that was all."""
+        """What comes next of a log that grows, and where to go on: where it was when that was all.
+
+        A stretch that only commands terminals has no text, and the log goes on after it.
+        """
         return (yield from _log_from(f"/jobs/{job_id}/log", offset))
 
     @stream
@@ -493,7 +496,7 @@ def _whole_log(path: str) -> Steps[str]:
 
 def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
     answer: Answer = yield get(path, offset=offset)
-    return answer.text, int(answer.headers.get("x-next-offset", offset)) if answer.body else offset
+    return answer.text, int(answer.headers.get("x-next-offset", offset))
 
 
 def _note(subject: Subject, told: Told) -> Note:
