@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
 import json
 import os
@@ -181,6 +182,13 @@ def test_a_project_is_made_found_renamed_and_deleted(client):
 def test_a_list_goes_on_over_its_pages(client, server):
     made = [server.project("Paged").id for _ in range(205)]
     assert [project.id for project in client.projects.list(text="Paged")] == made[::-1]
+
+
+def test_a_project_is_found_behind_many_that_only_contain_its_name(client, server):
+    made = server.project("Far")
+    for _ in range(201):
+        server.project("Far away")
+    assert client.projects.find("Far", create=True).id == made.id
 
 
 def test_asking_again_after_a_broken_connection_creates_nothing_twice(client, server):
@@ -523,6 +531,25 @@ def test_the_async_client_does_the_same(server, model, tmp_path):
             assert isinstance(await client.runs.result(seen[-1].run_id), BenchmarkResult)
 
     asyncio.run(go())
+
+
+def test_no_event_loop_waits_until_a_model_is_hashed(server, net, monkeypatch):
+    threads, hashed = [], hashlib.file_digest
+
+    def watched(*said):
+        threads.append(threading.current_thread())
+        return hashed(*said)
+
+    monkeypatch.setattr(hashlib, "file_digest", watched)
+
+    async def go():
+        async with modeldyno.AsyncClient(server.url, server.token) as client:
+            with pytest.raises(errors.EngineUnknown):
+                await client.bench(net, engine="nonsense")
+
+    asyncio.run(go())
+    assert threading.main_thread() not in threads
+    assert threads
 
 
 def test_a_cancelled_task_cancels_its_job(server, tmp_path):

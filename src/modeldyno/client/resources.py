@@ -21,6 +21,7 @@ from modeldyno.client.steps import (
     Upload,
     delete,
     each,
+    first,
     get,
     operation,
     order,
@@ -63,10 +64,9 @@ class ProjectCalls:
     @operation
     def find(self, name: str, create: bool = False) -> Steps[Project | None]:
         """The newest of exactly that name."""
-        page = yield get("/projects", text=name, limit=200)
-        for item in page.json["items"]:
-            if item["name"] == name:
-                return read(Project, item)
+        item = yield from first(pages("/projects", text=name), lambda it: it["name"] == name)
+        if item is not None:
+            return read(Project, item)
         if create:
             return read(Project, (yield post("/projects", {"name": name})).json)
         return None
