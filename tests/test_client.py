@@ -23,7 +23,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import modeldyno
-from modeldyno.cli import jobs
+from modeldyno.cli import jobs, remote
 from modeldyno.cli.main import exit_code
 from modeldyno.client import reading, resources
 from modeldyno.client.finding import find_server
@@ -370,7 +370,9 @@ def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
     assert run.state == "failed"
 
 
-def test_results_are_read_again_and_exported(client, server, model, tmp_path, capsys):
+def test_results_are_read_again_and_exported(
+    client, server, model, tmp_path, capsys, monkeypatch
+):
     job = [*client.jobs.follow(server.start(model, iterations=5).id)][-1]
     run = client.runs.get(job.run_id)
     assert (run.state, run.has_result) == ("done", True)
@@ -386,7 +388,8 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path, ca
     log.write_bytes(b"\x07" * (2 << 20) + b"after that\n")  # more than a stretch of no text
     assert client.jobs.log(job.id) == "after that\n"
     capsys.readouterr()
-    jobs.logs(job.id, workspace=server.server.settings.workspace)
+    monkeypatch.setattr(remote, "connected", lambda *_: client)
+    jobs.logs(job.id)
     assert capsys.readouterr().out == "after that\n"
     benchmark = client.benchmarks.get(run.of_id)
     assert [one.id for one in client.benchmarks.runs(benchmark.id)] == [run.id]
