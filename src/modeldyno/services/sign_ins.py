@@ -90,7 +90,7 @@ class SignIns:
         return hmac.compare_digest(under, _hashed(self._token()))
 
     def new_code(self) -> str:
-        """Good once, for a minute: it may stand in a URL, where a token must not."""
+        """Good once, for a minute: in a URL it gives less away than a token."""
         code = secrets.token_urlsafe(32)
         with self._lock:
             self._codes[_hashed(code)] = (_hashed(self._token()), self._clock() + CODE_LIFETIME_S)
@@ -106,7 +106,7 @@ class SignIns:
         return self._sign_in() if is_good else None
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
-        """For ``?token=`` on the page."""
+        """For who gives the token to ``/login``, in its form or in the address."""
         return self._sign_in() if self.known_under(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:
