@@ -48,9 +48,9 @@ def without_controls(text: str) -> str:
     return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 
-# A path has two parts or more, so that "and/or" and "/api" stay as they are. A blank ends it, except
-# between quotes, in the name of somebody's folder, and before "(old)". What follows http://host is
-# no path of ours.
+# A path has two parts or more, so that "and/or" and "/api" stay as they are. A blank ends it, but
+# not between quotes, in the name of somebody's folder, or before "(old)". What follows http://host
+# is no path of ours.
 _PART = r"(?:[^\s/\\'\"<>|:;,()]|(?<=\w)'(?=\w))+"
 _FOLDER = rf"{_PART}(?:[ ]?\([^()\s/\\]*\))?[/\\]+"
 _SOMEBODYS = rf"(?:home|Users)[/\\]+{_PART}(?:[ ]{_PART}){{0,2}}[/\\]+"

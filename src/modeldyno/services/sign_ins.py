@@ -17,12 +17,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from modeldyno.core.sign_ins import SignIn
+from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 
 CODE_LIFETIME_S = 60.0
 LIFETIME_S = 7 * 24 * 3600
 MOST_CODES = 100
-MOST_SIGN_INS = 1000
 
 
 class SignInStore(Protocol):
