@@ -90,7 +90,7 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
-        self.fetches.close()
+        is_still = self.fetches.close() and is_still
         self.feed.close()
         self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write

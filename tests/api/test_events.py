@@ -4,6 +4,7 @@ on; and nobody hears them who may not."""
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import socket
 import threading
@@ -17,7 +18,7 @@ import socketio
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as open_websocket
 
-from modeldyno.api.events import MESSAGE_BYTES, Patience
+from modeldyno.api.events import MESSAGE_BYTES, MOST_STRANGERS, Patience
 from modeldyno.client.sync import in_order
 from modeldyno.store.records.events import tell_many
 from tests.api.live import live
@@ -427,6 +428,45 @@ def test_who_does_not_say_who_it_is_does_not_hold_a_line(tmp_path):
         heard(known, 1)
 
 
+def handshake(server, **headers):
+    """By polling: status and body, without a word on who it is."""
+    link = http.client.HTTPConnection(server.url.partition("//")[2], timeout=SOON_S)
+    link.request("GET", "/socket.io/?EIO=4&transport=polling", headers=headers)
+    answer = link.getresponse()
+    said = answer.read()
+    link.close()
+    return answer.status, said
+
+
+def test_strangers_hold_so_many_lines_and_no_more(tmp_path):
+    patient = Patience(recheck_s=0.05, introduce_s=SOON_S)
+    with live(tmp_path / "w", patient) as server, ExitStack() as links:
+        known = links.enter_context(listening(server, {"project_id": None}))
+        for _ in range(MOST_STRANGERS - 1):
+            assert handshake(server)[0] == 200
+        one = links.enter_context(line(server))
+        status, said = handshake(server)
+        assert (status, b"say who they are" in said) == (429, True), said
+        with pytest.raises(InvalidStatus), line(server):
+            pass
+        server.project()
+        heard(known, 1)
+        one.send(f"40/v1,{json.dumps({'token': server.token})}")
+        assert one.recv(SOON_S).startswith("40")
+        assert [handshake(server)[0] for _ in range(2)] == [200, 429]  # it made room for one
+        with line(server, additional_headers={"Authorization": f"Bearer {server.token}"}):
+            pass  # who says it at once is no stranger
+
+
+def test_strangers_who_were_dropped_make_room(tmp_path):
+    with live(tmp_path / "w", Patience(recheck_s=0.05, introduce_s=0.2)) as server:
+        for _ in range(MOST_STRANGERS * 2):  # where there is time, most of them are refused
+            handshake(server)
+        eventually(lambda: handshake(server)[0] == 200)
+        with listening(server, {"project_id": None}):
+            pass
+
+
 def test_who_leaves_is_forgotten(tmp_path, caplog):
     caplog.set_level("INFO", "modeldyno.api.events")
     with live(tmp_path / "w", Patience(recheck_s=0.05, stuck_s=0.2)) as server:
@@ -438,6 +478,58 @@ def test_who_leaves_is_forgotten(tmp_path, caplog):
             heard(control, 21)
             time.sleep(0.5)  # nothing must happen
     assert "sent away" not in caplog.text
+
+
+def tasks_of(server, name):
+    """What the server's loop is at, of the coroutines of that name."""
+    found = (task.get_coro() for task in asyncio.all_tasks(server.loops[0]))
+    return [one for one in found if getattr(one, "__name__", "") == name]
+
+
+def test_who_leaves_while_it_is_answered_leaves_nothing_behind(tmp_path, monkeypatch):
+    with live(tmp_path / "w") as server:
+        events = server.server.records.events
+        asked, may_answer = threading.Event(), threading.Event()
+        since = events.since
+
+        def slowly(after, most, *more):
+            if most == 1:
+                asked.set()
+                assert may_answer.wait(SOON_S)
+            return since(after, most, *more)
+
+        happen(server, server.project().id, 2000)  # more than may wait for one client
+        monkeypatch.setattr(events, "since", slowly)
+        with listening(server) as client:
+            client.emit("subscribe", {"project_id": None, "after": 0})
+            assert asked.wait(SOON_S)
+        eventually(lambda: not tasks_of(server, "_send"))
+        may_answer.set()
+        time.sleep(0.2)  # for what it might have begun
+        assert not tasks_of(server, "_read_on")
+        with listening(server, {"project_id": None, "after": 0}) as client:  # the control
+            assert heard(client, 2001)[-1]["number"] == 2001
+
+
+def test_who_cannot_be_told_what_it_missed_is_sent_away_and_not_left_deaf(tmp_path, monkeypatch):
+    with live(tmp_path / "w") as server:
+        events = server.server.records.events
+        since = events.since
+
+        def fail(after, most, *more):
+            if most > 1:
+                raise ValueError("a bug of ours")
+            return since(after, most, *more)
+
+        with monkeypatch.context() as patched, listening(server) as client:
+            patched.setattr(events, "since", fail)
+            assert client.call("subscribe", {"project_id": None, "after": 0})["ok"]
+            name, said = client.receive(timeout=SOON_S)
+            assert (name, said["code"]) == ("goodbye", "TRY_AGAIN")
+            eventually(lambda: not client.connected)
+        server.project()
+        with listening(server, {"project_id": None, "after": 0}) as client:
+            heard(client, 1)
 
 
 def eventually(is_so):

@@ -298,6 +298,22 @@ def test_p10_to_p12_an_archive_writes_nowhere_else(served, project, place, name)
     assert not [*place.rglob("evil.json")]
 
 
+def test_an_archive_does_not_fill_what_is_kept_free(served, project, monkeypatch):
+    body = io.BytesIO()
+    with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("net.json", SECRET + b" " * 300_000)
+    before, packed = files_of(served), body.getvalue()
+    with monkeypatch.context() as patched:
+        room = objects.KEPT_FREE + 200_000  # for the archive, but not for what is in it
+        patched.setattr(served.server.files._objects, "_free", lambda folder: room)
+        patched.setattr("modeldyno.services.model_files.ModelFiles._copied", None)  # not so far
+        full = send(served, project, packed, "net.json&packed=true")
+        assert (full.status, full.json["code"]) == (507, "STORAGE_FAILED")
+        assert "left free" in full.json["detail"]
+    assert files_of(served) == before
+    assert send(served, project, packed, "net.json&packed=true").status == 201
+
+
 def test_an_archive_that_swells_is_refused(served, project):
     before = files_of(served)
     body = io.BytesIO()

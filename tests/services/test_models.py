@@ -1,10 +1,11 @@
 """Which models may run, and since when: without a worker, on a real database."""
 
+import threading
 from dataclasses import replace
 
 import pytest
 
-from modeldyno.core.errors import UnsafeFormat, WrongState
+from modeldyno.core.errors import StorageFailed, UnsafeFormat, WrongState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import ModelFacts, NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
@@ -96,6 +97,40 @@ def test_trust_is_in_the_content_wherever_it_is(records, models):
     assert records.models.get(two.id).trusted_at is not None
     assert models.distrust(two.id).state == "untrusted"
     assert models.get(one.id).state == "untrusted"
+
+
+def test_trust_that_could_not_be_written_down_is_none(records, trust, models, monkeypatch):
+    def fail(*_):
+        raise StorageFailed("The disk is full")
+
+    one = add(records, A, "torch-export")
+    with monkeypatch.context() as patched:
+        patched.setattr(type(records.models), "trust", fail)
+        with pytest.raises(StorageFailed):
+            models.trust(one.id)
+        assert trust.all() == ()
+    models.trust(one.id, "mine")
+    with monkeypatch.context() as patched:
+        patched.setattr(type(records.models), "trust", fail)
+        with pytest.raises(StorageFailed):
+            models.trust(one.id, "again")
+        assert trust.is_trusted(A)  # as before
+        patched.setattr(type(records.models), "distrust", fail)
+        with pytest.raises(StorageFailed):
+            models.distrust(one.id)
+        assert trust.all() == ()  # the safe way round
+
+
+@pytest.mark.parametrize("word", ["trust", "distrust"])
+def test_others_write_while_trust_waits_for_a_terminal(records, trust, models, word):
+    one = add(records, A, "torch-export")
+    asking = threading.Thread(target=getattr(models, word), args=(one.id,))
+    with trust._locked():
+        asking.start()
+        asking.join(0.2)
+        records.projects.add("p")
+        assert asking.is_alive()
+    asking.join()
 
 
 def test_what_nobody_looked_into_can_neither_run_nor_be_vouched_for(records, models):

@@ -77,6 +77,19 @@ def test_weights_gather_and_become_one_with_their_model(bundles):
     assert not bundles.waiting("2").exists()
 
 
+def test_a_model_that_a_killed_server_left_among_its_weights_is_in_nobodys_way(bundles, objects):
+    gather(bundles)
+    left = bundles.waiting("1") / "net.onnx"
+    os.link(objects.path(SHA), left)
+    assert bundles.gathered("1", "net.onnx") == {"deep/w.bin"}
+    with bundles.joined("1", "net.onnx", SHA) as path:
+        assert path.read_bytes() == DATA
+    left.write_bytes(DATA[:2])  # half a copy, where there are no links
+    whole = bundles.whole("1", "net.onnx", SHA, BESIDE)
+    assert files(whole.parent) == ["deep/w.bin", "net.onnx"]
+    assert whole.read_bytes() == DATA == objects.path(SHA).read_bytes()
+
+
 def test_what_nobody_uses_is_swept_and_the_file_goes_with_its_last_folder(bundles, objects):
     one, two = bundles.alone("one.onnx", SHA), bundles.alone("two.onnx", SHA)
     assert bundles.sweep({str(one), str(two)}) == 0
@@ -110,6 +123,20 @@ def test_what_a_killed_server_left_is_swept_when_it_is_old(bundles, objects):
     assert bundles.sweep(set(), kept={SHA}) == 0
     assert bundles.sweep(set()) == 1
     assert not objects.path(SHA).exists()
+
+
+@pytest.mark.parametrize("name", ["exported", SHA[:63], SHA.upper(), f"{SHA}.old"])
+def test_folders_that_are_not_ours_are_left_alone(bundles, tmp_path, name):
+    theirs = tmp_path / "models" / name / "mine" / "net.onnx"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_bytes(DATA)
+    empty = tmp_path / "models" / "empty"
+    empty.mkdir()
+    ours = bundles.alone("net.onnx", SHA)
+    assert bundles.sweep(set()) == 1
+    assert not ours.exists()
+    assert theirs.read_bytes() == DATA
+    assert empty.is_dir()
 
 
 def test_what_is_kept_stays_without_a_model(bundles, objects):

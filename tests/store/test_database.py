@@ -7,7 +7,9 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,7 +36,7 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema
-from modeldyno.store.database import FILE, Database, open_database
+from modeldyno.store.database import CONNECTIONS, FILE, Database, open_database
 from modeldyno.store.records.all import records_of
 from modeldyno.store.tables import Table
 from modeldyno.workbench import open_records
@@ -492,6 +494,26 @@ def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
         records.projects.add("x")
         assert records.projects.page().items[0].name == "x"  # it sees its own steps
     assert len(records.projects.page().items) == 1
+
+
+def test_as_many_read_at_once_as_a_server_has_threads(fresh):
+    with ExitStack() as reading:
+        found = [reading.enter_context(fresh.reading()) for _ in range(CONNECTIONS)]
+        assert [connection.scalar(text("SELECT 1")) for connection in found] == [1] * CONNECTIONS
+
+
+def test_a_closed_file_is_open_nowhere(tmp_path):
+    def opened():
+        links = [path for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+        return [path for path in links if path.readlink().is_relative_to(tmp_path)]
+
+    database = open_database(tmp_path)
+    assert database.version() is not None
+    assert opened()
+    closing = threading.Thread(target=database.close)  # whoever closes did not have to count
+    closing.start()
+    closing.join()
+    assert opened() == []
 
 
 def test_who_listens_for_commits_hears_of_whole_transactions(sqlite):

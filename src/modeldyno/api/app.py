@@ -176,8 +176,10 @@ async def _refused(request: Request, error: Exception) -> Response:
         return _response(request, request.app.state.methods.refusal(request.url.path))
     if error.status_code == 404:
         return _response(request, NOWHERE)
-    why = str(error.detail)
-    return _response(request, Refusal(error.status_code, "BAD_VALUE", "Refused", why, _SEE))
+    why, said = str(error.detail), error.headers or {}
+    headers = tuple((name.lower().encode(), value.encode()) for name, value in said.items())
+    refusal = Refusal(error.status_code, "BAD_VALUE", "Refused", why, _SEE, headers)
+    return _response(request, refusal)
 
 
 async def _failed(request: Request, error: Exception) -> Response:

@@ -23,7 +23,7 @@ import socketio
 from pydantic import Field, ValidationError
 from socketio.exceptions import ConnectionRefusedError as Refused
 
-from modeldyno.api.access import Access, Caller
+from modeldyno.api.access import CALLER, OPEN_DOOR, Access, Caller
 from modeldyno.api.errors import TOKEN, Refusal, refusal_of
 from modeldyno.api.guard import App
 from modeldyno.api.lines import Lines
@@ -54,6 +54,7 @@ GOODBYE = "goodbye"
 MESSAGE_BYTES = 64 << 10
 PING_S, PONG_S = 25, 20
 MOST_ROOMS = 50
+MOST_STRANGERS = 50  # lines of clients that are in no namespace yet
 WISHES_PER_S, WISHES_AT_ONCE = 5.0, 20
 MOST_UNHEARD = 2000  # events on their way from the feed's thread
 _MISSED_AT_ONCE = 200
@@ -86,6 +87,14 @@ TOO_MANY_ROOMS = Refusal(
     "Too many projects for one connection",
     f"{MOST_ROOMS} are told apart",
     "Subscribe to everything: project_id null",
+)
+TOO_MANY_STRANGERS = Refusal(
+    429,
+    "TOO_MANY_STRANGERS",
+    "Too many connections of clients that did not say who they are",
+    f"{MOST_STRANGERS} are waited for at once",
+    "Come again in a few seconds, or send the token with the first request",
+    ((b"retry-after", b"10"),),
 )
 LATER = Refusal(
     503, "TRY_AGAIN", "Events cannot be told for now", "", "Reconnect and resume from event {after}"
@@ -151,7 +160,7 @@ class EventSockets:
 
     def around(self, app: App) -> App:
         """Socket.IO's path is ours, everything else the application's."""
-        lines = Lines(socketio.ASGIApp(self._sio), self._line, self._hang_up)
+        lines = Lines(socketio.ASGIApp(self._sio), self._line, self._hang_up, self._refuse)
 
         async def either(scope: Any, receive: Any, send: Any) -> None:
             is_ours = scope["type"] != "lifespan" and scope["path"].startswith("/socket.io/")
@@ -308,16 +317,26 @@ class EventSockets:
         except ModeldynoError:  # the token's file became unusable: nobody is in
             return callers
 
-    def _drop_strangers(self, now_s: float) -> None:
+    def _strangers(self) -> list[str]:
         """Lines of clients that are in no namespace."""
         manager = self._sio.manager
         spaces = [*manager.get_namespaces()]
-        strange = [
+        return [
             line
             for line in self._sio.environ
             if not any(manager.sid_from_eio_sid(line, space) for space in spaces)
         ]
-        self._seen_at = {line: self._seen_at.get(line, now_s) for line in strange}
+
+    def _refuse(self, scope: Any) -> Refusal | None:
+        """A new line to one more stranger; who brings token or cookie is none."""
+        caller: Caller | None = scope.get(CALLER)
+        is_known = caller is not None and caller != OPEN_DOOR
+        if is_known or len(self._strangers()) < MOST_STRANGERS:
+            return None
+        return TOO_MANY_STRANGERS
+
+    def _drop_strangers(self, now_s: float) -> None:
+        self._seen_at = {line: self._seen_at.get(line, now_s) for line in self._strangers()}
         for line, since_s in [*self._seen_at.items()]:
             if now_s - since_s > self._patience.introduce_s:
                 del self._seen_at[line]
@@ -369,6 +388,8 @@ class EventSockets:
         room: Room = asked.project_id
         after = asked.after if asked.after is not None else listener.after
         last, first = await asyncio.to_thread(self._ends, after)
+        if listener.sid not in self._listeners:  # it left meanwhile, and nobody reads this
+            return _no(LATER)
         if after is None and room in listener.all_rooms:  # and so it stays
             return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
@@ -416,7 +437,7 @@ class EventSockets:
                 after = max(after, last if is_all else 0, found[-1].number if found else 0)
                 if is_all and after >= self._last:
                     break
-        except ModeldynoError:
+        except Exception:  # whatever it is: who hears nothing more has to know
             logger.exception("a listener cannot be told what it missed")
             listener.catching_up.pop(room, None)  # which is this task
             self._part(listener, LATER)

@@ -1,7 +1,8 @@
 """Lines to Socket.IO's clients, watched below its protocol: nobody floods us, nobody clogs us.
 
 Socket.IO takes in whatever comes, known client or not yet, and waits for as long as a client does
-not read. Here a web socket that sends too much is hung up on, and so is one that takes nothing.
+not read. Here a web socket that sends too much is hung up on, and so is one that takes nothing; and
+strangers get so many lines and no more.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import parse_qs
 
+from modeldyno.api.errors import Refusal, body_of
 from modeldyno.api.guard import App, Message, Receive, Send
 from modeldyno.api.listener import Allowance
 
@@ -25,24 +27,36 @@ MOST_UNREAD = 1000  # packets that wait for a client who sends by POST and does 
 
 FindLine = Callable[[str], Any]
 HangUp = Callable[[str], Awaitable[None]]
+Refuse = Callable[[MutableMapping[str, Any]], Refusal | None]
 
 
 class Lines:
-    """``find`` gives Engine.IO's connection of a name, or None; ``hang_up`` ends one."""
+    """``find`` gives Engine.IO's connection of a name, or None; ``hang_up`` ends one; ``refuse``
+    says why there is no new one for whoever asks."""
 
     def __init__(
-        self, app: App, find: FindLine, hang_up: HangUp, patience_s: float = PATIENCE_S
+        self,
+        app: App,
+        find: FindLine,
+        hang_up: HangUp,
+        refuse: Refuse,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._app = app
         self._find = find
         self._hang_up = hang_up
+        self._refuse = refuse
         self._patience_s = patience_s
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        name = _line_name(scope)
+        refusal = None if name else self._refuse(scope)
+        if refusal is not None:
+            await _say_no(scope, send, refusal)
+            return
         if scope["type"] == "websocket":
             await self._talk(scope, _Line(receive, send, self._patience_s))
             return
-        name = _line_name(scope)
         found = self._find(name) if name else None
         if found is None:
             await self._app(scope, receive, send)
@@ -85,6 +99,15 @@ class Lines:
         finally:
             leaving.cancel()
             answering.cancel()
+
+
+async def _say_no(scope: MutableMapping[str, Any], send: Send, refusal: Refusal) -> None:
+    if scope["type"] == "websocket":  # before it was accepted: the server answers 403
+        await send({"type": "websocket.close", "code": 1008})
+        return
+    status, headers, body = body_of(refusal, "socket")
+    await send({"type": "http.response.start", "status": status, "headers": list(headers)})
+    await send({"type": "http.response.body", "body": body})
 
 
 def _once(message: Message) -> Receive:

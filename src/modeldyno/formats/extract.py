@@ -9,7 +9,7 @@ import contextlib
 import os
 import shutil
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,22 +30,31 @@ class Limits:
     free_bytes: int = 1 << 20  # so much may come from anything: small files pack very well
 
 
+CheckRoom = Callable[[int], None]  # for so many bytes more; raises when there is none
+
+
 @dataclass(frozen=True)
 class Extracted:
     name: str
     size_bytes: int
 
 
-def extract(archive: BinaryIO, folder: Path, limits: Limits | None = None) -> tuple[Extracted, ...]:
+def extract(
+    archive: BinaryIO,
+    folder: Path,
+    limits: Limits | None = None,
+    check_room: CheckRoom = lambda more: None,
+) -> tuple[Extracted, ...]:
     """Its files, in their order, below ``folder``, which must not exist before.
 
     Files come out readable and no more, whatever the archive says of modes, owners and dates; an
-    archive inside stays one. Raises ArchiveRefused or StorageFailed, and then there is no folder.
+    archive inside stays one. Raises ArchiveRefused, StorageFailed or what ``check_room`` raises;
+    then there is no folder.
     """
     try:
         folder.mkdir(mode=0o700)
         with _removed_unless_finished(folder):
-            return tuple(_extract(archive, folder, limits or Limits()))
+            return tuple(_extract(archive, folder, limits or Limits(), check_room))
     except OSError as error:
         raise StorageFailed(
             "The archive could not be unpacked",
@@ -63,7 +72,9 @@ def _removed_unless_finished(folder: Path) -> Iterator[None]:
         raise
 
 
-def _extract(archive: BinaryIO, folder: Path, limits: Limits) -> Iterator[Extracted]:
+def _extract(
+    archive: BinaryIO, folder: Path, limits: Limits, check_room: CheckRoom
+) -> Iterator[Extracted]:
     taken = _Names()
     whole = archive.seek(0, os.SEEK_END)
     archive.seek(0)
@@ -79,6 +90,7 @@ def _extract(archive: BinaryIO, folder: Path, limits: Limits) -> Iterator[Extrac
                 size += len(piece)
                 _check(size, whole if member.packed_bytes is None else member.packed_bytes, limits)
                 _check(total + size, whole, limits)
+                check_room(len(piece))
                 _write(target, piece)
         if size != member.size_bytes:
             raise refused("a member is longer or shorter than it says")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from modeldyno.core import figures
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.summaries import outcomes_of, summarise_result
@@ -27,7 +28,7 @@ MOST_STARTS = 3  # the first, and two by itself: a model may be what ends the se
 
 
 class Settling:
-    """``resumes``: what was interrupted goes back to the queue by itself."""
+    """``resumes``: what earlier servers left goes back to the queue by itself."""
 
     def __init__(
         self, records: Records, folders: Runs, history: History, *, resumes: bool = False
@@ -52,7 +53,18 @@ class Settling:
             except Exception:  # the others, and the server, do not suffer from it
                 logger.exception("job %s: how it ended cannot be written", job.id)
         self._records.leases.release_ended()
+        if self._resumes:
+            self._go_on()
         return tuple(settled)
+
+    def _go_on(self) -> None:
+        """What earlier servers left, however they ended; the first of them will be the next."""
+        left = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
+        for job in left:  # the newest first
+            if job.attempts < MOST_STARTS and not job.reason.startswith(ELSEWHERE):
+                with self._records.database.writing():
+                    self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
+                    self._records.jobs.run_next(job.id)  # it was before the others already
 
     def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
         """In one step: its figures, its end and the reason; the cores it had are free with it.
@@ -81,10 +93,6 @@ class Settling:
                 summary = summarise_result(result)
                 self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
             self._records.jobs.move(job.id, ending.state, reason, failure)
-            may_go_on = self._resumes and job.attempts < MOST_STARTS and why != ELSEWHERE
-            if ending.state == "interrupted" and may_go_on:
-                self._records.jobs.move(job.id, "queued", f"{RESUMED}: {reason}")
-                self._records.jobs.run_next(job.id)  # it was before the others already
 
     def ended_elsewhere(self, job: Job) -> Ending | None:
         """A run that was interrupted here may have been resumed in a terminal, and be done."""

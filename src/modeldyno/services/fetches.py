@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,6 +22,7 @@ logger = logging.getLogger(__name__)
 MOST_AT_ONCE = 2
 MOST_WAITING = 20
 MOST_REMEMBERED = 100
+LEAVE_S = 5.0  # for those under way to notice that we close
 
 FetchState = Literal["fetching", "done", "failed"]
 
@@ -53,6 +54,7 @@ class Fetches:
         self._listeners: list[Tell] = []
         self._is_closing = threading.Event()
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "fetch")
+        self._under_way: dict[Future[None], None] = {}
 
     def on_progress(self, tell: Tell) -> None:
         """Called at most four times a second for each, and at its end; must be quick."""
@@ -77,7 +79,9 @@ class Fetches:
                 )
             fetch = Fetch(project_id, slug)
             self._remember(fetch)
-        self._threads.submit(self._run, fetch)
+        running = self._threads.submit(self._run, fetch)
+        self._under_way[running] = None
+        running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
         return fetch
 
     def of(self, example: str) -> tuple[Fetch, ...]:
@@ -85,10 +89,11 @@ class Fetches:
         with self._lock:
             return tuple(fetch for fetch in self._known.values() if fetch.example == example)
 
-    def close(self) -> None:
-        """What has come of a download stays for the next time."""
+    def close(self) -> bool:
+        """What has come of a download stays for the next time. False: one is still at work."""
         self._is_closing.set()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        return not wait((*self._under_way,), LEAVE_S).not_done
 
     def _run(self, fetch: Fetch) -> None:
         def say(done: int, total: int | None) -> None:

@@ -135,8 +135,9 @@ class ModelFiles:
         with self._at_work_on(owner):
             folder.parent.mkdir(parents=True, exist_ok=True)
             try:
+                limits = Limits(total_bytes=self._objects.largest)
                 with incoming.reading() as archive:
-                    extract(archive, folder, Limits(total_bytes=self._objects.largest))
+                    extract(archive, folder, limits, self._objects.check_room)
                 return self._copied(Roots([folder]), project_id, path, "", "upload").add()
             except FileNotFound as error:
                 raise FileNotFound(
@@ -310,16 +311,18 @@ class ModelFiles:
         """As complete as the weights make it that have gathered; ``known`` describes those."""
         facts, sha256 = looked_into(model)
         owner = str(model.id)
-        here = self._bundles.gathered(owner)
-        missing = tuple(name for name in _declared(facts) if name not in here)
+        name = Path(model.path).name
+        here = self._bundles.gathered(owner, name)
+        missing = tuple(location for location in _declared(facts) if location not in here)
         if missing:
             described = {file.location: file for file in known}
             external = tuple(
-                described.get(name) or self._bundles.describe(owner, name) for name in sorted(here)
+                described.get(location) or self._bundles.describe(owner, location)
+                for location in sorted(here)
             )
             facts = replace(facts, missing=missing, external=external)
         else:
-            facts = self._whole(owner, Path(model.path).name, sha256)
+            facts = self._whole(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
 
     def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:
@@ -366,7 +369,10 @@ class ModelFiles:
                 self._busy.subtract(keys)
                 self._busy = +self._busy
             if not is_done:
-                self.sweep()
+                try:
+                    self.sweep()
+                except Exception:  # there will be another; what went wrong here matters more
+                    logger.exception("files of a model that could not be added may be left")
 
 
 def looked_into(model: Model) -> tuple[ModelFacts, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -52,6 +53,7 @@ class ModelService:
         self._records = records
         self._trust = trust
         self._graphs = graphs
+        self._vouching = threading.Lock()  # so that file and database hear the same last word
 
     def get(self, model_id: ModelId) -> ModelShown:
         return self.shown([self._records.models.get(model_id)])[0]
@@ -76,19 +78,26 @@ class ModelService:
     def trust(self, model_id: ModelId, reason: str = "") -> ModelShown:
         """Vouch for its content, in every project and in the terminal."""
         model = self._records.models.get(model_id)
-        with self._records.database.writing():
-            _, sha256 = looked_into(model)
-            self._records.models.trust(sha256, reason)
+        _, sha256 = looked_into(model)
+        # The file first: who hears of it reads there, and others write while it waits for its lock.
+        with self._vouching:
+            was_trusted = self._trust.is_trusted(sha256)
             self._trust.grant(sha256, model.name, reason)
+            try:
+                self._records.models.trust(sha256, reason)
+            except BaseException:
+                if not was_trusted:
+                    self._trust.revoke(sha256)
+                raise
         return self.get(model_id)
 
     def distrust(self, model_id: ModelId) -> ModelShown:
         """Jobs that wait will not start; nothing happens when nobody vouched for it."""
         model = self._records.models.get(model_id)
         if model.sha256 is not None:
-            with self._records.database.writing():
-                self._records.models.distrust(model.sha256)
+            with self._vouching:
                 self._trust.revoke(model.sha256)
+                self._records.models.distrust(model.sha256)
         return self.get(model_id)
 
     def runnable(self, model_id: ModelId) -> Model:

@@ -28,6 +28,7 @@ from modeldyno.store.models import hash_file
 from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
 
 _LONGEST_NAME = 100
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -61,12 +62,12 @@ class Bundles:
         """Where weights of this owner gather. It may not be there yet."""
         return self._waiting / owner
 
-    def gathered(self, owner: str) -> frozenset[str]:
-        """The locations of the weights that have arrived."""
+    def gathered(self, owner: str, model: str = "") -> frozenset[str]:
+        """The locations of the weights that have arrived. A file of the model's own name is none:
+        a server that was killed may have left it among them."""
         top = self.waiting(owner)
-        return frozenset(
-            path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()
-        )
+        found = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
+        return frozenset(found - {model})
 
     def describe(self, owner: str, location: str) -> ExternalFile:
         """One of the gathered."""
@@ -112,7 +113,7 @@ class Bundles:
         folders = {str(Path(path).parent) for path in used}
         removed = 0
         for top in _inside(self._folder):
-            if top.name in busy or top == self._waiting:
+            if top.name in busy or not _SHA256.fullmatch(top.name):  # the others are not ours
                 continue
             for folder in _inside(top):
                 if str(folder) not in folders:
@@ -160,6 +161,7 @@ def _inside(folder: Path) -> list[Path]:
 
 
 def _name_again(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)  # left by somebody who was killed
     try:
         os.link(source, target)
     except FileNotFoundError:

@@ -30,6 +30,7 @@ CONNECTIONS = 40  # kept open: as many as a server has threads, for opening one 
 # Any number will do, as long as nobody else locks it: "modeldyn" in ASCII.
 WRITERS = 0x6D6F64656C64796E
 _WRITES = "modeldyno_writes"
+_MORE = 5  # for threads of our own, beside those that answer; a server has 100 for everybody
 
 
 class Database:
@@ -86,7 +87,9 @@ class Database:
             return None
         try:
             if self._counter is None:
-                self._counter = sqlite3.connect(str(self.engine.url.database), timeout=0)
+                self._counter = sqlite3.connect(
+                    str(self.engine.url.database), timeout=0, check_same_thread=False
+                )
             found: int = self._counter.execute("PRAGMA data_version").fetchone()[0]
         except sqlite3.Error:
             return None
@@ -98,6 +101,9 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._counter is not None:
+            self._counter.close()
+            self._counter = None
 
 
 def open_database(
@@ -161,7 +167,13 @@ def _engine(place: URL, patience_s: float) -> Engine:
         return _sqlite(place, patience_s)
     try:
         # What is dead after a restart of the server is noticed, and replaced, before it is used.
-        engine = create_engine(place, json_serializer=schema.dump_json, pool_pre_ping=True)
+        engine = create_engine(
+            place,
+            json_serializer=schema.dump_json,
+            pool_pre_ping=True,
+            pool_size=CONNECTIONS,
+            max_overflow=_MORE,
+        )
     except (ImportError, NoSuchModuleError) as error:
         raise DatabaseUnusable(
             "PostgreSQL needs a driver that is not installed",

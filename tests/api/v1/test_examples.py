@@ -1,12 +1,13 @@
 """Examples, over real HTTP: listed, and brought into projects in the background."""
 
+import threading
 import time
 from typing import Any
 
 import pytest
 import socketio
 
-from modeldyno.core.errors import TooBusy
+from modeldyno.core.errors import Cancelled, TooBusy
 from modeldyno.core.ids import ProjectId
 from modeldyno.services import fetches
 from tests.api.v1.server import PATIENCE_S
@@ -85,3 +86,27 @@ def test_no_more_are_on_their_way_than_may_be(served, project, monkeypatch):
     slug = one(served, kind="onnx-wheel", available=True)["slug"]
     with pytest.raises(TooBusy):
         served.server.fetches.start(ProjectId(project), slug)
+
+
+@pytest.mark.parametrize("is_stuck", [True, False])
+def test_closing_does_not_wait_without_end_for_a_fetch(served, project, monkeypatch, is_stuck):
+    """And says so: what is still at work may still write."""
+    may_end, has_begun = threading.Event(), threading.Event()
+
+    def fetch(*_):
+        has_begun.set()
+        may_end.wait(PATIENCE_S)
+        raise Cancelled("The server is closing")
+
+    if is_stuck:
+        monkeypatch.setattr(fetches, "LEAVE_S", 0.05)
+    else:
+        may_end.set()
+    server = served.server
+    mine = fetches.Fetches(server.records, server.examples, server.files)
+    monkeypatch.setattr(server.examples, "fetch", fetch)
+    for shown in served.get("examples").json["examples"][:4]:  # two of them wait
+        mine.start(ProjectId(project), shown["slug"])
+    assert has_begun.wait(PATIENCE_S)
+    assert mine.close() is not is_stuck
+    may_end.set()

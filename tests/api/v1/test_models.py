@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import tarfile
 import threading
 import time
@@ -117,6 +118,20 @@ def test_what_cannot_be_read_is_refused_with_the_readers_words_and_nothing_stays
     assert refused.json["fix"]
     assert served.get(f"projects/{project}/models").json["items"] == []
     assert files_of(served) == before
+
+
+def test_a_sweep_that_fails_does_not_hide_why_a_file_was_refused(
+    served, project, monkeypatch, caplog
+):
+    def refuse(*_, **__):
+        raise PermissionError("somebody else's")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(served.server.files._bundles, "sweep", refuse)
+        sent = send(served, project, b"no model")
+    assert (sent.status, sent.json["code"]) == (400, "MODEL_UNREADABLE"), sent.text
+    assert "somebody else's" in caplog.text
+    assert served.server.files.sweep() >= 1
 
 
 def test_the_same_content_is_kept_once_whatever_it_is_called(served):
@@ -271,6 +286,10 @@ def test_weights_of_which_the_database_did_not_hear_are_found_again(served, proj
     waiting.mkdir()
     (waiting / "w.bin").write_bytes(parts["w.bin"])
     assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
+    # And once more while it looked at the model among its weights.
+    os.link(served.server.models.get(ModelId(number)).model.path, waiting / "killed.onnx")
+    again = served.post(f"models/{number}/inspect").json
+    assert [file["location"] for file in again["facts"]["external"]] == ["w.bin"]
     (waiting / "b.bin").write_bytes(parts["b.bin"])
     assert served.post(f"models/{number}/inspect").json["state"] == "ready"
     assert not waiting.exists()
@@ -364,7 +383,8 @@ def test_a_file_comes_back_whole_or_in_a_range(served, project):
         assert (part.status, part.body) == (206, expected)
         assert part.headers["Content-Range"].endswith(f"/{len(data)}")
     assert served.get(f"models/{number}/file", range="bytes=0-3", if_range='"x"').body == data
-    assert served.get(f"models/{number}/file", range="bytes=99999-").status == 416
+    beyond = served.get(f"models/{number}/file", range="bytes=99999-")
+    assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{len(data)}")
     assert served.get(f"models/{number}/file", if_none_match=tag).status == 304
     for odd in ("bytes=0-1,2-3", "bytes=3-1", "lines=1-2", "bytes=-"):
         assert served.get(f"models/{number}/file", range=odd).body == data

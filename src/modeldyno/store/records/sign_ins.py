@@ -13,12 +13,10 @@ from dataclasses import asdict
 
 from sqlalchemy import delete, insert, select
 
-from modeldyno.core.sign_ins import SignIn
+from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 from modeldyno.store.database import Database
 from modeldyno.store.records.finding import value_of
 from modeldyno.store.tables import SignIns as Rows
-
-MOST_SIGN_INS = 1000
 
 
 class KeptSignIns:
