@@ -108,7 +108,8 @@ def test_every_reply_survives_the_trip(reply):
 
 def test_a_frame_begins_with_the_length_of_its_body():
     frame = pack(Inspect("m.onnx"))
-    assert frame == b"\x00\x00\x00\x22" + b'{"path":"m.onnx","kind":"inspect"}'
+    body = b'{"path":"m.onnx","without_weights":false,"kind":"inspect"}'
+    assert frame == b"\x00\x00\x00\x3a" + body
     assert frame_length(frame[: HEADER.size]) == len(frame) - HEADER.size
 
 

@@ -92,7 +92,7 @@ def cancel(
     from modeldyno.cli.remote import connected
 
     client = connected(server, workspace)
-    _tell([client.jobs.cancel(job) for job in jobs], json)
+    _tell([client.jobs.cancel(job) for job in jobs], json, running="is being stopped")
 
 
 @app.command("resume")
@@ -152,12 +152,13 @@ def _kept(workspace: Path | None, count: int) -> list[JobSeen]:
     ]
 
 
-def _tell(jobs: Sequence[JobSeen], as_json: bool) -> None:
+def _tell(jobs: Sequence[JobSeen], as_json: bool, running: str = "running") -> None:
     if as_json:
         _document(jobs)
         return
     for job in jobs:
-        output.say(f"job {job.id}: {job.state}" + (f", {job.reason}" if job.reason else ""))
+        state = running if job.state == "running" else job.state
+        output.say(f"job {job.id}: {state}" + (f", {job.reason}" if job.reason else ""))
 
 
 def _show(jobs: Iterable[JobSeen]) -> None:

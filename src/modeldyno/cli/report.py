@@ -71,10 +71,12 @@ def _result(kept: KeptRun) -> Result:
 
 def _text(results: Sequence[Result], format: Format) -> str:
     from modeldyno.core import exports, public
+    from modeldyno.core.placeless import placeless
     from modeldyno.core.results import BenchmarkResult
 
     if format == Format.md:
         return "\n".join(_markdown(result) for result in results)
+    results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
     if len(results) == 1 and not benchmarks:
         return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"

@@ -71,8 +71,14 @@ def error_of(answer: Answer) -> errors.ModeldynoError:
     except (errors.ServerFailed, KeyError, TypeError, AttributeError):  # no server of ours
         code, title = "", f"The server answered {answer.status}"
         why, fix = answer.text[:200], "Check that the address is that of a Modeldyno server"
+    if code in _AT_THE_DOOR:  # its advice is for those who write requests themselves
+        fix = "Set MODELDYNO_TOKEN to what `modeldyno token` prints on the server's machine"
+        return errors.NotSignedIn(title, why=why, fix=fix)
     kind = errors.error_classes().get(code) or _by_status(answer.status)
     return kind(title, why=why, fix=fix)
+
+
+_AT_THE_DOOR = ("TOKEN_NEEDED", "TOO_MANY_FAILURES")
 
 
 def _by_status(status: int) -> type[errors.ModeldynoError]:

@@ -79,5 +79,7 @@ def _headline(result: BenchmarkResult) -> str:
         return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
     typical = best.measurement.latency.typical
     scale, unit = figures.unit_for([typical.value])
-    of = f", lowest of {len(result.cells)} cells" if len(result.cells) > 1 else ""
+    skipped = any(_is_unusable(cell) for cell in result.cells) and not _is_unusable(best)
+    lowest = "lowest usable" if skipped else "lowest"
+    of = f", {lowest} of {len(result.cells)} cells" if len(result.cells) > 1 else ""
     return f"{figures.estimate(typical, scale)} {unit}, {best.measurement.noise}{of}"
