@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import inspect
+import json
 import os
 import re
 import shutil
@@ -11,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,11 +23,23 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 
 import modeldyno
+from modeldyno.cli import jobs, remote
 from modeldyno.cli.main import exit_code
-from modeldyno.client import resources
+from modeldyno.client import reading, resources
 from modeldyno.client.finding import find_server
-from modeldyno.client.measuring import MeasuringCalls
-from modeldyno.client.steps import AsyncResource, SyncResource, operation, stream
+from modeldyno.client.measuring import MeasuringCalls, _to_the_end
+from modeldyno.client.steps import (
+    Answer,
+    Ask,
+    AsyncResource,
+    Cut,
+    Listen,
+    Receive,
+    Sleep,
+    SyncResource,
+    operation,
+    stream,
+)
 from modeldyno.core import errors
 from modeldyno.core.jobs import Progress, Started
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
@@ -62,13 +77,19 @@ def test_the_server_of_the_workspace_is_found_with_its_token(server):
     assert (found.url, found.token) == (server.url, server.token)
     assert server.token not in repr(found)
     near = find_server(server.url.replace("127.0.0.1", "localhost"), workspace=workspace)
-    assert near.token == server.token
+    assert (near.url, near.token) == (server.url, server.token)
 
 
 def test_the_token_of_the_workspace_is_sent_to_no_other_address(server):
     workspace = server.server.settings.workspace
     port = server.url.rpartition(":")[2]
-    for other in (f"http://10.0.0.1:{port}", "http://127.0.0.1:1", f"https://127.0.0.1:{port}"):
+    for other in (
+        f"http://10.0.0.1:{port}",
+        f"http://[::1]:{port}",  # one's neighbour may listen there
+        "http://127.0.0.1:1",
+        "http://localhost:1",
+        f"https://127.0.0.1:{port}",
+    ):
         assert find_server(other, workspace=workspace, environment={}).token is None
     assert find_server(other, "given", workspace=workspace, environment={}).token == "given"
 
@@ -163,6 +184,13 @@ def test_a_list_goes_on_over_its_pages(client, server):
     assert [project.id for project in client.projects.list(text="Paged")] == made[::-1]
 
 
+def test_a_project_is_found_behind_many_that_only_contain_its_name(client, server):
+    made = server.project("Far")
+    for _ in range(201):
+        server.project("Far away")
+    assert client.projects.find("Far", create=True).id == made.id
+
+
 def test_asking_again_after_a_broken_connection_creates_nothing_twice(client, server):
     """Some answers get lost; the key of the request tells the server that it is the same one."""
     is_over = threading.Event()
@@ -213,7 +241,44 @@ def test_weights_beside_a_model_are_uploaded_along(client, tmp_path):
     assert (made.state, made.missing) == ("ready", ())
 
 
-def with_weights_beside(folder):
+def test_weights_with_an_odd_name_are_uploaded_along(client, tmp_path):
+    path = with_weights_beside(tmp_path, "w #1?.bin")
+    made = client.models.upload(client.projects.create("Odd").id, path)
+    assert (made.state, made.missing) == ("ready", ())
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "SECRET", "/etc/hostname", "link/secret", "link.bin", "folder", ".ssh/id"]
+)
+def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch, name):
+    folder, secret = tmp_path / "models", tmp_path / "secret"
+    (folder / "folder").mkdir(parents=True)
+    (folder / ".ssh").mkdir()
+    secret.write_text("s")
+    (folder / ".ssh" / "id").write_text("s")
+    (folder / "link").symlink_to(tmp_path)
+    (folder / "link.bin").symlink_to(secret)
+    path = with_weights_beside(folder)
+    name = name.replace("SECRET", str(secret))
+
+    def read(kind, told):
+        return replace(reading.read(kind, told), missing=(name,))
+
+    monkeypatch.setattr(resources, "read", read)
+    sent: list[int] = []
+    with pytest.raises(errors.ServerFailed, match=r"asks for .*, which is not sent"):
+        client.models.upload(1, path, tell=lambda _, size: sent.append(size))
+    assert sent == [path.stat().st_size]
+
+
+def test_weights_that_are_not_there_are_named(client, tmp_path):
+    path = with_weights_beside(tmp_path)
+    (tmp_path / "w.bin").unlink()
+    with pytest.raises(errors.FileNotFound, match=r"w\.bin"):
+        client.models.upload(client.projects.create("Without").id, path)
+
+
+def with_weights_beside(folder, location="w.bin"):
     weights = numpy_helper.from_array(np.ones((64, 64), np.float32), "w")
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     values = [
@@ -225,7 +290,7 @@ def with_weights_beside(folder):
         model,
         folder / "m.onnx",
         save_as_external_data=True,
-        location="w.bin",
+        location=location,
         size_threshold=0,
     )
     return folder / "m.onnx"
@@ -305,7 +370,7 @@ def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
     assert run.state == "failed"
 
 
-def test_results_are_read_again_and_exported(client, server, model, tmp_path):
+def test_results_are_read_again_and_exported(client, server, model, tmp_path, capsys, monkeypatch):
     job = [*client.jobs.follow(server.start(model, iterations=5).id)][-1]
     run = client.runs.get(job.run_id)
     assert (run.state, run.has_result) == ("done", True)
@@ -317,6 +382,13 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path):
     assert client.runs.samples(run.id, tmp_path / "s.csv").stat().st_size > 50
     assert isinstance(client.runs.log(run.id), str)
     assert client.jobs.log(job.id) == client.runs.log(run.id)
+    log = server.server.exports.log(run.id)
+    log.write_bytes(b"\x07" * (2 << 20) + b"after that\n")  # more than a stretch of no text
+    assert client.jobs.log(job.id) == "after that\n"
+    capsys.readouterr()
+    monkeypatch.setattr(remote, "connected", lambda *_: client)
+    jobs.logs(job.id)
+    assert capsys.readouterr().out == "after that\n"
     benchmark = client.benchmarks.get(run.of_id)
     assert [one.id for one in client.benchmarks.runs(benchmark.id)] == [run.id]
     repeated = client.benchmarks.rerun(benchmark.id)
@@ -347,6 +419,30 @@ def test_ctrl_c_cancels_the_job_and_returns_what_was_measured(client, server, tm
 
 
 # ---------------------------------------------------------------- jobs
+
+
+def test_a_measurement_waits_for_a_server_that_is_started_again():
+    """The line breaks, then there is none to be had, then nobody answers; and then it is done."""
+    job: dict[str, Any] = {"id": 1, "run_id": "r", "kind": "benchmark", "project_id": 1}
+    job |= {"state": "running", "place": None, "reason": "", "priority": 0, "attempts": 1}
+    job |= {"queued_at": None, "started_at": None, "finished_at": None, "progress": None}
+    running, done = (
+        Answer(200, {}, json.dumps(job | {"state": state}).encode())
+        for state in ("running", "done")
+    )
+    heard, away = {"last": 5, "is_complete": True}, errors.ServerUnreachable("x")
+    story = [
+        (Ask, running), (Listen, heard), (Ask, running), (Receive, Cut("broken")),
+        (Listen, Cut("away")), (Sleep, None), (Ask, away), (Sleep, None), (Ask, running),
+        (Listen, Cut("away")), (Sleep, None), (Ask, done),
+    ]  # fmt: skip
+    steps = _to_the_end(1, None)
+    step = next(steps)
+    for kind, answer in story[:-1]:
+        assert isinstance(step, kind)
+        step = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)
+    with pytest.raises(StopIteration):
+        steps.send(done)
 
 
 def expect_a_story(seen):
@@ -437,6 +533,25 @@ def test_the_async_client_does_the_same(server, model, tmp_path):
             assert isinstance(await client.runs.result(seen[-1].run_id), BenchmarkResult)
 
     asyncio.run(go())
+
+
+def test_no_event_loop_waits_until_a_model_is_hashed(server, net, monkeypatch):
+    threads, hashed = [], hashlib.file_digest
+
+    def watched(*said):
+        threads.append(threading.current_thread())
+        return hashed(*said)
+
+    monkeypatch.setattr(hashlib, "file_digest", watched)
+
+    async def go():
+        async with modeldyno.AsyncClient(server.url, server.token) as client:
+            with pytest.raises(errors.EngineUnknown):
+                await client.bench(net, engine="nonsense")
+
+    asyncio.run(go())
+    assert threading.main_thread() not in threads
+    assert threads
 
 
 def test_a_cancelled_task_cancels_its_job(server, tmp_path):

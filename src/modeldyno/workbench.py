@@ -59,6 +59,7 @@ class Server:
     records: Records
     history: History
     folders: Runs
+    archive: Archive
     lock: ServerLock
     queue: Supervisor
     progress: LiveProgress
@@ -173,6 +174,7 @@ def open_server(
     from modeldyno.jobs.settling import Settling
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
+    from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.demo_project import DemoProject
@@ -230,6 +232,7 @@ def open_server(
             records=records,
             history=history,
             folders=folders,
+            archive=Archive(history, folders, records),
             lock=lock,
             queue=queue,
             progress=progress,

@@ -245,10 +245,44 @@ def test_w27_a_crash_tells_the_client_nothing(caplog):
         ("~/.modeldyno/token is open", "token is open"),
         ("read and/or write at 5 MB/s", "read and/or write at 5 MB/s"),
         ("see https://example.org/a/b", "see https://example.org/a/b"),
+        ("see http://127.0.0.1:5000/api/v1/x", "see http://127.0.0.1:5000/api/v1/x"),
+        ("failed:/home/ann/models/net.onnx", "failed:net.onnx"),
+        ("file:///home/ann/net.onnx is gone", "net.onnx is gone"),
+        ("open file://box/home/ann/net.onnx", "open net.onnx"),
+        ("sqlite:////home/ann/data.db", "data.db"),
+        ("//home//ann//net.onnx", "net.onnx"),
+        (r"\\box\share\net.onnx", "net.onnx"),
+        ("~ann/models/net.onnx", "net.onnx"),
+        ("in /home/ann smith/models/x, line 3", "in x, line 3"),
+        (r"C:\Users\Ann B. Smith\net.onnx", "net.onnx"),
+        ("/data (old)/net.bin", "net.bin"),
+        ("/home/o'brien/net.bin", "net.bin"),
+        ("No such file: '/srv/my models/old ones/net.bin'", "No such file: 'net.bin'"),
+        ("'/a/b' and '/c/d'", "'b' and 'd'"),
+        ('ran "/usr/bin/x --to /home/ann/y"', 'ran "x --to y"'),
+        ("/home/ann/net.onnx reads 5 MB/s and/or less", "net.onnx reads 5 MB/s and/or less"),
+        ("from /home/ann/a to /home/ann/b", "from a to b"),
+        ("GET /api, or n/a: see docs/api.md", "GET /api, or n/a: see docs/api.md"),
+        ("12:30/13:00 (a/b) 'a/b' x:y/z", "12:30/13:00 (a/b) 'a/b' x:y/z"),
     ],
 )
 def test_w27_folders_of_this_machine_are_left_out(text, shown):
     assert without_folders(text) == shown
+
+
+@pytest.mark.parametrize("root", ["/home/canary", "/srv/canary/b", "/Users/canary lee", "/canary"])
+@pytest.mark.parametrize(
+    "before", ["", " ", ":", ": ", "=", "'", '"', "(", "[", "<", ",", "|", "\n", "file://", "file:"]
+)
+def test_w27_no_folder_is_shown_whatever_stands_before_it(before, root):
+    shown = without_folders(f"{before and 'text'}{before}{root}/models/net.onnx")
+    assert "canary" not in shown
+    assert shown.endswith("net.onnx")
+
+
+def test_w27_long_text_is_looked_through_at_once():
+    for part in ("/a ", "a-", "/home/a ", "'/a ", "/", "(", "a:", "/a(b)", "file:"):
+        without_folders(part * 50_000)
 
 
 # ---------------------------------------------------------------- bodies

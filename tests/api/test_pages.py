@@ -74,6 +74,20 @@ def test_a_code_works_once_and_its_head_does_not_use_it_up(server):
     assert (again.status, again.getheader("set-cookie")) == (401, None)
 
 
+def test_the_token_in_the_address_opens_the_page_and_does_not_stay_there(server):
+    reply = server.ask("GET", f"/login?token={quote(server.token)}&next=/docs")
+    assert (reply.status, reply.getheader("location")) == (303, "/docs")
+    assert reply.getheader("referrer-policy") == "no-referrer"
+    assert reply.getheader("cache-control") == "no-store"
+    assert server.token not in str(reply.getheaders()) + reply.text
+    assert "1 project so far" in server.ask("GET", "/", (cookie_of(reply),)).text
+    for wrong in ("x", server.token[:-1]):
+        refused = server.ask("GET", f"/login?token={wrong}")
+        assert (refused.status, refused.getheader("set-cookie")) == (401, None)
+        assert wrong == "x" or wrong not in refused.text
+    assert server.ask("GET", f"/?token={quote(server.token)}").getheader("set-cookie") is None
+
+
 def test_the_token_in_the_form_opens_the_page(server):
     page = server.ask("GET", "/login?next=/docs").text
     assert 'name="next" value="/docs"' in page

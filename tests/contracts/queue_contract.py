@@ -173,10 +173,10 @@ class QueueContract:
             assert server.records.benchmarks.get(benchmark).summary.typical_s > 0
 
     def test_what_was_interrupted_goes_on_by_itself_twice_if_that_is_wanted(self, room):
-        room.settings = replace(room.settings, resume=True)
-        with room.opened():
+        with room.opened():  # it is the next one that is asked to go on
             job, waits = room.start(room.endless()), room.start(room.endless())
             room.until_units(job)
+        room.settings = replace(room.settings, resume=True)
         for attempts in (2, 3):
             with room.opened():
                 room.until_state(job.id, "running")  # before what has only waited

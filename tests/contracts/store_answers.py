@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import event
 
 from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.sign_ins import SignIn
@@ -63,6 +64,26 @@ class Answered:
         assert kept.find("a" * 64) is None
         kept.add(sign_in("b"))
         assert KeptSignIns(database).find("a" * 64) is None
+
+    def test_a_sign_in_may_be_forgotten_while_another_is_added(self, database):
+        class Now(float):  # whoever compares with it meets somebody who forgets
+            def __ge__(self, other: float) -> bool:
+                kept.forget("a" * 64)
+                return super().__ge__(other)
+
+        kept = KeptSignIns(database, lambda: Now(0.0))
+        for letter in "abc":
+            kept.add(sign_in(letter))
+        assert [x for x in "abc" if kept.find(x * 64)] == ["b", "c"]
+
+        def forget(*_: object) -> None:
+            kept.forget("b" * 64)
+
+        event.listen(database.engine, "after_cursor_execute", forget)
+        kept.add(sign_in("d"))
+        event.remove(database.engine, "after_cursor_execute", forget)
+        kept.add(sign_in("e"))
+        assert [x for x in "abcde" if KeptSignIns(database).find(x * 64)] == ["c", "d", "e"]
 
     def test_sign_ins_that_are_over_or_too_many_give_way(self, database, monkeypatch):
         monkeypatch.setattr(sign_ins, "MOST_SIGN_INS", 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.runs import RunOf
 from modeldyno.store.history import History
 from modeldyno.store.indexing import Indexed, RunIndex, sweep
+from modeldyno.store.owners import this_process
 from modeldyno.store.runs import RunFolder
 
 GONE = {"host": "", "pid": 0, "started": 1}
@@ -111,6 +114,16 @@ class Indexing:
         assert set(found.unreadable) == {broken, torn}
         assert set(found.added) == set(rest)
 
+    def test_a_run_that_no_row_can_hold_hides_no_other(self, desk, index, folders, history):
+        first, large, *rest = history.ids()
+        spec = folders / large / "spec.json"
+        told = re.sub(r'"batch_size": \d+', f'"batch_size": {2**63}', spec.read_text())
+        spec.write_text(told)
+        found = index.refresh()
+        assert (set(found.added), found.unreadable) == ({first, *rest}, (large,))
+        assert {run.id for run in desk.records.runs.page().items} == {first, *rest}
+        assert index.refresh() == Indexed(unreadable=(large,))
+
     def test_a_deleted_run_stays_deleted_and_its_folder_follows(self, desk, index, folders):
         index.refresh()
         run_id = desk.records.runs.page().items[0].id
@@ -123,6 +136,19 @@ class Indexing:
         assert not (folders / run_id).exists()
         assert sweep(desk.records.runs, folders) == ()
         assert desk.records.runs.tombstones() == ()
+
+    def test_the_folder_of_a_deleted_run_that_is_being_measured_waits(self, desk, index, folders):
+        index.refresh()
+        run_id = desk.records.runs.page().items[0].id
+        desk.records.runs.delete(run_id)
+        state = folders / run_id / "state.json"
+        done = state.read_text()
+        told = {"state": "running", "failure": None, "owner": encode(this_process())}
+        state.write_text(json.dumps(told))
+        assert sweep(desk.records.runs, folders) == ()
+        assert state.exists()
+        state.write_text(done)
+        assert sweep(desk.records.runs, folders) == (run_id,)
 
     def test_two_who_look_at_once_keep_each_run_once(self, desk, folders):
         def look(_: int) -> int:

@@ -41,14 +41,15 @@ class States:
             assert desk.records.runs.get(run.id).state == before
             assert desk.kinds(seen) == []
 
-    def test_a_failure_is_kept_until_it_runs_again(self, desk):
+    @pytest.mark.parametrize("after", ["queued", "running"])
+    def test_a_failure_is_kept_until_it_waits_or_runs_again(self, desk, after):
         run = desk.run()
         desk.records.runs.move(run.id, "running")
         failure = Failure("OUT_OF_MEMORY", "No room", "8 GB", "Less")
         failed = desk.records.runs.move(run.id, "failed", failure)
         assert failed.failure == vars(failure)
         assert failed.finished_at == desk.clock.now
-        again = desk.records.runs.move(run.id, "running")
+        again = desk.records.runs.move(run.id, after)
         assert (again.failure, again.finished_at) == (None, None)
 
     def test_a_change_that_fails_tells_nothing(self, desk):

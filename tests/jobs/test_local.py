@@ -57,6 +57,16 @@ def test_a_job_outlives_the_thread_that_submitted_it(room, tmp_path):
     assert [cell.status for cell in room.last.result.cells] == ["done"]
 
 
+def test_cancelling_what_is_being_waited_for_to_its_end_is_no_error():
+    class Waited(dict):  # somebody's wait ends between two looks
+        def __contains__(self, run_id):
+            return True
+
+    jobs = LocalJobs()
+    jobs._jobs = Waited()
+    jobs.cancel("20261115-000000-abcdef")
+
+
 def test_a_worker_started_from_a_short_lived_thread_would_not_live(tmp_path):
     """Why there is a supervisor: this is what happens without one."""
     surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log.txt")

@@ -2,21 +2,26 @@
 
 import json
 import shutil
+import subprocess
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.results import ComparisonResult
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import RunOf, RunSummary
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
+from modeldyno.jobs import settling
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service
 from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
+from modeldyno.store.owners import this_process
 from modeldyno.workbench import open_workbench
 from tests.processes import until
 from tests.queue_room import QueueRoom
@@ -165,6 +170,29 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
         room.until_state(job.id, "done")
 
 
+def test_an_ending_that_the_database_cannot_take_is_a_bug_and_not_a_job_for_ever(room, monkeypatch):
+    with room.opened():
+        monkeypatch.setattr(settling, "summarise_result", lambda _: RunSummary(batch_size=2**63))
+        job = room.start(room.short())
+        assert room.until_state(job.id, "failed").reason == "Something went wrong in the server"
+        monkeypatch.undo()
+        room.until_state(room.start(room.short()).id, "done")
+
+
+def test_a_job_whose_end_cannot_be_written_keeps_no_server_from_starting(room, monkeypatch):
+    with room.opened() as server:
+        first, second = (room.start(room.short()) for _ in range(2))
+        room.until_state(second.id, "done")
+        server.records.runs.move(first.run_id, "running")  # the folder was written, the rows not
+        server.records.runs.move(second.run_id, "running")
+    odd = room.run_folder(first).path / "state.json"
+    failure = {"code": "ENGINE_FAILED", "title": "caf\udce9", "why": "", "fix": ""}
+    odd.write_text(json.dumps({"state": "failed", "failure": failure, "owner": None}))
+    with room.opened():
+        assert room.job(first.id).reason == "Something went wrong in the server"
+        assert room.job(second.id).state == "done"
+
+
 def test_a_queue_that_is_full_says_so(room, monkeypatch):
     monkeypatch.setattr(job_service, "MOST_WAITING_OF_PROJECT", 2)
     with room.opened() as server:
@@ -235,7 +263,38 @@ def test_a_run_that_a_terminal_goes_on_with_is_left_alone(room):
         room.until_units(job)
         server.jobs.cancel(job.id)
         room.until_state(job.id, "cancelled")
-        server.folders.reopen(job.run_id)  # as a terminal does; it is this process, and alive
+        folder = server.folders.reopen(job.run_id)  # as a terminal does; it is us, and alive
         server.jobs.resume(job.id)
         assert room.until_state(job.id, "failed").reason == "This run is being measured right now"
         assert room.run_folder(job).state() == "running"
+        assert folder.scratch.is_dir()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_starting_server_leaves_alone_what_a_terminal_goes_on_with(room, resume):
+    with room.opened() as server:
+        job = room.start(room.short())
+        room.until_state(job.id, "done")
+        folder = room.run_folder(job)
+        server.records.runs.move(job.run_id, "running")  # as if it had been killed
+    room.settings = replace(room.settings, resume=resume)
+    owner = {"owner": encode(this_process()), "state": "running", "failure": None}
+    (folder.path / "state.json").write_text(json.dumps(owner))
+    folder.scratch.mkdir()
+    with living_in(folder.scratch) as worker, room.opened():
+        found = room.job(job.id)
+        assert found.state == "interrupted"
+        assert found.reason.startswith("another process goes on with it")
+        assert worker.poll() is None
+        assert folder.scratch.is_dir()
+
+
+@contextmanager
+def living_in(home):
+    """A process as a worker is one."""
+    command = ["/bin/sleep", "3600"]
+    with subprocess.Popen(command, env={"HOME": str(home)}, start_new_session=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -116,6 +116,10 @@ def test_missing_data_is_told_before_anything_starts(model):
     [
         ({"cells": CellOptions(batch=[0])}, "batch must be at least 1, not 0"),
         ({"cells": CellOptions(batch=[-1])}, "batch must be at least 1, not -1"),
+        ({"cells": CellOptions(batch=[2**63])}, "batch must be at most 1000000000, not 9.2"),
+        ({"cells": CellOptions(batch=[10**999])}, "batch must be at most 1000000000, not a num"),
+        ({"cells": CellOptions(instances=[2**63])}, "instances must be at most 256, not 9.2"),
+        ({"cells": CellOptions(cores=[2**63])}, "This machine has no 92"),
         ({"cells": CellOptions(batch=[])}, "No value for batch"),
         ({"cells": CellOptions(cores=[0])}, "cores must be at least 1, not 0"),
         ({"cells": CellOptions(cores=[ALL + 1])}, f"This machine has no {ALL + 1} cores to offer"),

@@ -496,6 +496,13 @@ def test_an_error_nobody_knows_is_still_a_failed_run(impostor, tmp_path, stop):
     assert (type(error), str(error)) == (RunFailed, "Something. odd. happened")
 
 
+def test_a_failure_is_told_in_text_that_can_be_kept(impostor, tmp_path, stop):
+    reply = FailedReply("ENGINE_FAILED", "caf\udce9", "a\0b\nc é", "x" * 100_000)
+    (tmp_path / "reply").write_bytes(GREETING + pack(reply))
+    error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
+    assert (error.title, error.why, len(error.fix)) == ("caf?", "ab\nc é", 4000)
+
+
 def test_an_engine_that_closes_our_pipe_and_lives_on_is_not_said_to_have_crashed(
     surroundings, stop, tmp_path, reference
 ):

@@ -2,7 +2,8 @@
 
 The token in a header is always enough. A cookie is sent by browsers on their own, so it counts only
 when the browser, or our page, says that our page asked; and to change something, our page must
-prove it. In a query the token works for two kinds of file alone, which open in tabs of their own.
+prove it. In a query the token works for two kinds of file, which open in tabs of their own, and at
+``/login``, which gives a cookie for it.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ class Access:
     def sign_in(
         self, scope: Mapping[str, Any], code: str = "", token: str = ""
     ) -> tuple[str, SignIn] | Refusal:
-        """A cookie's value for a one-time code, or for the token in the address of the page."""
+        """A cookie's value for a one-time code, or for the token, as ``/login`` got it."""
         if self._sign_ins is None:
             return TOKEN
         found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)

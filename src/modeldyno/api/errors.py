@@ -1,8 +1,9 @@
 """What a client reads when we say no; the only place that knows HTTP codes.
 
 ``/api/v1`` gets problem documents (RFC 9457) with our code, reason and advice, ``/api`` plain text,
-which its clients show as it is. Nothing that a client sent stands in a refusal, and no folder of
-this machine in any answer.
+which its clients show as it is. What is refused before anybody knows who asks repeats nothing that
+was sent; later refusals may name a value, as text, never in a header. Folders of this machine are
+left out of all of them.
 """
 
 from __future__ import annotations

@@ -48,13 +48,16 @@ def router(
         return page("The API of Modeldyno", written[0])
 
     @routes.get("/login")
-    def login(request: Request, code: _Short = "", next: _Short = "/") -> Response:
-        """By the one-time code in the address; without one, a form that asks for the token."""
+    def login(
+        request: Request, code: _Short = "", token: _Short = "", next: _Short = "/"
+    ) -> Response:
+        """By the one-time code or the token in the address; with neither, a form that asks for the
+        token. Where it leads to has neither, and no answer of ours tells an address to others."""
         if not listening.needs_token:
             return _go(landing(next))
-        if not code:
+        if not code and not token:
             return page("Sign in", _home("") + _ask(next))
-        return come_in(request, next, code=code)
+        return come_in(request, next, code, token)
 
     @routes.post("/login")
     async def login_by_token(request: Request) -> Response:

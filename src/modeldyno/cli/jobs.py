@@ -72,7 +72,7 @@ def logs(
         # Looked at first: what was printed until the end comes after it.
         is_over = not follow or client.jobs.get(job).is_over
         text, after = client.jobs.log_from(job, offset)
-        while text:
+        while after > offset:
             output.write(text)
             offset = after
             text, after = client.jobs.log_from(job, offset)

@@ -23,6 +23,7 @@ from modeldyno.client.steps import (
     Steps,
     Stream,
     Upload,
+    Work,
 )
 
 
@@ -82,6 +83,8 @@ class AsyncTransport:
                 return await line.receive(within_s)
             case Sleep(seconds=seconds):
                 return await asyncio.sleep(seconds)
+            case Work(do=do):
+                return await asyncio.to_thread(do)
 
     async def _ask(self, ask: Ask) -> Answer:
         for left in reversed(range(http.TRIES if ask.may_repeat else 1)):

@@ -1,7 +1,7 @@
 """Which server to talk to, and with which token.
 
-A token goes only where it belongs: the workspace's own is sent to the workspace's own server and to
-no other address.
+A token goes only where it belongs: the workspace's own is sent to the address that the workspace's
+own server has announced, and to no other.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def find_server(
         )
     place = _checked(said or (running.url if running else ""))
     known = token or environment.get("MODELDYNO_TOKEN") or None
-    if known is None and running is not None and _is_same(place, running.url):
-        known = _token_in(folder / TOKEN_FILE)
+    if known is None and running is not None and _is_meant(place, running.url):
+        return Address(running.url, _token_in(folder / TOKEN_FILE))
     return Address(place, known)
 
 
@@ -65,11 +65,13 @@ def _checked(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _is_same(a: str, b: str) -> bool:
-    one, other = urlsplit(a), urlsplit(b)
-    is_near = {one.hostname, other.hostname} <= {*_LOOPBACK}
-    same_host = one.hostname == other.hostname or is_near
-    return same_host and (one.scheme, one.port) == (other.scheme, other.port)
+def _is_meant(url: str, running: str) -> bool:
+    """``localhost`` may be any of this machine's addresses; somebody else may listen at another
+    one of them, on the same port."""
+    said, known = urlsplit(url), urlsplit(running)
+    is_near = said.hostname == "localhost" and known.hostname in _LOOPBACK
+    same_host = said.hostname == known.hostname or is_near
+    return same_host and (said.scheme, said.port) == (known.scheme, known.port)
 
 
 def _token_in(path: Path) -> str | None:

@@ -11,7 +11,19 @@ from typing import Any
 from modeldyno.client.following import follow_job
 from modeldyno.client.reading import read
 from modeldyno.client.resources import ModelCalls, ProjectCalls, result_of
-from modeldyno.client.steps import Say, Sent, Sleep, Steps, get, operation, order, pages, post
+from modeldyno.client.steps import (
+    Say,
+    Sent,
+    Sleep,
+    Steps,
+    Work,
+    first,
+    get,
+    operation,
+    order,
+    pages,
+    post,
+)
 from modeldyno.client.values import JobSeen, ModelSeen, RunSeen
 from modeldyno.core.errors import (
     BadValue,
@@ -198,22 +210,20 @@ def _measured(
 
 def _to_the_end(job_id: int, listen: Listener | None) -> Steps[None]:
     following = follow_job(job_id)
-    answer, has_begun = None, False
+    has_begun = False
     try:
+        step = next(following)
         while True:
-            step = following.send(answer)
-            answer = None
-            if not isinstance(step, Say):
-                try:
-                    answer = yield step
-                except Exception as error:  # noqa: BLE001 - following knows what to do about it
-                    step = following.throw(error)
-                    if isinstance(step, Say):  # it has moved on already
-                        has_begun = _tell(step.value, listen, has_begun)
-                    else:
-                        answer = yield step
+            if isinstance(step, Say):
+                has_begun = _tell(step.value, listen, has_begun)
+                step = next(following)
                 continue
-            has_begun = _tell(step.value, listen, has_begun)
+            try:
+                answer = yield step
+            except Exception as error:  # noqa: BLE001 - following knows what to do about it
+                step = following.throw(error)
+            else:
+                step = following.send(answer)
     except StopIteration:
         return
     except (KeyboardInterrupt, asyncio.CancelledError) as stop:
@@ -272,22 +282,21 @@ def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:
             f'No model file named "{which}"',
             fix="Give the path of a model file, or the number of a model of the server",
         )
-    with file.open("rb") as opened:
-        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
-    found = pages("/models", project_id=project_id)
-    answer = None
-    while True:
-        try:
-            step = found.send(answer)
-        except StopIteration:
-            break
-        answer = None
-        if not isinstance(step, Say):
-            answer = yield step
-        elif step.value.get("sha256") == sha256 and step.value.get("state") != "incomplete":
-            return int(step.value["id"])
+    sha256 = yield Work(lambda: _sha256(file))
+
+    def is_it(told: dict[str, Any]) -> bool:
+        return told.get("sha256") == sha256 and told.get("state") != "incomplete"
+
+    known = yield from first(pages("/models", project_id=project_id), is_it)
+    if known is not None:
+        return int(known["id"])
     made = yield from ModelCalls.upload.of(_MODEL, project_id, file, tell=tell)
     return made.id
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _split(side: Which) -> tuple[Which, dict[str, Any]]:

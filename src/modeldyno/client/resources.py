@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from modeldyno.client.following import follow_events, follow_job
 from modeldyno.client.reading import read
@@ -20,6 +21,7 @@ from modeldyno.client.steps import (
     Upload,
     delete,
     each,
+    first,
     get,
     operation,
     order,
@@ -39,8 +41,9 @@ from modeldyno.client.values import (
     ProjectDetails,
     RunSeen,
 )
+from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.codec import Mismatch, decode
-from modeldyno.core.errors import ServerFailed
+from modeldyno.core.errors import FileNotFound, PathRefused, ServerFailed
 from modeldyno.core.notes import Note, Subject, SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
@@ -61,10 +64,9 @@ class ProjectCalls:
     @operation
     def find(self, name: str, create: bool = False) -> Steps[Project | None]:
         """The newest of exactly that name."""
-        page = yield get("/projects", text=name, limit=200)
-        for item in page.json["items"]:
-            if item["name"] == name:
-                return read(Project, item)
+        item = yield from first(pages("/projects", text=name), lambda it: it["name"] == name)
+        if item is not None:
+            return read(Project, item)
         if create:
             return read(Project, (yield post("/projects", {"name": name})).json)
         return None
@@ -94,7 +96,8 @@ class ModelCalls:
     ) -> Steps[ModelSeen]:
         """The file, and weights that lie beside it if the server asks for them.
 
-        ``tell`` hears how many bytes of how many went out.
+        ``tell`` hears how many bytes of how many went out. Raises ServerFailed, and sends nothing
+        more, when the server names what does not lie below the model's folder.
         """
         file = Path(path).expanduser()
         ask = Ask(
@@ -103,8 +106,9 @@ class ModelCalls:
         )  # fmt: skip
         model = read(ModelSeen, (yield ask).json)
         for missing in model.missing:
-            beside = Upload(file.parent / missing, tell)
-            answer = yield Ask("PUT", f"/models/{model.id}/files/{missing}", upload=beside)
+            beside = Upload(_beside(file, missing), tell)
+            where = f"/models/{model.id}/files/{quote(missing)}"
+            answer = yield Ask("PUT", where, upload=beside)
             model = read(ModelSeen, answer.json)
         return model
 
@@ -327,7 +331,10 @@ class JobCalls:
 
     @operation
     def log_from(self, job_id: int, offset: int) -> Steps[tuple[str, int]]:
-        """What comes next of a log that grows, and where to go on; nothing when that was all."""
+        """What comes next of a log that grows, and where to go on: where it was when that was all.
+
+        A stretch that only commands terminals has no text, and the log goes on after it.
+        """
         return (yield from _log_from(f"/jobs/{job_id}/log", offset))
 
     @stream
@@ -447,6 +454,36 @@ def result_of(run_id: str) -> Steps[BenchmarkResult | ComparisonResult]:
     return found
 
 
+def _beside(model: Path, name: str) -> Path:
+    """Where the server's word leads: it must not have us send what is no part of the model."""
+    try:
+        names = names_in(name)
+    except PathRefused as error:
+        raise _not_sent(name, error.why) from error
+    place = model.parent
+    for one in names:
+        place /= one
+        if place.is_symlink():  # it may lead anywhere
+            raise _not_sent(name, "there is a link on the way to it")
+    if not place.exists():
+        raise FileNotFound(
+            f'"{shown(name)}" is missing, which {model.name} needs',
+            why="the model keeps weights in it, and it does not lie beside the model",
+            fix="Put it there, and upload the model again",
+        )
+    if not place.is_file():
+        raise _not_sent(name, "it is no regular file")
+    return place
+
+
+def _not_sent(name: str, why: str) -> ServerFailed:
+    return ServerFailed(
+        f'The server asks for "{shown(name)}", which is not sent',
+        why=why,
+        fix="Keep a model's weights beside it, under plain names; check whose server this is",
+    )
+
+
 def _whole_log(path: str) -> Steps[str]:
     text, offset = "", 0
     while True:
@@ -459,7 +496,7 @@ def _whole_log(path: str) -> Steps[str]:
 
 def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
     answer: Answer = yield get(path, offset=offset)
-    return answer.text, int(answer.headers.get("x-next-offset", offset)) if answer.body else offset
+    return answer.text, int(answer.headers.get("x-next-offset", offset))
 
 
 def _note(subject: Subject, told: Told) -> Note:

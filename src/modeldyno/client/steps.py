@@ -101,6 +101,13 @@ class Sleep:
 
 
 @dataclass(frozen=True)
+class Work:
+    """Do this, which takes its time on this machine: an event loop is not to wait for it."""
+
+    do: Callable[[], Any]
+
+
+@dataclass(frozen=True)
 class Say(Generic[T]):
     """Hand this to whoever iterates."""
 
@@ -111,7 +118,7 @@ class Cut(Exception):
     """The line for events broke, or could not be had."""
 
 
-Step = Ask | Listen | Receive | Sleep
+Step = Ask | Listen | Receive | Sleep | Work
 Steps = Generator[Any, Any, T]  # of Step; in the end, what came out
 Stream = Generator[Any, Any, None]  # of Step and Say
 
@@ -231,6 +238,21 @@ def pages(path: str, most: int = 200, **query: Any) -> Generator[Any, Any, None]
         cursor = answer.json.get("next")
         if cursor is None:
             return
+
+
+def first(found: Stream, is_it: Callable[[Any], bool]) -> Steps[Any]:
+    """The first value like that, or None; asks for no page beyond it."""
+    answer = None
+    while True:
+        try:
+            step = found.send(answer)
+        except StopIteration:
+            return None
+        answer = None
+        if not isinstance(step, Say):
+            answer = yield step
+        elif is_it(step.value):
+            return step.value
 
 
 def each(found: Stream, read: Callable[[Any], T]) -> Generator[Any, Any, None]:

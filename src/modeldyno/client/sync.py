@@ -22,6 +22,7 @@ from modeldyno.client.steps import (
     Steps,
     Stream,
     Upload,
+    Work,
 )
 
 
@@ -82,6 +83,8 @@ class SyncTransport:
             case Sleep(seconds=seconds):
                 time.sleep(seconds)
                 return None
+            case Work(do=do):
+                return do()
 
     def _ask(self, ask: Ask) -> Answer:
         for left in reversed(range(http.TRIES if ask.may_repeat else 1)):

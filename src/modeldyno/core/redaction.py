@@ -48,13 +48,24 @@ def without_controls(text: str) -> str:
     return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 
-# A path has two parts or more, so that "and/or" and "/api" stay as they are.
-_FOLDERS = re.compile(r"(?<![\w.:/~])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\"<>|:;,()]+[/\\])+")
+# A path has two parts or more, so that "and/or" and "/api" stay as they are. A blank ends it, but
+# not between quotes, in the name of somebody's folder, or before "(old)". What follows http://host
+# is no path of ours.
+_PART = r"(?:[^\s/\\'\"<>|:;,()]|(?<=\w)'(?=\w))+"
+_FOLDER = rf"{_PART}(?:[ ]?\([^()\s/\\]*\))?[/\\]+"
+_SOMEBODYS = rf"(?:home|Users)[/\\]+{_PART}(?:[ ]{_PART}){{0,2}}[/\\]+"
+_BEFORE = r"(?:[A-Za-z][\w+.-]{0,20}://(?=/)|file://[^\s/]+(?=/)|~\w*|[A-Za-z]:)?"
+_FOLDERS = re.compile(
+    rf"(?<![\w./\\~]){_BEFORE}(?:(?<!:)[/\\]+|\\+|/(?!/))(?:{_SOMEBODYS}(?:{_FOLDER})*|(?:{_FOLDER})+)"
+)
+_QUOTED = re.compile(
+    rf"(?<=['\"]){_BEFORE}[/\\](?:(?![ ][/~-])[^'\"\n])*[/\\](?=[^'\"/\\\n]*['\"])"
+)
 
 
 def without_folders(text: str) -> str:
     """``/home/ann/models/net.onnx`` → ``net.onnx``: where it lies is nobody's business."""
-    return _FOLDERS.sub("", text)
+    return _FOLDERS.sub("", _QUOTED.sub("", text))
 
 
 class RedactingFormatter(logging.Formatter):

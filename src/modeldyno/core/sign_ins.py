@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+MOST_SIGN_INS = 1000
+
 
 @dataclass(frozen=True)
 class SignIn:

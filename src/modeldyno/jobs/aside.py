@@ -1,4 +1,5 @@
-"""What the database is to show of a running job, written beside it: no job waits for a database.
+"""What the database is to show of a running job, written beside it: no measurement waits for that.
+(A job's end waits for what is just being written, so that nothing comes after it.)
 
 Of several wishes about one thing only the latest counts.
 """

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, LeasesUnusable
 from modeldyno.measure.cpus import allowed_cpus, by_preference, core_of, idleness, ranges
+from modeldyno.store.file_locks import is_locked
 from modeldyno.store.owners import started
 from modeldyno.worker.launch import Stop
 
@@ -135,7 +136,7 @@ def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
     with contextlib.ExitStack() as attempt:
         descriptor = _open_lock(folder, name)
         attempt.callback(_release, descriptor)
-        if not _is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
+        if not is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
             return False
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {started(os.getpid())}\n".encode(), 0)
@@ -160,21 +161,13 @@ def _lock_core(folder: int, core: Core, held: contextlib.ExitStack) -> bool:
 def _is_free(folder: int, cpu: int) -> bool:
     descriptor = _open_lock(folder, _name(cpu))
     try:
-        return _is_locked(descriptor)
+        return is_locked(descriptor)
     finally:
         _release(descriptor)
 
 
 def _name(cpu: int) -> str:
     return f"cpu{cpu}"
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_still_there(descriptor: int, folder: int, name: str) -> bool:

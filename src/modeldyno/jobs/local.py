@@ -59,8 +59,9 @@ class LocalJobs:
             self._thread.start()
 
     def cancel(self, run_id: RunId) -> None:
-        if run_id in self._jobs:  # else it is over
-            self._jobs[run_id].stop.request()
+        job = self._jobs.get(run_id)  # in one step: whoever waits may take it out meanwhile
+        if job is not None:  # else it is over
+            job.stop.request()
 
     def wait(self, run_id: RunId) -> None:
         job = self._jobs.get(run_id)

@@ -6,6 +6,8 @@ import logging
 from datetime import UTC, datetime
 
 from modeldyno.core import figures
+from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.summaries import outcomes_of, summarise_result
@@ -19,12 +21,14 @@ logger = logging.getLogger(__name__)
 
 STOPPED = "the server was stopped"
 VANISHED = "the server ended without a word"
+ELSEWHERE = "another process goes on with it"
 RESUMED = "goes on by itself"
+BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
 MOST_STARTS = 3  # the first, and two by itself: a model may be what ends the server
 
 
 class Settling:
-    """``resumes``: what was interrupted goes back to the queue by itself."""
+    """``resumes``: what earlier servers left goes back to the queue by itself."""
 
     def __init__(
         self, records: Records, folders: Runs, history: History, *, resumes: bool = False
@@ -42,12 +46,42 @@ class Settling:
         # As a writer: what that server's last words were is then written, or never will be.
         with self._records.database.writing():
             running = self._records.jobs.running()
-        settled = tuple(self._settle(job) for job in running)
+        settled = []
+        for job in running:
+            try:
+                settled.append(self._settle(job))
+            except Exception:  # the others, and the server, do not suffer from it
+                logger.exception("job %s: how it ended cannot be written", job.id)
         self._records.leases.release_ended()
-        return settled
+        if self._resumes:
+            self._go_on()
+        return tuple(settled)
+
+    def _go_on(self) -> None:
+        """What earlier servers left, however they ended; the first of them will be the next."""
+        left = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
+        for job in left:  # the newest first
+            if job.attempts < MOST_STARTS and not job.reason.startswith(ELSEWHERE):
+                with self._records.database.writing():
+                    self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
+                    self._records.jobs.run_next(job.id)  # it was before the others already
 
     def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
-        """In one step: its figures, its end and the reason; the cores it had are free with it."""
+        """In one step: its figures, its end and the reason; the cores it had are free with it.
+
+        An ending that the database cannot take is our bug, and that is how the job ends then.
+        """
+        try:
+            self._write(job, ending, why)
+        except ModeldynoError:
+            raise
+        except Exception:
+            logger.exception("job %s: its end cannot be written", job.id)
+            plain = Ending()
+            plain.state, plain.failure = "failed", BUG
+            self._write(job, plain, why)
+
+    def _write(self, job: Job, ending: Ending, why: str) -> None:
         result, failure = ending.result, _failure(ending)
         reason = failure.title if failure else ""
         if ending.state in ("interrupted", "cancelled"):
@@ -59,9 +93,6 @@ class Settling:
                 summary = summarise_result(result)
                 self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
             self._records.jobs.move(job.id, ending.state, reason, failure)
-            if ending.state == "interrupted" and self._resumes and job.attempts < MOST_STARTS:
-                self._records.jobs.move(job.id, "queued", f"{RESUMED}: {reason}")
-                self._records.jobs.run_next(job.id)  # it was before the others already
 
     def ended_elsewhere(self, job: Job) -> Ending | None:
         """A run that was interrupted here may have been resumed in a terminal, and be done."""
@@ -71,6 +102,9 @@ class Settling:
     def _settle(self, job: Job) -> Job:
         """The folder may know an end that the database has not heard of."""
         folder = self._folders.folder(job.run_id)
+        if folder.is_at_work():  # resumed in a terminal: it is not ours any more
+            self.write(job, Ending(), ELSEWHERE)
+            return self._records.jobs.get(job.id)
         if ended := end_orphans(folder.scratch):
             logger.warning("run %s: ended %s", job.run_id, figures.counted(ended, "orphan"))
         self._folders.clear_scratch(job.run_id)

@@ -33,7 +33,7 @@ from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.aside import Aside
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
-from modeldyno.jobs.settling import Settling
+from modeldyno.jobs.settling import BUG, Settling
 from modeldyno.jobs.shown_leases import ShownLeases
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
@@ -43,7 +43,6 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN_S = 5.0  # for what nobody woke us for
 TRY_AGAIN_S = 1.0  # when the database is away
-BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
 CANCELLED = Stopped("cancelled")
 CLOSED = Stopped("interrupted")
 
@@ -213,7 +212,8 @@ class Supervisor:
             logger.exception("job %s: our bug", job.id)
             self._fail(job, current, BUG)
         finally:
-            self._folders.clear_scratch(job.run_id)
+            if current.is_open:  # else the folder may be another process's
+                self._folders.clear_scratch(job.run_id)
 
     def _tell(self, job: Job, message: JobMessage) -> None:
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import NotFound, WrongState
@@ -25,11 +26,7 @@ class Archive:
 
     def expect_over(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""
-        try:
-            state = self._history.folder(run_id).state()
-        except (OSError, ValueError, KeyError):  # damaged: nobody measures that
-            return
-        if state == "running":
+        if self._history.folder(run_id).is_at_work():
             raise WrongState(
                 f"Cannot remove run {run_id}",
                 why="it is being measured",
@@ -46,6 +43,18 @@ class Archive:
         if self._records is not None:
             self._records.runs.forget_tombstone(run_id)
 
+    @contextmanager
+    def deleting(self) -> Iterator[None]:
+        """What is deleted meanwhile stays as it was when a run of it is being measured: rows do not
+        know of a run that somebody goes on with in a terminal. Raises WrongState."""
+        records = self._expect_records()
+        with records.database.writing():
+            before = set(records.runs.tombstones())
+            yield
+            for run_id in records.runs.tombstones():
+                if run_id not in before:
+                    self.expect_over(run_id)
+
     def subject(self, word: str | None) -> Subject:
         """``benchmark/12``, or what the run of that id belongs to."""
         if (named := subject_of(word or "")) is not None:
@@ -60,5 +69,5 @@ class Archive:
         return self._expect_records().notes.write(subject, text)
 
     def _expect_records(self) -> Records:
-        assert self._records is not None, "notes are kept in the database"
+        assert self._records is not None, "notes and things are kept in the database"
         return self._records

@@ -68,7 +68,7 @@ class FolderWatch:
             self._closing.wait(self._look_again_s)
 
     def _look(self, *, closely: bool) -> None:
-        if self._has_news.is_set():
+        if self._has_news.is_set() or closely:
             self._has_news.clear()
             sweep(self._records.runs, self._root)
         if self._sight() != self._seen or closely:

@@ -33,6 +33,7 @@ from modeldyno.core.specs import (
 from modeldyno.engines import catalog
 
 MOST_CELLS = 200
+MOST_BATCH = 1_000_000_000  # no memory holds more, and no column of a database
 MOST_INSTANCES = 256
 MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
 DTYPES = (
@@ -236,6 +237,8 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             raise BadValue(f"No value for {name}", fix=f"Give one or several, such as --{name} 1,2")
         for value in values:
             _at_least(1, name, value)
+    for value in options.batch:
+        _between(1, MOST_BATCH, "batch", value)
     for value in options.instances:
         _between(1, MOST_INSTANCES, "instances", value)
     if not options.device:
@@ -556,13 +559,20 @@ def _cores_exist(cores: Sequence[int]) -> None:
 
 def _at_least(least: int, name: str, value: float) -> None:
     if value < least:
-        raise BadValue(f"{name} must be at least {least}, not {value:g}")
+        raise BadValue(f"{name} must be at least {least}, not {_shown(value)}")
 
 
 def _between(least: int, most: int, name: str, value: float) -> None:
     _at_least(least, name, value)
     if value > most:
-        raise BadValue(f"{name} must be at most {most}, not {value:g}")
+        raise BadValue(f"{name} must be at most {most}, not {_shown(value)}")
+
+
+def _shown(value: float) -> str:
+    try:
+        return f"{value:g}"
+    except OverflowError:  # a whole number may have any length
+        return "a number that long"
 
 
 def _positive(name: str, value: float) -> None:

@@ -17,12 +17,11 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from modeldyno.core.sign_ins import SignIn
+from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 
 CODE_LIFETIME_S = 60.0
 LIFETIME_S = 7 * 24 * 3600
 MOST_CODES = 100
-MOST_SIGN_INS = 1000
 
 
 class SignInStore(Protocol):
@@ -90,7 +89,7 @@ class SignIns:
         return hmac.compare_digest(under, _hashed(self._token()))
 
     def new_code(self) -> str:
-        """Good once, for a minute: it may stand in a URL, where a token must not."""
+        """Good once, for a minute: in a URL it gives less away than a token."""
         code = secrets.token_urlsafe(32)
         with self._lock:
             self._codes[_hashed(code)] = (_hashed(self._token()), self._clock() + CODE_LIFETIME_S)
@@ -106,7 +105,7 @@ class SignIns:
         return self._sign_in() if is_good else None
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
-        """For ``?token=`` on the page."""
+        """For who gives the token to ``/login``, in its form or in the address."""
         return self._sign_in() if self.known_under(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:

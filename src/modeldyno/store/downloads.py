@@ -5,7 +5,6 @@ Only what the catalogue names is fetched: there is no function here that takes a
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -20,6 +19,7 @@ from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import DownloadFailed, StorageFailed, UserError, WrongState
 from modeldyno.core.examples import Example
 from modeldyno.core.web_addresses import refused
+from modeldyno.store.file_locks import is_locked
 from modeldyno.store.objects import KEPT_FREE, LARGEST, StoredObject, free_space, storing
 from modeldyno.store.transfers import Broken, Reply, Stop, Transfer, Ways, heed
 
@@ -208,14 +208,12 @@ def _check(part: _Part, example: Example, stop: Stop) -> None:
 
 
 def _lock(descriptor: int, example: Example) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    if not is_locked(descriptor):
         raise WrongState(
             f"{example.slug} is being fetched already",
             why="another process or request is at it",
             fix="Wait until it has ended, then ask again",
-        ) from error
+        )
 
 
 def _failed(example: Example, why: str, kept: int) -> DownloadFailed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from sqlalchemy import Connection, insert, select, update
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.errors import DatabaseUnusable, StorageFailed, WorkspaceUnusable
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
@@ -29,6 +31,7 @@ from modeldyno.core.runs import ACTIVE, RunOf, way
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
 from modeldyno.store.database import Database
+from modeldyno.store.database_errors import translated
 from modeldyno.store.history import History
 from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.benchmarks import add_benchmark
@@ -36,8 +39,11 @@ from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
+from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import OWNERS, Models, Projects, Tombstones
 from modeldyno.store.tables import Runs as Rows
+
+logger = logging.getLogger(__name__)
 
 PROJECT = "Terminal"  # where runs go that belong to no project yet
 _AT_ONCE = 50
@@ -47,7 +53,7 @@ _AT_ONCE = 50
 class Indexed:
     added: tuple[RunId, ...] = ()
     changed: tuple[RunId, ...] = ()
-    unreadable: tuple[RunId, ...] = ()  # damaged, or of another version
+    unreadable: tuple[RunId, ...] = ()  # damaged, of another version, or too odd for a row
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,8 @@ class RunIndex:
             found = list(self._read(todo[start : start + _AT_ONCE], unreadable))
             with self._database.writing() as connection:
                 for one in found:
-                    self._keep(connection, one, added, changed)
+                    if not self._keeps(connection, one, added, changed):
+                        unreadable.append(one.run.run_id)
         return Indexed(tuple(added), tuple(changed), tuple(unreadable))
 
     def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
@@ -111,6 +118,21 @@ class RunIndex:
                 unreadable.append(run_id)
             else:
                 yield _Found(run, stamp, sha256)
+
+    def _keeps(
+        self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
+    ) -> bool:
+        """A run may hold what no database takes; then nothing of it is there, and all others."""
+        try:
+            with translated(self._database.engine.url), connection.begin_nested():
+                self._keep(connection, found, added, changed)
+        except (DatabaseUnusable, StorageFailed, WorkspaceUnusable):  # not the run's fault
+            raise
+        except Exception as error:  # noqa: BLE001 - each database refuses in its own way
+            said = getattr(error, "orig", error)  # without the statement and all its values
+            logger.warning("run %s cannot be shown: %r", found.run.run_id, said)
+            return False
+        return True
 
     def _keep(
         self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
@@ -170,10 +192,13 @@ class RunIndex:
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
-    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder."""
+    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder.
+    One that somebody goes on with in a terminal waits until that is over."""
     gone = []
     for run_id in runs.tombstones():
         folder = root / run_id
+        if RunFolder(folder).is_at_work():
+            continue
         if RUN_ID.fullmatch(run_id):
             shutil.rmtree(folder, ignore_errors=True)
         if not folder.exists():

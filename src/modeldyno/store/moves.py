@@ -48,8 +48,10 @@ def enter_state(
 ) -> None:
     """Without asking whether it may: for ``move_run``, and for who reads what happened."""
     values: dict[str, Any] = {"state": after, **more}
+    if after in ACTIVE:  # resumed, perhaps: how it ended before is over
+        values |= {"finished_at": None, "failure": None}
     if after == "running":
-        values |= {"started_at": now, "finished_at": None, "failure": None}
+        values["started_at"] = now
     elif after not in ACTIVE:
         values.setdefault("finished_at", _not_before(run.started_at, now))
     connection.execute(update(Runs).where(Runs.id == run.id).values(values))

@@ -63,6 +63,13 @@ class RunFolder:
             return "interrupted"
         return found
 
+    def is_at_work(self) -> bool:
+        """Whether a living process measures it; nobody measures what is damaged, or not there."""
+        try:
+            return self.state() == "running"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False
+
     def is_over(self) -> bool:
         """Whether somebody wrote down how it ended; an orphan has no such end."""
         return bool(self._json("state.json")["state"] != "running")

@@ -6,7 +6,6 @@ Both locks end with the process, however it ends.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import time
@@ -21,6 +20,7 @@ from modeldyno.core.errors import ServerRunning, WorkspaceUnusable
 from modeldyno.server_file import FILE, RunningServer, running_server
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
+from modeldyno.store.file_locks import is_locked
 
 PATIENCE_S = 1.0
 DATABASE_PATIENCE_S = 5.0  # until PostgreSQL notices that a server was killed
@@ -46,7 +46,7 @@ class ServerLock:
                 why=f"{error.strerror}: {self._path.parent}",
                 fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
             ) from error
-        if not _soon(lambda: _is_locked(descriptor), PATIENCE_S):
+        if not _soon(lambda: is_locked(descriptor), PATIENCE_S):
             os.close(descriptor)
             raise _taken(running_server(self._path.parent))
         self._descriptor = descriptor
@@ -66,14 +66,6 @@ class ServerLock:
         assert self._descriptor is not None
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, data, 0)
-
-
-def _is_locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _soon(attempt: Callable[[], bool], patience_s: float) -> bool:

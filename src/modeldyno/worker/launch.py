@@ -41,6 +41,7 @@ from modeldyno.worker.messages import (
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
+LONGEST_TEXT = 4000  # of a failure: its title, its why or its fix
 PACKAGE_ROOT = Path(__file__).parents[2]
 # What an engine may need from the environment; tokens and keys are not among it.
 _KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "TZ")
@@ -143,7 +144,7 @@ class Worker:
         reply = unpack(Reply, body)
         if isinstance(reply, Failed):
             kind = error_classes().get(reply.code, RunFailed)
-            raise kind(reply.title, why=reply.why, fix=reply.fix)
+            raise kind(_clean(reply.title), why=_clean(reply.why), fix=_clean(reply.fix))
         if not isinstance(reply, expect):
             raise WorkerGarbled("The worker answered another question than it was asked")
         return reply
@@ -262,6 +263,11 @@ _SIGNALS = {
     "SIGKILL": "somebody killed it",
     "SIGXFSZ": "it wrote a file of more than 1 GiB",
 }
+
+
+def _clean(text: str) -> str:
+    """A worker may say anything; files and databases take text that is text, and not too long."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST_TEXT]
 
 
 @contextlib.contextmanager

@@ -8,9 +8,10 @@ import pytest
 
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunDetailsTold, RunTold
-from modeldyno.core.codec import decode
+from modeldyno.core.codec import decode, encode
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import BenchmarkResult
+from modeldyno.store.owners import this_process
 from tests import schemas
 from tests.api.v1.shapes import fits, problem
 
@@ -147,6 +148,23 @@ def test_one_run_is_deleted_and_the_one_before_shows(served, project):
     problem(served.get(f"runs/{second['run_id']}"), 404, "NOT_FOUND")
     shown = served.get(f"benchmarks/{made['id']}").json
     assert shown["latest_run"]["id"] == first["run_id"]
+
+
+def test_what_somebody_goes_on_with_in_a_terminal_is_not_deleted(served, project):
+    made = served.benchmark(project)
+    run = served.ended(made["latest_run"]["job_id"])["run_id"]
+    state = served.server.folders.folder(run).path / "state.json"
+    done = state.read_text()
+    told = {"state": "running", "failure": None, "owner": encode(this_process())}
+    state.write_text(json.dumps(told))
+    paths = (f"runs/{run}", f"benchmarks/{made['id']}", f"projects/{project}?cascade=true")
+    for path in paths:
+        found = problem(served.delete(path), 409, "WRONG_STATE")
+        assert "it is being measured" in found["detail"]
+    assert served.get(f"runs/{run}").status == 200
+    state.write_text(done)
+    for path in paths:
+        assert served.delete(path).status == 204
 
 
 @pytest.mark.parametrize(

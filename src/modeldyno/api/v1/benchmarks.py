@@ -163,7 +163,8 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{benchmark_id}", status_code=204, responses=problems(404, 409))
     def delete_benchmark(benchmark_id: Id, cascade: bool = False) -> None:
         """With its runs. With `cascade`, what depends on it goes along."""
-        benchmarks.delete(BenchmarkId(benchmark_id), cascade=cascade)
+        with server.archive.deleting():
+            benchmarks.delete(BenchmarkId(benchmark_id), cascade=cascade)
 
     @routes.get(
         "/{benchmark_id}/runs",

@@ -156,7 +156,8 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{comparison_id}", status_code=204, responses=problems(404, 409))
     def delete_comparison(comparison_id: Id, cascade: bool = False) -> None:
         """With its runs. With `cascade`, what depends on it goes along."""
-        comparisons.delete(ComparisonId(comparison_id), cascade=cascade)
+        with server.archive.deleting():
+            comparisons.delete(ComparisonId(comparison_id), cascade=cascade)
 
     @routes.get(
         "/{comparison_id}/runs",

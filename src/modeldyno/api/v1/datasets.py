@@ -88,7 +88,8 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{dataset_id}", status_code=204, responses=problems(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
         """With `cascade`, whatever uses it goes along; else only an unused one can be deleted."""
-        datasets.delete(DatasetId(dataset_id), cascade=cascade)
+        with server.archive.deleting():
+            datasets.delete(DatasetId(dataset_id), cascade=cascade)
 
     return routes
 

@@ -189,7 +189,8 @@ def router(server: Server) -> APIRouter:
     def delete_model(model_id: Id, cascade: bool = False) -> None:
         """With `cascade`, what was measured with it goes along; else it must be unused. Its files
         go when no other model has the same."""
-        models.delete(ModelId(model_id), cascade=cascade)
+        with server.archive.deleting():
+            models.delete(ModelId(model_id), cascade=cascade)
 
     @routes.get("/models/{model_id}/file", response_class=Response, responses=downloads.DESCRIBED)
     def download_model(model_id: Id, request: Request) -> Response:

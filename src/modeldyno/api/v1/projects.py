@@ -73,7 +73,8 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
         """With `cascade`, everything in it goes along; else only an empty one can be deleted."""
-        projects.delete(ProjectId(project_id), cascade=cascade)
+        with server.archive.deleting():
+            projects.delete(ProjectId(project_id), cascade=cascade)
 
     return routes
 

@@ -111,7 +111,8 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
     def delete_run(run_id: Word) -> None:
         """This run alone; what it belongs to shows the one before."""
-        runs.delete(RunId(run_id))
+        with server.archive.deleting():
+            runs.delete(RunId(run_id))
 
     @routes.get("/{run_id}/result", response_class=Response, responses=RESULT | problems(404, 409))
     def get_run_result(run_id: Word) -> Response:

@@ -13,12 +13,10 @@ from dataclasses import asdict
 
 from sqlalchemy import delete, insert, select
 
-from modeldyno.core.sign_ins import SignIn
+from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 from modeldyno.store.database import Database
 from modeldyno.store.records.finding import value_of
 from modeldyno.store.tables import SignIns as Rows
-
-MOST_SIGN_INS = 1000
 
 
 class KeptSignIns:
@@ -36,13 +34,14 @@ class KeptSignIns:
         """The oldest give way when there are too many; those that are over go in any case."""
         with self._lock, self._database.writing() as connection:
             now_s = self._clock()
-            over = [one.id for one in self._all.values() if one.until_s <= now_s]
-            over += self._forgotten
             there = sorted(self._all.values(), key=lambda one: one.until_s)
+            forgotten = tuple(self._forgotten)  # others may be forgotten while we write
+            over = [one.id for one in there if one.until_s <= now_s]
+            over += forgotten
             over += [one.id for one in there[: max(0, len(there) + 1 - MOST_SIGN_INS)]]
             connection.execute(delete(Rows).where(Rows.id.in_(over)))
             connection.execute(insert(Rows).values(asdict(sign_in)))
-            self._forgotten = []
+            del self._forgotten[: len(forgotten)]
             for gone in over:
                 self._all.pop(gone, None)
             self._all[sign_in.id] = sign_in
