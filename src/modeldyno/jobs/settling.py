@@ -61,10 +61,12 @@ class Settling:
         """What earlier servers left, however they ended; the first of them will be the next."""
         left = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
         for job in left:  # the newest first
-            if job.attempts < MOST_STARTS and not job.reason.startswith(ELSEWHERE):
-                with self._records.database.writing():
-                    self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
-                    self._records.jobs.run_next(job.id)  # it was before the others already
+            folder = self._folders.folder(job.run_id)
+            if job.attempts >= MOST_STARTS or (folder.exists() and folder.is_at_work()):
+                continue
+            with self._records.database.writing():
+                self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
+                self._records.jobs.run_next(job.id)  # it was before the others already
 
     def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
         """In one step: its figures, its end and the reason; the cores it had are free with it.
