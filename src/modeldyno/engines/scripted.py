@@ -159,16 +159,19 @@ def _chatter(_: Target) -> None:
     sys.stderr.write("and on stderr\n")
 
 
+_MOST_DESCRIPTORS = 4096  # the pipe's have whatever numbers were free in the parent
+
+
 def _garble_pipe(_: Target) -> None:
     """Write rubbish on every descriptor but the standard three."""
-    for descriptor in range(3, 64):
+    for descriptor in range(3, _MOST_DESCRIPTORS):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"\xff\xff\xff\xffthis is not a message")
 
 
 def _hang_up(_: Target) -> None:
     """Close every descriptor but the standard three, and live on."""
-    os.closerange(3, 64)
+    os.closerange(3, _MOST_DESCRIPTORS)
     _loop_forever(_)
 
 
