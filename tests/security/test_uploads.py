@@ -93,7 +93,7 @@ def test_p4_a_path_is_all_of_it(served, project, path):
 
 
 def test_the_control_of_paths_what_lies_below_is_imported(served, project, place):
-    for path in ("net.json", f"{place}/root/net.json"):
+    for path in ("net.json", str(place / "root" / "net.json")):
         made = served.post(f"projects/{project}/models/import", {"path": path})
         assert made.status == 201, made.text
     assert (place / "root/../secret.json").read_bytes() == SECRET  # and a plain open would

@@ -77,7 +77,7 @@ def test_what_cannot_be_fetched_says_so(served, project):
 def test_only_names_of_the_catalogue_are_taken(served, project):
     for said in ("https://example.com/m.onnx", "../../etc/passwd", "x" * 99):
         refused = served.post(f"projects/{project}/models/example", {"example": said})
-        assert (refused.status, refused.json["code"]) == (404, "EXAMPLE_NOT_FOUND")
+        assert (refused.status, refused.json["code"]) == (400, "EXAMPLE_NOT_FOUND")
     assert served.post("projects/999999/models/example", {"example": "x"}).status == 404
 
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import fastapi
 from fastapi import APIRouter, Response
 from pydantic import Field, WithJsonSchema
 
+from modeldyno.api.errors import Refused, refusal_of
 from modeldyno.api.v1.documents import EXAMPLES, document
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
 from modeldyno.api.v1.summaries import FailureTold, failure_of
+from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.public import EXAMPLES_SCHEMA, example_json
 from modeldyno.services.fetches import Fetch, FetchState
+from modeldyno.store.examples import catalogue
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
-Slug = Annotated[str, Field(min_length=1, max_length=100, examples=["light-squeezenet"])]
+Slug = Annotated[str, Field(min_length=1, max_length=100, examples=["onnx-squeezenet"])]
 SlugInPath = Annotated[str, fastapi.Path(min_length=1, max_length=100, description="Its `slug`.")]
 
 
 class ExampleAsked(Asked):
-    example: Slug = Field(description="The `slug` of one that `GET /examples` lists.")
+    example: Slug = Field(
+        description="The `slug` of one that `GET /examples` lists.",
+        json_schema_extra={"enum": [*catalogue()]},
+    )
 
 
 class FetchTold(Told):
@@ -72,7 +79,10 @@ def router(server: Server) -> APIRouter:
         """Bring an example into a project, in the background: `GET /examples/{example}` tells how
         far it is, and the event `model.created` that it is there. Asked again while it is under
         way, nothing more happens."""
-        fetch = fetches.start(ProjectId(project_id), asked.example)
+        try:
+            fetch = fetches.start(ProjectId(project_id), asked.example)
+        except ExampleNotFound as error:  # 404 would say that there is no such project
+            raise Refused(replace(refusal_of(error), status=400)) from error
         return answer(_fetch(fetch), 202, location=f"/api/v1/examples/{fetch.example}")
 
     return routes
