@@ -10,6 +10,7 @@ from typing import NewType
 from modeldyno.core.errors import RunNotFound
 
 RunId = NewType("RunId", str)
+_PARTS = 16**3  # of a second
 _PLAIN = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 # Of what the database keeps: short, never used again after a deletion.
@@ -24,9 +25,13 @@ JobId = NewType("JobId", int)
 
 
 def new_run_id(now: datetime | None = None) -> RunId:
-    """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``."""
+    """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``.
+
+    Of the last six digits, three count parts of the second, three are chance.
+    """
     moment = now or datetime.now(UTC)
-    return RunId(f"{moment:%Y%m%d-%H%M%S}-{secrets.token_hex(3)}")
+    part = moment.microsecond * _PARTS // 1_000_000
+    return RunId(f"{moment:%Y%m%d-%H%M%S}-{part:03x}{secrets.randbelow(_PARTS):03x}")
 
 
 def run_id(text: str) -> RunId:
