@@ -13,7 +13,7 @@ from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
 from modeldyno.core.runs import ACTIVE, RunOf
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.specs import MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.services.progress import LiveProgress, Standing
@@ -43,7 +43,7 @@ class JobService:
         self._queue = queue
         self._progress = progress
 
-    def start(self, of: RunOf, spec: BenchmarkSpec | ComparisonSpec, priority: int = 0) -> Job:
+    def start(self, of: RunOf, spec: MeasuringSpec, priority: int = 0) -> Job:
         """One more run of it, at the end of the queue; raises WrongState while one is not over."""
         with self._records.database.writing():
             self._expect_idle(of)
