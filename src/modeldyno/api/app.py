@@ -21,6 +21,8 @@ from modeldyno.api.errors import BUG, Refusal, Refused, body_of, refusal_of
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
+from modeldyno.api.inc import operations as inc
+from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
 from modeldyno.api.v1 import (
@@ -109,6 +111,8 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     for router in routers:
         app.include_router(router, prefix=PREFIX)
     app.include_router(page, include_in_schema=False)
+    operations = operations_of(server, events.broadcast)
+    app.include_router(inc.router(operations), include_in_schema=False)
     for kind, handler in (
         (ModeldynoError, _told),
         (Refused, _as_told),
@@ -117,7 +121,11 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         (Exception, _failed),
     ):
         app.add_exception_handler(kind, handler)
-    known = [*_addresses(page), *(one for router in routers for one in _addresses(router, PREFIX))]
+    known = [
+        *_addresses(page),
+        *inc.addresses(operations),
+        *(one for router in routers for one in _addresses(router, PREFIX)),
+    ]
     methods = Methods(JsonBodies(app, UPLOADS), [*known, (f"{PREFIX}/openapi.json", ("GET",))])
     app.state.methods = methods
     return methods

@@ -98,6 +98,15 @@ class ModelFacts:
         return model_html(self)
 
 
+@dataclass(frozen=True)
+class Boundary:
+    """Where a user says that a model begins and ends, and what kind of detector it is."""
+
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    domain_flavour: str = ""
+
+
 Origin = Literal["path", "upload", "example", "optimization", "terminal"]
 
 
@@ -117,6 +126,7 @@ class NewModel:
     origin: Origin = "path"
     source: str = ""  # the file, address or recipe it came from
     facts: ModelFacts | None = None
+    boundary: Boundary | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -86,13 +86,15 @@ class BenchmarkService:
     def page(self, wanted: Wanted) -> Page[BenchmarkRow]:
         return self._records.benchmarks.page(wanted)
 
-    def start(self, benchmark_id: BenchmarkId, priority: int = 0) -> Job:
+    def start(
+        self, benchmark_id: BenchmarkId, priority: int = 0, request_id: str | None = None
+    ) -> Job:
         """One more run of it, in the queue."""
         benchmark = self._records.benchmarks.get(benchmark_id)
         expect_confined(*benchmark.spec.cells)
         model = self._models.runnable(benchmark.model_id)
         spec = _of_content(benchmark.spec, model)
-        return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority)
+        return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority, request_id)
 
     def rerun(self, benchmark_id: BenchmarkId) -> tuple[Benchmark, Job]:
         """A new one with the same settings, which knows what it repeats."""

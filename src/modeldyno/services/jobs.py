@@ -43,13 +43,19 @@ class JobService:
         self._queue = queue
         self._progress = progress
 
-    def start(self, of: RunOf, spec: BenchmarkSpec | ComparisonSpec, priority: int = 0) -> Job:
+    def start(
+        self,
+        of: RunOf,
+        spec: BenchmarkSpec | ComparisonSpec,
+        priority: int = 0,
+        request_id: str | None = None,
+    ) -> Job:
         """One more run of it, at the end of the queue; raises WrongState while one is not over."""
         with self._records.database.writing():
             self._expect_idle(of)
             run = self._records.runs.add(of, encode(spec), summary=summarise_spec(spec))
             self._expect_room(ProjectId(run.project_id))
-            return self._records.jobs.add(run.id, priority)
+            return self._records.jobs.add(run.id, priority, request_id)
 
     def get(self, job_id: JobId) -> JobShown:
         return self._shown([self._records.jobs.get(job_id)])[0]

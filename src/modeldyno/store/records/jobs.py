@@ -31,7 +31,7 @@ class Jobs:
         self._database = database
         self._clock = clock
 
-    def add(self, run_id: RunId, priority: int = 0) -> Job:
+    def add(self, run_id: RunId, priority: int = 0, request_id: str | None = None) -> Job:
         """Put a queued run at the end of the queue; raises WrongState when it is none."""
         now = self._clock()
         with self._database.writing() as connection:
@@ -44,6 +44,7 @@ class Jobs:
                 )
             row = {"run_id": run_id, "state": "queued", "priority": priority, "reason": ""}
             row |= {"position": end_of_queue(connection), "attempts": 0, "queued_at": now}
+            row |= {"request_id": request_id}
             number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
             _tell(connection, number, run.project_id, now)
             return _find(connection, number)

@@ -8,7 +8,7 @@ from sqlalchemy import insert, select, update
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import Model, ModelFacts, NewModel
+from modeldyno.core.models import Boundary, Model, ModelFacts, NewModel
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.database import Database
@@ -130,4 +130,5 @@ class Models:
 
 
 def _model(row: Any) -> Model:
-    return value_of(Model, row, facts=decode(ModelFacts | None, row.facts))
+    facts, boundary = decode(ModelFacts | None, row.facts), decode(Boundary | None, row.boundary)
+    return value_of(Model, row, facts=facts, boundary=boundary)

@@ -1,0 +1,32 @@
+"""All operations of ``/api``, put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from modeldyno.api.inc import projects
+from modeldyno.api.inc.broadcast import Broadcast
+from modeldyno.api.inc.operations import Operation, Operations
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+
+@dataclass(frozen=True)
+class Inc:
+    """What operations need."""
+
+    server: Server
+    broadcast: Broadcast
+
+
+NOUNS = (projects.operations,)
+
+
+def operations_of(server: Server, broadcast: Broadcast) -> Operations:
+    inc = Inc(server, broadcast)
+    found: dict[str, Operation] = {}
+    for noun in NOUNS:
+        found |= noun(inc)
+    return found
