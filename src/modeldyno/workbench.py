@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
@@ -73,6 +74,7 @@ class Server:
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
+    datasets: DatasetService
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -177,6 +179,7 @@ def open_server(
     from modeldyno.services.archive import Archive
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.exports import ExportService
@@ -246,6 +249,7 @@ def open_server(
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,
+            datasets=DatasetService(records, settings.workspace / "custom_datasets"),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

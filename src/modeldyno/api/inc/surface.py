@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import projects
+from modeldyno.api.inc import datasets, dictionaries, possible_values, projects
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
 
@@ -21,7 +21,12 @@ class Inc:
     broadcast: Broadcast
 
 
-NOUNS = (projects.operations,)
+NOUNS = (
+    projects.operations,
+    datasets.operations,
+    dictionaries.operations,
+    possible_values.operations,
+)
 
 
 def operations_of(server: Server, broadcast: Broadcast) -> Operations:
