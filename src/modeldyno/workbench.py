@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -73,6 +74,7 @@ class Server:
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
+    profiles: ProfileService
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -185,6 +187,7 @@ def open_server(
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -246,6 +249,7 @@ def open_server(
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,
+            profiles=ProfileService(records, models, jobs),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
