@@ -1,0 +1,41 @@
+import shutil
+
+import pytest
+
+from tests.api.v1.server import serving
+from tests.documents import execute_call_document, inc_bench_document
+from tests.documents.documented import document
+from tests.documents.hearing import ears, node_ears
+from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL, FURTHER
+from tests.documents.walk import Walk, walk
+from tests.onnx_models import linear, saved
+
+
+@pytest.fixture(scope="session")
+def walked(tmp_path_factory):
+    """The walk, and what Node heard meanwhile (None where there is no Node)."""
+    folder = tmp_path_factory.mktemp("documents")
+    root = folder / "root"
+    (root / "pictures").mkdir(parents=True)
+    model, smaller = saved(linear(), root / "net.onnx"), saved(linear(4), root / "smaller.onnx")
+    examples = {one.path: one for one in (*DOCUMENTED, *FURTHER)}
+    older, older_call = examples["examples/add"], EXECUTE_CALL
+    if bench := document(inc_bench_document.NAME):
+        read = inc_bench_document.read(bench.read_text())
+        examples |= {one.path: one for one in reversed(read)}
+        older = [one for one in read if one.path == "examples/add"][1]
+    if call := document(execute_call_document.NAME):
+        older_call = execute_call_document.read(call.read_text())
+    with (
+        serving(folder / "workspace", models_roots=(root,)) as served,
+        ears(served.url, served.token) as heard,
+    ):
+        go = Walk(served, heard, examples)
+        if shutil.which("node") is None:
+            walk(go, model, smaller, root / "pictures", older, older_call)
+            yield go, None
+        else:
+            with node_ears(served.url, served.token, folder / "node.txt") as node:
+                walk(go, model, smaller, root / "pictures", older, older_call)
+                heard.rest()
+                yield go, node.heard(len(heard.heard))
