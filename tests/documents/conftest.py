@@ -6,7 +6,7 @@ from tests.api.v1.server import serving
 from tests.documents import execute_call_document, inc_bench_document
 from tests.documents.documented import document
 from tests.documents.hearing import ears, node_ears
-from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL, FURTHER
+from tests.documents.inc_bench_table import EXECUTE_CALL, OPERATIONS
 from tests.documents.walk import Walk, walk
 from tests.onnx_models import linear, saved
 
@@ -18,7 +18,7 @@ def walked(tmp_path_factory):
     root = folder / "root"
     (root / "pictures").mkdir(parents=True)
     model, smaller = saved(linear(), root / "net.onnx"), saved(linear(4), root / "smaller.onnx")
-    examples = {one.path: one for one in (*DOCUMENTED, *FURTHER)}
+    examples = dict(OPERATIONS)
     older, older_call = examples["examples/add"], EXECUTE_CALL
     if bench := document(inc_bench_document.NAME):
         read = inc_bench_document.read(bench.read_text())

@@ -21,9 +21,7 @@ def read(text: str) -> Documented:
         method="POST",
         parameters=tuple((name, False) for name in names),  # the page does not say which
         body=parsed(body),
-        events=tuple(
-            Said(name, parsed(block)) for name, block in zip(subjects, data, strict=True)
-        ),
+        events=tuple(Said(name, parsed(block)) for name, block in zip(subjects, data, strict=True)),
     )
 
 

@@ -482,6 +482,8 @@ FURTHER = (
              "op_wise": {}, "model_wise": {}}),
 )  # fmt: skip
 
+OPERATIONS = {one.path: one for one in (*DOCUMENTED, *FURTHER)}
+
 MEASURED_DETAILS = {
     "instances": int,
     "cores_per_instance": int,

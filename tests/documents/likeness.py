@@ -16,7 +16,7 @@ class Settled(Protocol):
 
 
 def differences(documented: Any, told: Any, settled: Settled, at: str = "") -> list[str]:
-    """In words, with where they are. ``documented`` has examples or types; more keys are welcome."""
+    """In words, and where. ``documented`` has examples or types; more keys are welcome."""
     is_right = settled(at)
     if is_right is not None:
         return [] if is_right(told) else [f"{at}: {_brief(told)} is not what was settled"]

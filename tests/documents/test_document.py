@@ -25,17 +25,23 @@ OLDER = 1  # of what is documented twice, the second is older
 
 
 def name_of(one):
-    return "examples/add, older" if one.events and one.events[-1].name == "example_finish" else one.path
+    return (
+        "examples/add, older"
+        if one.events and one.events[-1].name == "example_finish"
+        else one.path
+    )
 
 
 @needs_bench
 def test_the_document_is_read_whole():
     assert BENCH is not None
     assert len(READ) == BENCH.read_text().count("**Path**")
-    assert len({one.path for one in READ}) == len(READ) - 2  # a section about examples is there twice
+    assert (
+        len({one.path for one in READ}) == len(READ) - 2
+    )  # a section about examples is there twice
     assert {one.method for one in READ} == {"GET", "POST"}
     assert all(one.answer for one in READ)
-    assert sum(len(one.events) for one in READ) == BENCH.read_text().count("```json\n[\n    \"")
+    assert sum(len(one.events) for one in READ) == BENCH.read_text().count('```json\n[\n    "')
     # Whoever needs parameters shows how they are sent.
     assert all(one.body or one.query for one in READ if one.parameters)
 

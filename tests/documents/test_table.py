@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.node import needs_node
 from tests.documents.checks import answer_is_like, events_are_like, events_of
-from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL, FURTHER
+from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL, OPERATIONS
 
 NOTHING_YET = {"profiling/config.yaml", "diagnosis/op_details", "diagnosis/histogram",
                "diagnosis/model_wise_params", "diagnosis/generate_optimization"}  # fmt: skip
@@ -14,7 +14,7 @@ def name_of(one):
     return one.path
 
 
-@pytest.mark.parametrize("documented", [*DOCUMENTED, *FURTHER], ids=name_of)
+@pytest.mark.parametrize("documented", list(OPERATIONS.values()), ids=name_of)
 def test_it_answers_as_our_table_says(walked, documented):
     told = walked[0].told[documented.path]
     if documented.path in NOTHING_YET:
@@ -46,4 +46,4 @@ def test_every_operation_of_the_server_is_in_our_table(walked):
 
     served = walked[0].served.server
     there = set(operations_of(served, None))  # type: ignore[arg-type]  # nobody speaks
-    assert there == {one.path for one in (*DOCUMENTED, *FURTHER)}
+    assert there == set(OPERATIONS)

@@ -133,7 +133,7 @@ def _project(go: Walk, model: Path) -> dict[str, int]:
     body = put(asked.body, said)
     body["model"]["shape"] = "4"  # documented, and not in the example
     made = go.call(asked, body, "project/create with a shape")
-    found = {"project_id": 0, "model_id": 0, "dataset_id": 0} | made
+    found: dict[str, int] = {"project_id": 0, "model_id": 0, "dataset_id": 0} | made
     go.ask("project/note", {"id": found["project_id"]})
     go.ask("project", {"id": found["project_id"]})
     go.ask("project/list")
@@ -194,8 +194,8 @@ def _optimizations(go: Walk, ids: dict[str, int], other_dataset: int) -> None:
     number = done.get("optimization_id", 0)
     better = dict(ids, model_id=_optimized(go.served, ids["model_id"], number) if number else 0)
     for kind in ("accuracy", "performance"):
-        said = better | {"cores_per_instance": 1, "name": f"{kind} of the better one"}
-        made = go.ask("benchmark/add", said, f"benchmark/add for {kind}").get("benchmark_id", 0)
+        asked = better | {"cores_per_instance": 1, "name": f"{kind} of the better one"}
+        made = go.ask("benchmark/add", asked, f"benchmark/add for {kind}").get("benchmark_id", 0)
         here = {"cores_per_instance": 1, "number_of_instance": 1, "mode": kind}
         go.ask("benchmark/edit", {"id": made, "dataset_id": ids["dataset_id"]} | here, f"as {kind}")
         go.ask(
