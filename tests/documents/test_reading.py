@@ -1,4 +1,4 @@
-"""That documents are read rightly, and that what differs from them is seen: on documents of ours."""
+"""That documents are read rightly, and that what differs is seen: on documents of ours."""
 
 import pytest
 
