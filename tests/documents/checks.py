@@ -16,10 +16,11 @@ def answer_is_like(documented: Documented, told: Told) -> None:
     kind = told.answer.headers["content-type"]
     if isinstance(documented.answer, str):
         first = documented.answer.splitlines()[:1]
-        assert told.answer.text.splitlines()[: len(first)] == first
+        assert told.answer.text.splitlines()[: len(first)] == first, told.answer.text[:200]
     else:
-        assert kind == "application/json"
-        assert differences(documented.answer, told.json, settled(documented.path)) == []
+        assert kind == "application/json", kind
+        found = differences(documented.answer, told.json, settled(documented.path))
+        assert not found, found
 
 
 def events_of(told: Told) -> list[Heard]:
@@ -34,8 +35,10 @@ def _ids(data: dict[str, Any]) -> tuple[Any, Any]:
 
 def events_are_like(documented: tuple[Said, ...], heard: list[Heard]) -> None:
     """The same ones in the same order, each in its envelope."""
-    assert [name for name, _ in heard] == [said.name for said in documented]
+    names, expected = [name for name, _ in heard], [said.name for said in documented]
+    assert names == expected, f"{names}, not {expected}"
     for said, (name, payload) in zip(documented, heard, strict=True):
-        assert list(payload) == ["status", "data"]
+        assert list(payload) == ["status", "data"], list(payload)
         assert payload["status"] == said.status, payload["data"]
-        assert differences(said.data, payload["data"], settled(name), "") == [], name
+        found = differences(said.data, payload["data"], settled(name))
+        assert not found, (name, found)

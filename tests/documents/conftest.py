@@ -2,6 +2,7 @@ import shutil
 
 import pytest
 
+from modeldyno.api.inc import operations
 from tests.api.v1.server import serving
 from tests.documents import execute_call_document, inc_bench_document
 from tests.documents.documented import document
@@ -12,7 +13,22 @@ from tests.onnx_models import linear, saved
 
 
 @pytest.fixture(scope="session")
-def walked(tmp_path_factory):
+def operations_served():
+    """The names of all that there are, once a server was put together."""
+    names: set[str] = set()
+    router = operations.router
+
+    def noted(found):
+        names.update(found)
+        return router(found)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(operations, "router", noted)
+        yield names
+
+
+@pytest.fixture(scope="session")
+def walked(tmp_path_factory, operations_served):
     """The walk, and what Node heard meanwhile (None where there is no Node)."""
     folder = tmp_path_factory.mktemp("documents")
     root = folder / "root"

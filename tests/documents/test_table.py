@@ -41,9 +41,5 @@ def test_node_hears_the_same_as_python(walked):
     assert node == go.ears.heard
 
 
-def test_every_operation_of_the_server_is_in_our_table(walked):
-    from modeldyno.api.inc.surface import operations_of
-
-    served = walked[0].served.server
-    there = set(operations_of(served, None))  # type: ignore[arg-type]  # nobody speaks
-    assert there == set(OPERATIONS)
+def test_every_operation_of_the_server_is_in_our_table(walked, operations_served):
+    assert operations_served == set(OPERATIONS)

@@ -147,6 +147,8 @@ def _datasets(go: Walk, project_id: int, dummy: int, pictures: Path) -> int:
     go.ask("dataset", {"id": dummy})
     go.ask("dataset", {"id": added}, "dataset that was added")
     go.ask("dataset/list", {"project_id": project_id})
+    gone = go.ask("dataset/add", said | {"name": "Of no use"}, "dataset/add, to delete")
+    go.ask("dataset/delete", {"id": gone.get("dataset_id", 0), "name": "Of no use"})
     assert isinstance(added, int)
     return added
 
