@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import projects
+from modeldyno.api.inc import benchmarks, projects
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
@@ -23,7 +23,7 @@ class Inc:
     announcer: Announcer
 
 
-NOUNS = (projects.operations,)
+NOUNS = (projects.operations, benchmarks.operations)
 
 
 def inc_of(server: Server, broadcast: Broadcast) -> Inc:
