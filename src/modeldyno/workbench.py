@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
+    from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.demo_project import DemoProject
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.store.records.all import Records
@@ -73,6 +76,9 @@ class Server:
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
+    profiles: ProfileService
+    by_name: BenchmarkByName
+    ends: RunEnds
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -81,6 +87,7 @@ class Server:
 
     def start(self) -> None:
         self.feed.on_event(self.sweeping.hear)
+        self.feed.on_event(self.ends.hear)
         self.feed.start()
         self.sweeping.start()
         self.watch.start()
@@ -175,6 +182,7 @@ def open_server(
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
+    from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.demo_project import DemoProject
@@ -185,10 +193,13 @@ def open_server(
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.store.bundles import Bundles
+    from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
     from modeldyno.store.roots import Roots
     from modeldyno.store.server_lock import ServerLock, SoleServer
@@ -227,6 +238,7 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
+        named = NamedModels(settings.workspace)
         return Server(
             settings=settings,
             records=records,
@@ -246,6 +258,9 @@ def open_server(
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,
+            profiles=ProfileService(records, models, jobs),
+            by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
+            ends=RunEnds(),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

@@ -17,7 +17,7 @@ from modeldyno.api import openapi, pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
-from modeldyno.api.errors import BUG, Refusal, Refused, body_of, refusal_of
+from modeldyno.api.errors import BUG, Refusal, Refused, body_of, misunderstood, refusal_of
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
@@ -27,6 +27,7 @@ from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
 from modeldyno.api.v1 import (
+    benchmark_by_name,
     benchmarks,
     comparisons,
     datasets,
@@ -61,6 +62,7 @@ ROUTERS = (
     files.router,
     datasets.router,
     benchmarks.router,
+    benchmark_by_name.router,
     comparisons.router,
     runs.router,
     jobs.router,
@@ -172,15 +174,8 @@ async def _as_told(request: Request, error: Exception) -> Response:
 
 
 async def _misunderstood(request: Request, error: Exception) -> Response:
-    """What does not fit its description: the first thing that does not, by its name."""
     assert isinstance(error, RequestValidationError)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-    title = f"{where[:100]}: {first['msg'][:200]}"
-    return _response(
-        request,
-        Refusal(422, "BAD_VALUE", title, "", "See /docs for what this operation takes"),
-    )
+    return _response(request, misunderstood(error.errors()[0]))
 
 
 async def _refused(request: Request, error: Exception) -> Response:

@@ -74,6 +74,7 @@ class ModelFacts:
     imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
     architecture: Architecture | None = None  # what builds the model around these weights
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
+    telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
 
     @property
     def nodes(self) -> int:

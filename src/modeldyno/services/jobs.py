@@ -13,7 +13,7 @@ from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
 from modeldyno.core.runs import ACTIVE, RunOf
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.specs import MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.services.progress import LiveProgress, Standing
@@ -46,7 +46,7 @@ class JobService:
     def start(
         self,
         of: RunOf,
-        spec: BenchmarkSpec | ComparisonSpec,
+        spec: MeasuringSpec,
         priority: int = 0,
         request_id: str | None = None,
     ) -> Job:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import insert, or_, select, update
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.ids import ModelId, ProjectId
@@ -67,6 +67,28 @@ class Models:
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
         return _model(row) if row else None
+
+    def at(self, project_id: ProjectId, name: str, path: str) -> Model | None:
+        """The first one of a project with that name that is read from there."""
+        query = select(*Rows.__table__.c).where(
+            Rows.project_id == project_id, Rows.name == name, Rows.path == path
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+        return _model(row) if row else None
+
+    def called(self, name: str, most: int = 100) -> tuple[Model, ...]:
+        """Those of all projects with exactly that name, or that name and a suffix; newest first.
+        Files of the terminal are left out: they lie where somebody put them."""
+        query = select(*Rows.__table__.c).where(
+            or_(Rows.name == name, Rows.name.startswith(f"{name}.", autoescape=True)),
+            Rows.origin != "terminal",
+            Rows.facts.is_not(None),
+        )
+        with self._database.reading() as connection:
+            rows = connection.execute(query.order_by(Rows.id.desc()).limit(most)).all()
+        found = tuple(_model(row) for row in rows)  # LIKE of SQLite cares for no case: look again
+        return tuple(m for m in found if name in (m.name, m.name.rpartition(".")[0]))
 
     def places(self) -> dict[ModelId, str]:
         """Where each model is read from."""
