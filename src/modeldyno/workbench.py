@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from modeldyno.services.models import ModelService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -69,6 +70,7 @@ class Server:
     feed: EventFeed
     watch: FolderWatch
     jobs: JobService
+    projects: ProjectService
     models: ModelService
     files: ModelFiles
     examples: ExampleService
@@ -195,6 +197,7 @@ def open_server(
     from modeldyno.services.models import ModelService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -215,7 +218,8 @@ def open_server(
         models = ModelService(records, trust, looking.graphs)
         objects = Objects(settings.workspace / "objects")
         bundles = Bundles(settings.workspace / "models", objects)
-        roots = Roots(settings.models_roots)
+        named = NamedModels(settings.workspace)
+        roots = Roots((*settings.models_roots, *named.make_folders()))
         examples = open_examples(settings)
         files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
@@ -238,19 +242,20 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
-        named = NamedModels(settings.workspace)
+        archive = Archive(history, folders, records)
         return Server(
             settings=settings,
             records=records,
             history=history,
             folders=folders,
-            archive=Archive(history, folders, records),
+            archive=archive,
             lock=lock,
             queue=queue,
             progress=progress,
             feed=EventFeed(records.database, records.events),
             watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
+            projects=ProjectService(records, files, jobs, archive),
             models=models,
             files=files,
             examples=examples,
