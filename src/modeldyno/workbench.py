@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
@@ -80,6 +81,7 @@ class Server:
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
+    datasets: DatasetService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
@@ -190,6 +192,7 @@ def open_server(
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.example_projects import ExampleProjects
@@ -268,6 +271,7 @@ def open_server(
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,
+            datasets=DatasetService(records, settings.workspace / "custom_datasets"),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
