@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
@@ -76,6 +77,7 @@ class Server:
     files: ModelFiles
     examples: ExampleService
     fetches: Fetches
+    example_projects: ExampleProjects
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
@@ -102,6 +104,7 @@ class Server:
         is_still = self.queue.close()
         self.watch.close()
         is_still = self.fetches.close() and is_still
+        is_still = self.example_projects.close() and is_still
         self.feed.close()
         self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write
@@ -192,6 +195,7 @@ def open_server(
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
@@ -263,6 +267,7 @@ def open_server(
             files=files,
             examples=examples,
             fetches=Fetches(records, examples, files),
+            example_projects=ExampleProjects(records, examples, files, benchmarks),
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,
