@@ -41,8 +41,6 @@ READING = frozenset(
     examples/list list_model_zoo get_possible_values get_default_path filesystem system_info
     """.split()  # noqa: SIM905 - a name to a line would fill the page
 )
-ACTING_GETS = ("/api/v1/benchmark/",)  # measures, and answers with the result
-
 
 CALLER = "modeldyno.caller"  # where the application finds who asks, in its scope
 
@@ -112,6 +110,9 @@ class Access:
             return TOKEN
         found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
         return found or self._fail(_client(scope))
+
+    def knows(self, token: str) -> bool:
+        return self._sign_ins is not None and self._by_token(token) is not None
 
     def seen(self, scope: Mapping[str, Any]) -> SignIn | None:
         """Whose browser opens one of our pages: those may greet, and show what is no secret."""
@@ -183,7 +184,7 @@ def acts(head: Head) -> bool:
     """Whether a GET would start or change something."""
     if head.surface == "inc":
         return head.path.removeprefix("/api/") not in READING
-    return head.surface == "v1" and head.path.startswith(ACTING_GETS)
+    return head.surface == "named"  # measures, and answers with the result
 
 
 def _enough(head: Head, sign_in: SignIn) -> Caller | Refusal:

@@ -9,20 +9,23 @@ left out of all of them.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from modeldyno.core import errors
 from modeldyno.core.redaction import without_folders
 
-Surface = Literal["v1", "inc", "socket", "page"]
+# "named" is the one route of /api/v1 whose answers have a shape of their own.
+Surface = Literal["v1", "named", "inc", "socket", "page"]
 Headers = tuple[tuple[bytes, bytes], ...]
 
 STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.ModeldynoError: 500,
     errors.UserError: 400,
     errors.ModelNotFound: 404,
+    errors.NameAmbiguous: 409,
     errors.RunNotFound: 404,
     errors.FileNotFound: 404,
     errors.ExampleNotFound: 404,
@@ -44,6 +47,9 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.TokenUnusable: 503,
     errors.StorageFailed: 507,
 }
+
+
+_OF_INC = {401: 403, 409: 400, 412: 400, 422: 400}
 
 
 @dataclass(frozen=True)
@@ -170,6 +176,32 @@ def refusal_of(error: errors.ModeldynoError) -> Refusal:
     return Refusal(status, error.code, title, why, fix)
 
 
+def named_refusal(error: errors.ModeldynoError) -> Refusal:
+    """The same for who waits for a run: that it failed is no bug of the server."""
+    refusal = refusal_of(error)
+    is_runs = isinstance(error, errors.RunFailed) and refusal.status == 500
+    return replace(refusal, status=422) if is_runs else refusal
+
+
+def misunderstood(first: Mapping[str, Any]) -> Refusal:
+    """What does not fit its description: the first thing that does not, by its name."""
+    where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+    title = f"{where[:100]}: {first['msg'][:200]}"
+    return Refusal(422, "BAD_VALUE", title, "", "See /docs for what this operation takes")
+
+
+def named_document(refusal: Refusal | None, devices: Mapping[str, str]) -> dict[str, Any]:
+    """As clients of that route read it; ``devices`` with why each cannot be used, or nothing."""
+    told: dict[str, Any] = {
+        "available_devices": [name for name, why in devices.items() if not why],
+        "unavailable_devices": {name: why for name, why in devices.items() if why},
+    }
+    if refusal is None:
+        return told
+    said = {"message": refusal.title, "code": refusal.code, "detail": refusal.why}
+    return {"status": "error", **said, "fix": refusal.fix, **told}
+
+
 @lru_cache(maxsize=256)  # bounded: some refusals say what the client said
 def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     """Status, headers and bytes."""
@@ -177,8 +209,11 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     kind = b"text/plain; charset=utf-8"
     if surface == "v1":
         kind, body = b"application/problem+json", _problem(refusal)
-    elif surface == "inc" and status == 401:  # its clients know no other
-        status, headers = 403, ()
+    elif surface == "named":  # before anybody knows who asks, devices are not told
+        kind, body = b"application/json", json.dumps(named_document(refusal, {})).encode()
+    elif surface == "inc":  # its clients know no others
+        status = _OF_INC.get(status, status)
+        headers = () if refusal.status == 401 else headers
     length = str(len(body)).encode()
     return status, (*headers, (b"content-type", kind), (b"content-length", length)), body
 

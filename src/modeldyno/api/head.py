@@ -38,7 +38,12 @@ class Head:
     body_bytes: int | None  # as announced
 
 
+NAMED = "/api/v1/benchmark/"
+
+
 def surface_of(path: str) -> Surface:
+    if path.startswith(NAMED):
+        return "named"
     if path.startswith("/api/v1/") or path == "/api/v1":
         return "v1"
     if path.startswith("/api/") or path == "/api":

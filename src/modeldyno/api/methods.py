@@ -61,7 +61,7 @@ class Methods:
         if not found:
             return frozenset()
         return frozenset(
-            found | {"OPTIONS"} | ({"HEAD"} if "GET" in found and path != NO_HEAD else set())
+            found | {"OPTIONS"} | ({"HEAD"} if "GET" in found and _may_be_peeked(path) else set())
         )
 
     def refusal(self, path: str) -> Refusal:
@@ -69,6 +69,11 @@ class Methods:
 
     def _told(self, path: str) -> bytes:
         return ", ".join(sorted(self.at(path))).encode()
+
+
+def _may_be_peeked(path: str) -> bool:
+    """A head of what acts would act, and tell nothing of it."""
+    return path != NO_HEAD and surface_of(path) != "named"
 
 
 async def _answer(send: Send, status: int, headers: Headers, body: bytes) -> None:

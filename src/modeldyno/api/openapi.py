@@ -29,6 +29,7 @@ TAGS = {
     "files": "Folders of the server that models may be imported from.",
     "datasets": "Where samples come from, and what is done to them.",
     "benchmarks": "What to measure: a model, and the cells to measure it in. Keeps all its runs.",
+    "benchmark by name": "A model by its name, measured in one call; a shape of its own.",
     "comparisons": "Two sides, measured in alternation: which is faster, and how sure that is.",
     "profiles": "Where a model spends its time, by node and by operator.",
     "runs": "One execution of a benchmark or comparison: its result, samples and log.",
@@ -94,6 +95,8 @@ def _complete(operation: Json) -> None:
     if not has_body and not parameters:
         operation["responses"].pop("422", None)
     for status, response in operation["responses"].items():
+        if "#/components/schemas/RefusedByName" in str(response):  # in words of its own
+            continue
         if status.isdigit() and int(status) >= 400:
             response["content"] = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
         elif status in ("201", "202"):

@@ -4,6 +4,7 @@ ModeldynoError
 ├── UserError              the caller can fix it
 │   ├── BadValue           an option, name or value that cannot work
 │   ├── ModelNotFound      no such file
+│   ├── NameAmbiguous      several models have that name, and they differ
 │   ├── RunNotFound        no such run in the workspace
 │   ├── ModelUnreadable    the file is not a model we can read (truncated, text, archive, unknown)
 │   ├── GraphUnavailable   the model has no graph that can be shown, or one that is too large
@@ -47,6 +48,7 @@ ModeldynoError
     ├── WrongOutput        sessions of one cell disagree about the result
     ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
+    ├── NotYet             what was asked for comes with a later version
     └── StorageFailed      a result could not be written
 
 Anything else is our bug. HTTP codes live in ``api/``, exit codes in ``cli/main.py``.
@@ -82,6 +84,18 @@ class BadValue(UserError):
 
 class ModelNotFound(UserError):
     code = "MODEL_NOT_FOUND"
+
+
+class NameAmbiguous(UserError):
+    """``candidates`` are names that mean one each."""
+
+    code = "NAME_AMBIGUOUS"
+
+    def __init__(
+        self, title: str, *, why: str = "", fix: str = "", candidates: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(title, why=why, fix=fix)
+        self.candidates = candidates
 
 
 class RunNotFound(UserError):
@@ -267,6 +281,10 @@ class DownloadFailed(RunFailed):
 
 class ModelChanged(RunFailed):
     code = "MODEL_CHANGED"
+
+
+class NotYet(RunFailed):
+    code = "NOT_YET"
 
 
 class StorageFailed(RunFailed):

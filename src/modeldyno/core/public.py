@@ -174,6 +174,7 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "spinning": facts.spinning if facts else None,
         "nodes_by_provider": facts.nodes_by_provider if facts else {},
         "input_dtypes": facts.input_dtypes if facts else {},
+        "input_shapes": {name: list(shape) for name, shape in cell.input_shapes.items()},
         "status": cell.status,
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,

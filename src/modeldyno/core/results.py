@@ -142,6 +142,7 @@ class CellResult:
     mismatches: tuple[str, ...] = ()  # with the first cell: what keeps it out of the ranking
     parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
+    input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
 
 
 @dataclass(frozen=True)

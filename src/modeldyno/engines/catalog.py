@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import importlib.metadata
@@ -28,6 +29,8 @@ class Entry:
     aliases: tuple[str, ...] = ()
     options: tuple[str, ...] = ()  # names it takes with --option NAME=VALUE
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
+    other_builds: tuple[str, ...] = ()  # distributions that bring the same package
+    title: str = ""  # as its makers write it; empty: as its name
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ BUILT_IN = (
         devices=("cpu", "cuda", "tensorrt", "coreml"),
         formats=("onnx",),
         aliases=("ort",),
+        other_builds=("onnxruntime-gpu",),
+        title="ONNX Runtime",
     ),
     Entry(
         name="pytorch",
@@ -61,6 +66,7 @@ BUILT_IN = (
         aliases=("torch",),
         options=("compile", "channels_last", "tf32"),
         compiling_options=("compile",),
+        title="PyTorch",
     ),
     Entry(
         name="scripted",
@@ -127,13 +133,12 @@ def _look(entry: Entry) -> Availability:
 def _version(entry: Entry) -> tuple[str | None, str | None]:
     if entry.factory.startswith("broken:"):
         return None, f"its entry point cannot be loaded: {entry.factory.removeprefix('broken:')}"
-    package = entry.package or "modeldyno"
-    try:
-        return importlib.metadata.version(package), None
-    except importlib.metadata.PackageNotFoundError:
-        if entry.package is None:  # run from source, without being installed
-            return None, None
-        return None, f"the Python package {entry.package!r} is not installed"
+    for package in (entry.package or "modeldyno", *entry.other_builds):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(package), None
+    if entry.package is None:  # run from source, without being installed
+        return None, None
+    return None, f"the Python package {entry.package!r} is not installed"
 
 
 def find(name: str) -> Entry:
@@ -149,6 +154,11 @@ def find(name: str) -> Entry:
         why=f"known engines: {', '.join(entry.name for entry in known)}",
         fix=f"Did you mean {close[0]!r}?" if close else "See `modeldyno engines`",
     )
+
+
+def title_of(name: str) -> str:
+    """``ONNX Runtime``; the name itself where nobody said more."""
+    return next((entry.title for entry in entries() if entry.name == name), "") or name
 
 
 def usable(name: str) -> Entry:

@@ -102,7 +102,14 @@ class Cell:
             mismatches=self.mismatches,
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
+            input_shapes=self._input_shapes(),
         )
+
+    def _input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of synthetic inputs; arrays of the user's own have theirs."""
+        if self.prepared is None or self.prepared.inputs.data is not None:
+            return {}
+        return {tensor.name: tensor.shape for tensor in self.prepared.inputs.tensors}
 
     def _facts(self) -> SessionFacts | None:
         """What the measured sessions said of themselves, with the precision found beforehand."""

@@ -6,24 +6,28 @@ worker there. Only then the database hears of it. What could not be read leaves 
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import os
 import secrets
 import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.client_paths import names_in, refused, shown
+from modeldyno.core.domains import purpose_of
 from modeldyno.core.errors import (
     BadValue,
     FileNotFound,
+    ModelChanged,
     ModeldynoError,
     ModelUnreadable,
     OutOfMemory,
-    PathRefused,
     TimedOut,
     TooBusy,
     WorkerCrashed,
@@ -31,20 +35,25 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import ExternalFile, Model, ModelFacts, NewModel, Origin
+from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
+from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.core.stated import says_inputs
 from modeldyno.formats.extract import Limits, extract
+from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
 from modeldyno.store.objects import Incoming, Objects, StoredObject
 from modeldyno.store.records.all import Records
 from modeldyno.store.roots import Listing, OpenFile, Roots
+from modeldyno.store.writers import is_being_written
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 2
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
+MOST_SAID = 64 << 10  # bytes of what somebody wrote about a model
 UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
 
 
@@ -56,8 +65,19 @@ class PreparedModel:
         self._new = new
         weakref.finalize(self, held.close)
 
-    def add(self) -> Model:
-        return self._records.models.add(self._new)
+    @property
+    def new(self) -> NewModel:
+        return self._new
+
+    def add(self, **instead: Any) -> Model:
+        """The row; ``instead`` are fields of NewModel, to be otherwise than they were prepared."""
+        return self._records.models.add(replace(self._new, **instead))
+
+    def add_once(self) -> Model:
+        """The project's own, when it has the same files under the same name already."""
+        new = self._new
+        with self._records.database.writing():
+            return self._records.models.at(new.project_id, new.name, new.path) or self.add()
 
 
 class ModelFiles:
@@ -108,20 +128,58 @@ class ModelFiles:
         with self._at_work_on(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
+    def prepared_stored(
+        self, name: str, stored: StoredObject, origin: Origin, source: str
+    ) -> PreparedModel:
+        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        with ExitStack() as held:
+            held.enter_context(self._at_work_on(stored.sha256))
+            new = self._new(ProjectId(0), name, stored, origin, source)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
         """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
 
         Raises PathRefused, FileNotFound, and what reading the model raises.
         """
-        if not self._roots.names:
-            raise PathRefused(
-                "This server may not read models from its own disk",
-                why="it was started without a folder to import from",
-                fix="Start it with --models-root FOLDER, or upload the file",
-            )
         self._records.projects.get(project_id)
-        with self._place():
-            return self._copied(self._roots, project_id, path, name, "path")
+        return self._prepared(project_id, path, name)
+
+    def prepared(self, path: str) -> PreparedModel:
+        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        return self._prepared(ProjectId(0), path, "")
+
+    @contextmanager
+    def borrowed(self, path: str) -> Iterator[ModelSpec]:
+        """A copy of a file below an allowed folder, without weights beside it, for a look into it:
+        it becomes no model, and is gone afterwards.
+
+        Raises PathRefused and FileNotFound.
+        """
+        with (
+            self._roots.open(path) as file,
+            self._objects.receiving(file.size_bytes) as incoming,
+        ):
+            incoming.copy(file.descriptor)
+            stored = incoming.settle()
+            with self._at_work_on(stored.sha256):
+                incoming.keep(stored)
+                place = self._bundles.alone(file_name(file.name), stored.sha256)
+                yield ModelSpec(str(place), sha256=stored.sha256)
+        self.sweep()
+
+    def opened(self, path: str) -> AbstractContextManager[OpenFile]:
+        """A file below an allowed folder; raises PathRefused and FileNotFound."""
+        return self._roots.open(path)
+
+    def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
+        """The model of a file below ``roots`` as that is now; copied unless the project has it.
+
+        Raises as ``prepared_from`` does, and ModelChanged while somebody writes the file.
+        """
+        with roots.open(path) as file:
+            known = self._known(project_id, file, _said_beside(roots, file))
+        return known or self._copied(roots, project_id, path, "", "path").add_once()
 
     def add_packed(self, project_id: ProjectId, path: str, incoming: Incoming) -> Model:
         """A model out of an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
@@ -184,6 +242,10 @@ class ModelFiles:
 
     # ------------------------------------------------------------ look
 
+    def look(self, model: ModelSpec) -> ModelFacts:
+        """What a file says of itself, read in a worker; weights beside it need not be there."""
+        return self._look(Path(model.path), model.sha256, without_weights=True)
+
     def inspect(self, model_id: ModelId) -> Model:
         """Look again, in a worker; raises what reading the model raises."""
         model = self._records.models.get(model_id)
@@ -225,6 +287,10 @@ class ModelFiles:
 
     # ------------------------------------------------------------ inside
 
+    def _prepared(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
+        with self._place():
+            return self._copied(self._roots, project_id, path, name, "path")
+
     @contextmanager
     def _place(self) -> Iterator[None]:
         """One of the two for files on their way in."""
@@ -248,15 +314,24 @@ class ModelFiles:
             roots.open(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
+            before = _unwritten(file)
             incoming.copy(file.descriptor)
+            if _unwritten(file) != before:
+                raise _being_written(file.name)
             stored = incoming.settle()
             held.enter_context(self._at_work_on(stored.sha256, owner))
             incoming.keep(stored)
 
             def gather(facts: ModelFacts) -> ModelFacts:
+                name = Path(facts.path).name
                 for location in facts.missing:
                     self._bring(roots, file, owner, location)
-                return self._whole(owner, Path(facts.path).name, stored.sha256)
+                said = None if says_inputs(facts) else _said_beside(roots, file)
+                if said is not None:
+                    self._write_beside(owner, name, said)
+                elif not facts.missing:
+                    return facts
+                return self._whole(owner, name, stored.sha256, _described(name, said))
 
             name = name or file.name
             new = self._new(project_id, name, stored, origin, path, gather)
@@ -273,10 +348,11 @@ class ModelFiles:
     ) -> NewModel:
         """Where it can be run from, and what is in it."""
         path = self._bundles.alone(file_name(name), stored.sha256)
-        facts = self._look(path, stored.sha256, without_weights=True)
+        facts = self.look(ModelSpec(str(path), sha256=stored.sha256))
         _check_weights(path.name, facts)
-        if facts.missing and gather is not None:
+        if gather is not None:
             facts = gather(facts)
+        purpose = purpose_of(facts)
         return NewModel(
             project_id=project_id,
             name=name,
@@ -285,9 +361,12 @@ class ModelFiles:
             sha256=stored.sha256,
             size_bytes=facts.size_bytes,
             framework=facts.framework,
+            precision=precision_of(facts),
+            domain=purpose.domain.name,
             origin=origin,
             source=source,
             facts=facts,
+            boundary=Boundary(domain_flavour=purpose.flavour.name),
         )
 
     def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str) -> None:
@@ -307,6 +386,24 @@ class ModelFiles:
                 fix="Put it beside the model; or upload the model, then its weights",
             ) from error
 
+    def _write_beside(self, owner: str, name: str, said: bytes) -> None:
+        """What somebody wrote about a model goes where it goes: readers look for it there."""
+        with self._objects.receiving(len(said)) as incoming:
+            incoming.write(said)
+            incoming.settle()
+            incoming.keep_at(self._bundles.waiting(owner) / (name + SUFFIX))
+
+    def _known(self, project_id: ProjectId, file: OpenFile, said: bytes | None) -> Model | None:
+        """Only by content: names and times tell nothing."""
+        before = _unwritten(file)
+        with os.fdopen(os.dup(file.descriptor), "rb") as reading:
+            sha256 = hashlib.file_digest(reading, "sha256").hexdigest()
+        if _unwritten(file) != before:
+            raise _being_written(file.name)
+        name = file_name(file.name)
+        place = self._bundles.place(name, sha256, _described(name, said))
+        return self._records.models.at(project_id, file.name, str(place))
+
     def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
         """As complete as the weights make it that have gathered; ``known`` describes those."""
         facts, sha256 = looked_into(model)
@@ -325,10 +422,12 @@ class ModelFiles:
             facts = self._whole(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
 
-    def _whole(self, owner: str, name: str, sha256: str) -> ModelFacts:
+    def _whole(
+        self, owner: str, name: str, sha256: str, beside: tuple[ExternalFile, ...] = ()
+    ) -> ModelFacts:
         with self._bundles.joined(owner, name, sha256) as path:
             facts = self._look(path, sha256)
-        place = self._bundles.whole(owner, name, sha256, facts.external)
+        place = self._bundles.whole(owner, name, sha256, (*facts.external, *beside))
         return replace(facts, path=str(place))
 
     def _look(self, path: Path, sha256: str | None, without_weights: bool = False) -> ModelFacts:
@@ -383,6 +482,42 @@ def looked_into(model: Model) -> tuple[ModelFacts, str]:
             fix="Inspect it; that tells what is wrong",
         )
     return model.facts, model.sha256
+
+
+def _unwritten(file: OpenFile) -> tuple[int, int]:
+    """How large and how old it is; raises ModelChanged while somebody has it open to write."""
+    if is_being_written(file.descriptor):
+        raise _being_written(file.name)
+    status = os.fstat(file.descriptor)
+    return status.st_size, status.st_mtime_ns
+
+
+def _being_written(name: str) -> ModelChanged:
+    return ModelChanged(
+        f'"{shown(name)}" is being written right now',
+        why="a program has it open to write, or changed it while it was read",
+        fix="Let that finish, then ask again. Who writes under another name and renames at the end "
+        "is never met half-way",
+    )
+
+
+def _said_beside(roots: Roots, model: OpenFile) -> bytes | None:
+    """What ``<file>.modeldyno.toml`` says, if it is there, through the same door."""
+    try:
+        with roots.open(model.beside(model.name + SUFFIX)) as file:
+            if file.size_bytes > MOST_SAID:
+                raise BadValue(
+                    f'"{shown(file.name)}" is too long', why=f"{MOST_SAID >> 10} KiB are enough"
+                )
+            return os.pread(file.descriptor, MOST_SAID, 0)
+    except FileNotFound:
+        return None
+
+
+def _described(name: str, said: bytes | None) -> tuple[ExternalFile, ...]:
+    if said is None:
+        return ()
+    return (ExternalFile(name + SUFFIX, len(said), hashlib.sha256(said).hexdigest()),)
 
 
 def _declared(facts: ModelFacts) -> tuple[str, ...]:

@@ -2,11 +2,14 @@
 
     models/<sha256 of the model>/<mark>/net.onnx       the model: a second name of its object
     models/<sha256 of the model>/<mark>/weights.bin    its weights, if they are files of their own
+    models/<sha256 of the model>/<mark>/net.pt.modeldyno.toml  what somebody wrote about it
     models/waiting/<model's number>/weights.bin        weights that wait for others to arrive
 
 The mark stands for the model's name and for what lies beside it, so a folder never changes once it
 is there, and whoever brings the same files again gets the same folder. Weights are moved in rather
 than linked: readers of models refuse weights that have a second name.
+
+Other folders in there are people's own (``store/named_models.py``), and never touched.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ class Bundles:
 
     def alone(self, name: str, sha256: str) -> Path:
         """A model without weights beside it, where it can be read; its object must be there."""
-        target = self._place(name, sha256, ())
+        target = self.place(name, sha256, ())
         if not target.exists():
             with self._new_folder(sha256) as folder:
                 _name_again(self._objects.path(sha256), folder / name)
@@ -88,7 +91,7 @@ class Bundles:
 
     def whole(self, owner: str, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
         """The model with all that has gathered, which waits no longer."""
-        target = self._place(name, sha256, weights)
+        target = self.place(name, sha256, weights)
         gathered = self.waiting(owner)
         with storing():
             if target.exists():  # somebody else brought the same files
@@ -140,7 +143,8 @@ class Bundles:
                 removed += 1
         return removed
 
-    def _place(self, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
+    def place(self, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
+        """Where a model with these files beside it is, or would be."""
         beside = sorted((file.location, file.sha256) for file in weights)
         mark = hashlib.sha256(json.dumps([name, beside]).encode()).hexdigest()[:16]
         return self._folder / sha256 / mark / name

@@ -78,10 +78,14 @@ class OfRuns(OfProject):
 
 
 def listed(shape: type[ListAsked]) -> Any:
+    return queried(shape)
+
+
+def queried(shape: type[BaseModel]) -> Any:
     """As ``Query()`` would, much sooner; lists are asked for often. ``parameters`` tells OpenAPI
     what may stand in the query. Without ``async`` it would take a thread."""
 
-    async def read(request: Request) -> ListAsked:
+    async def read(request: Request) -> BaseModel:
         said = request.query_params
         try:
             if len(said.multi_items()) > len(said):
@@ -97,8 +101,8 @@ def _misunderstood(*found: Any) -> RequestValidationError:
     return RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in found])
 
 
-def parameters(shape: type[ListAsked]) -> dict[str, Any]:
-    """For ``openapi_extra=`` of a list."""
+def parameters(shape: type[BaseModel]) -> dict[str, Any]:
+    """For ``openapi_extra=`` of what is ``queried``."""
     described = shape.model_json_schema()["properties"]
     return {
         "parameters": [

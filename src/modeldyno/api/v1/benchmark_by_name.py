@@ -1,0 +1,395 @@
+"""``GET /api/v1/benchmark/{model_name}``: measure a model by its name, and wait for the result.
+
+Its answers have a shape of their own, errors too: clients of such endpoints read ``status`` and
+``message``. The measurement is a job like any other; who waits for it takes no thread, and who goes
+away takes the job along.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+
+from modeldyno.api.errors import Refusal, misunderstood, named_document, named_refusal
+from modeldyno.api.v1.paging import parameters, queried
+from modeldyno.api.v1.shape import WORDS, Told, answer
+from modeldyno.core.client_paths import LONGEST
+from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
+from modeldyno.core.public_by_name import named_cell_json
+from modeldyno.core.queue import Job
+from modeldyno.core.results import CellResult
+from modeldyno.core.results import Failure as RunFailure
+from modeldyno.engines.catalog import title_of
+from modeldyno.jobs.recording import error_of
+from modeldyno.services.benchmark_by_name import Asked, BenchmarkByName, Wish
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+LOOK_AGAIN_S = 5.0  # should a word about its end be lost
+MOST_DEVICES = 8
+_STATUSES = (400, 401, 403, 404, 409, 422, 429, 503, 507)
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+Ended = Literal["over", "left", "late"]
+
+
+class ByNameAsked(BaseModel):
+    """What may stand in the query."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    device: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=100,
+            description="`cpu`, `cuda`, `cuda:1`, `mps` …, in any case; several, with commas "
+            "between them, give `results`.",
+            examples=["cpu"],
+        ),
+    ] = "cpu"
+    iterations: Annotated[int, Field(ge=1, le=100_000, description="Timed calls, exactly.")] = 100
+    warmup: Annotated[int, Field(ge=0, le=100_000, description="Calls before those.")] = 10
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000, description="Samples in a call.")] = 1
+    cores: Annotated[int, Field(ge=1, le=4096, description="CPU cores to use.")] = 1
+    engine: Annotated[
+        str,
+        Field(max_length=50, description="The first that reads the model, unless you say."),
+    ] = ""
+    timeout_s: Annotated[
+        int,
+        Field(ge=1, le=3600, description="How long to wait, in the queue too; then it is stopped."),
+    ] = 600
+
+    @property
+    def is_list(self) -> bool:
+        return "," in self.device
+
+    def wish(self, name: str) -> Wish:
+        devices = [one.strip().lower() for one in self.device.split(",") if one.strip()]
+        if not 1 <= len(devices) <= MOST_DEVICES:
+            raise BadValue(
+                "That is no list of devices", fix=f"Name up to {MOST_DEVICES}, as in cpu,cuda"
+            )
+        return Wish(
+            name=name,
+            devices=tuple(dict.fromkeys(devices)),
+            iterations=self.iterations,
+            warmup=self.warmup,
+            batch_size=self.batch_size,
+            cores=self.cores,
+            engine=self.engine,
+        )
+
+
+class MeasuredByName(Told):
+    """One device. There is more in it: all that `cells[]` of a run's result has."""
+
+    model_config = ConfigDict(extra="allow")
+
+    status: Literal["success"]
+    framework: str = Field(examples=["ONNX Runtime"])
+    avg_inference_time_ms: float = Field(description="Mean of all calls.", examples=[6.149])
+    throughput_samples_per_sec: float = Field(examples=[162.63])
+    input_shape: list[int] | None = Field(
+        description="Of the first input, as it was fed; `input_shapes` has all.",
+        examples=[[1, 64, 256]],
+    )
+    providers: list[str] = Field(
+        description="In effect, not asked for.", examples=[["CPUExecutionProvider"]]
+    )
+    parameters: int | None = Field(examples=[1204360])
+    iterations: int = Field(examples=[100])
+    device: str = Field(examples=["cpu"])
+    effective_device: str = Field(description="As the engine says.", examples=["cpu"])
+    model_name: str = Field(examples=["tenn_eeg.onnx"])
+    model_path: str = Field(
+        description="In the workspace; `models/12` is model 12 of a project.",
+        examples=["models/exported/tenn_eeg.onnx"],
+    )
+    engine: str = Field(examples=["onnxruntime"])
+    precision: str | None = Field(examples=["fp32"])
+    batch_size: int = Field(description="As it really ran.", examples=[1])
+    cores: int
+    warmup: int = Field(examples=[10])
+    p50_ms: float | None
+    p95_ms: float | None
+    p99_ms: float | None
+    percentiles_note: str | None = Field(
+        description="How many iterations it takes for those that are null.",
+        examples=["p99 needs 368 iterations; there were 100"],
+    )
+    min_ms: float
+    max_ms: float
+    std_ms: float | None
+    peak_memory_bytes: int | None = Field(description="That the model took, engine not counted.")
+    energy_j_per_item: float | None
+    energy_note: str = Field(description="What was metered, or why nothing was.")
+    noise: str = Field(
+        description="How far to trust it: quiet, noisy, contended or unusable.", examples=["quiet"]
+    )
+    run_id: str = Field(description="Every sample is at /api/v1/runs/{run_id}/samples.")
+    benchmark_id: int
+    job_id: int
+
+
+class NotMeasuredByName(Told):
+    """One device of several."""
+
+    status: Literal["error"]
+    device: str = Field(examples=["cuda"])
+    message: str
+    code: str = Field(examples=["ENGINE_UNAVAILABLE"])
+    detail: str
+    fix: str
+
+
+class MeasuredOnDevices(Told):
+    """Of a list of devices: at least one could be measured."""
+
+    status: Literal["success"]
+    model_name: str
+    model_path: str
+    iterations: int
+    results: list[MeasuredByName | NotMeasuredByName] = Field(
+        description="In the order of the devices."
+    )
+    available_devices: list[str] = Field(examples=[["cpu"]])
+    unavailable_devices: dict[str, str] = Field(description="And why.")
+
+
+class RefusedByName(Told):
+    """What went wrong, why, and what to do."""
+
+    model_config = ConfigDict(extra="allow")
+
+    status: Literal["error"]
+    message: str = Field(examples=["Device cuda is not available: no NVIDIA GPU was found"])
+    code: str = Field(description="Stable: programs may rely on it.")
+    detail: str = Field(description="Why.")
+    fix: str = Field(description="What to do about it.")
+    available_devices: list[str] = Field(examples=[["cpu"]])
+    unavailable_devices: dict[str, str] = Field(description="And why.")
+
+
+def router(server: Server) -> APIRouter:
+    service = server.by_name
+    # One at a time: each may copy and look into a file. Those that wait take no thread meanwhile.
+    beginning = CapacityLimiter(1)
+    routes = APIRouter(
+        prefix="/benchmark", tags=["benchmark by name"], route_class=_in_own_words(service)
+    )
+
+    @routes.get(
+        "/{model_name:path}",
+        response_model=MeasuredByName | MeasuredOnDevices,
+        responses={
+            status: {"description": WORDS[status], "model": RefusedByName} for status in _STATUSES
+        },
+        openapi_extra=parameters(ByNameAsked),
+    )
+    async def benchmark_by_name(
+        model_name: Annotated[
+            str,
+            Path(
+                min_length=1,
+                max_length=LONGEST,
+                description="Of a file in `models/exported`, `models/trained` or "
+                "`models/quantized` of the workspace, or of a model of a project; the suffix may "
+                "be left out where only one has that name.",
+                examples=["tenn_eeg.onnx"],
+            ),
+        ],
+        asked: Annotated[ByNameAsked, queried(ByNameAsked)],
+        request: Request,
+    ) -> Response:
+        """Measures, and waits for the result. A job like any other: it waits its turn, and is
+        kept in the project `By name`. Needs the token in the header. Who goes away stops it."""
+        wish = asked.wish(model_name)
+        begun = await to_thread.run_sync(service.start, wish, limiter=beginning)
+        if begun.job is not None:
+            ended = await _awaited(server, begun.job, request, asked.timeout_s)
+            if ended == "left":
+                return Response(status_code=204)  # nobody reads it
+        outcomes = await run_in_threadpool(service.outcomes, begun, wish)
+        if asked.is_list:
+            return _several(service, begun, wish, outcomes)
+        return _one(service, begun, outcomes[wish.devices[0]])
+
+    return routes
+
+
+# ---------------------------------------------------------------- waiting
+
+
+async def _awaited(
+    server: Server, job: Job, request: Request, timeout_s: float
+) -> Literal["over", "left"]:
+    """Raises TooBusy or TimedOut when it is late. Whatever happens, nothing runs on for nobody."""
+    ended: Ended = "left"
+    late: ModeldynoError | None = None
+    try:
+        ended = await _until_over(server, job, request, timeout_s)
+        if ended == "late":
+            late = _late(await run_in_threadpool(server.by_name.has_begun, job), timeout_s)
+    finally:
+        if ended != "over":
+            await run_in_threadpool(server.by_name.stop, job)
+    if late is not None:
+        raise late
+    return "over" if ended == "over" else "left"
+
+
+async def _until_over(server: Server, job: Job, request: Request, timeout_s: float) -> Ended:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    news = asyncio.Event()
+    gone = asyncio.create_task(_leaves(request))
+
+    def tell() -> None:
+        loop.call_soon_threadsafe(news.set)
+
+    try:
+        with server.ends.waiting(job.run_id, tell):
+            while not await run_in_threadpool(server.by_name.is_over, job):
+                heard = asyncio.create_task(news.wait())
+                left_s = max(0.0, min(LOOK_AGAIN_S, deadline - loop.time()))
+                await asyncio.wait(
+                    (gone, heard), timeout=left_s, return_when=asyncio.FIRST_COMPLETED
+                )
+                heard.cancel()
+                news.clear()
+                if gone.done():
+                    return "left"
+                if loop.time() >= deadline:
+                    return "late"
+            return "over"
+    finally:
+        gone.cancel()
+
+
+async def _leaves(request: Request) -> None:
+    """Returns when the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
+    if has_begun:
+        return TimedOut(
+            "It took too long to measure",
+            why=f"it had begun, and was not over after {timeout_s:g} s",
+            fix="Ask for fewer iterations, or for a longer timeout_s",
+        )
+    return TooBusy(
+        "Its turn did not come in time",
+        why=f"other jobs were before it for {timeout_s:g} s; it was taken out of the queue",
+        fix="Ask again later, or for a longer timeout_s",
+    )
+
+
+# ---------------------------------------------------------------- telling
+
+
+def _one(service: BenchmarkByName, begun: Asked, found: CellResult | RunFailure) -> Response:
+    if isinstance(found, CellResult):
+        return answer(_measured(begun, found))
+    refusal = named_refusal(error_of(found))
+    return _refused(refusal, service.devices_of(begun.engine))
+
+
+def _several(
+    service: BenchmarkByName,
+    begun: Asked,
+    wish: Wish,
+    outcomes: dict[str, CellResult | RunFailure],
+) -> Response:
+    """200 when one of them could be measured; else as the first one failed."""
+    results = [
+        _measured(begun, found) if isinstance(found, CellResult) else _not_measured(device, found)
+        for device, found in outcomes.items()
+    ]
+    common = {
+        "model_name": begun.found.model.name,
+        "model_path": begun.found.path,
+        "iterations": wish.iterations,
+        "results": results,
+    }
+    devices = service.devices_of(begun.engine)
+    failures = [found for found in outcomes.values() if isinstance(found, RunFailure)]
+    if len(failures) == len(results):
+        return _refused(named_refusal(error_of(failures[0])), devices, **common)
+    available = named_document(None, devices)
+    return answer({"status": "success", **common, **available})
+
+
+def _measured(begun: Asked, cell: CellResult) -> dict[str, Any]:
+    assert begun.job is not None
+    assert begun.benchmark is not None
+    model = begun.found.model
+    told = named_cell_json(cell, title_of(begun.engine))
+    if told["parameters"] is None and model.facts is not None:  # the file knows, if not the engine
+        told["parameters"] = model.facts.parameters
+    return {
+        **told,
+        "model_name": model.name,
+        "model_path": begun.found.path,
+        "run_id": begun.job.run_id,
+        "benchmark_id": begun.benchmark.id,
+        "job_id": begun.job.id,
+    }
+
+
+def _not_measured(device: str, failure: RunFailure) -> dict[str, Any]:
+    refusal = named_refusal(error_of(failure))
+    told = {"message": refusal.title, "code": refusal.code}
+    return {
+        "status": "error", "device": device, **told, "detail": refusal.why, "fix": refusal.fix
+    }  # fmt: skip
+
+
+def _refused(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response:
+    headers = {name.decode(): value.decode() for name, value in refusal.headers}
+    return answer(named_document(refusal, devices) | more, refusal.status, **headers)
+
+
+def _with_range(first: dict[str, Any]) -> Refusal:
+    """What does not fit, and what would."""
+    schema = ByNameAsked.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
+    least, most = schema.get("minimum"), schema.get("maximum")
+    why = "" if least is None else f"a whole number from {least} to {most} is possible"
+    return replace(misunderstood(first), why=why)
+
+
+def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
+    """Whatever is refused once the request is here: in our shape, with the devices there are."""
+
+    class OwnWords(APIRoute):
+        def get_route_handler(self) -> Handler:
+            handle = super().get_route_handler()
+
+            async def answered(request: Request) -> Response:
+                try:
+                    return await handle(request)
+                except RequestValidationError as error:
+                    return _refused(_with_range(error.errors()[0]), service.devices_of())
+                except NameAmbiguous as error:
+                    candidates = list(error.candidates)
+                    refusal = named_refusal(error)
+                    return _refused(refusal, service.devices_of(), candidates=candidates)
+                except ModeldynoError as error:
+                    return _refused(named_refusal(error), service.devices_of())
+
+            return answered
+
+    return OwnWords

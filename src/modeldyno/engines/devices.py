@@ -1,0 +1,84 @@
+"""Which devices an engine can use here, and why not the others; known without importing it.
+
+A guess that errs on the side of trying: what is told as unavailable surely is, the rest is for the
+engine to say when it loads a model (``EngineUnavailable``).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from pathlib import Path
+
+from modeldyno.engines.catalog import Entry, availability, entries
+
+_NO_GPU = "no NVIDIA GPU was found (a container needs `--gpus all`)"
+_GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last is Windows' own, for its Linux
+
+
+def known() -> tuple[str, ...]:
+    """Every device that some engine has a word for: ``cpu`` first."""
+    return tuple(dict.fromkeys(device for entry in entries() for device in entry.devices))
+
+
+def devices_of(entry: Entry) -> dict[str, str]:
+    """Each device, and why this engine cannot use it here; an empty text: it can."""
+    return {device: _why_not(entry, device) for device in known()}
+
+
+def devices_here() -> dict[str, str]:
+    """The same for all engines that are installed: one that can is enough."""
+    usable = [
+        devices_of(entry)
+        for entry, state in zip(entries(), availability(), strict=True)
+        if state.usable
+    ]
+    return {device: _best([found[device] for found in usable]) for device in known()}
+
+
+def _best(reasons: list[str]) -> str:
+    """None at all where one can; else of those who know the device, before those who do not."""
+    if "" in reasons or not reasons:
+        return "" if reasons else "no engine is installed"
+    return next((why for why in reasons if _HAS_NONE not in why), reasons[0])
+
+
+_HAS_NONE = "has no such device"
+
+
+def _why_not(entry: Entry, device: str) -> str:
+    if device not in entry.devices:
+        instead = "; its device on a Mac is coreml" if "coreml" in entry.devices else ""
+        return f"{entry.name} {_HAS_NONE}: it has {', '.join(entry.devices)}{instead}"
+    match device:
+        case "cuda" | "tensorrt":
+            return _no_cuda(entry) or ("" if _has_gpu() else _NO_GPU)
+        case "mps":
+            is_apple = sys.platform == "darwin" and platform.machine() == "arm64"
+            return "" if is_apple else "this is no Mac with an Apple GPU (a container never is one)"
+        case "coreml":
+            return "" if sys.platform == "darwin" else "this is no Mac"
+        case _:
+            return ""
+
+
+def _no_cuda(entry: Entry) -> str:
+    """Whether the build that is installed lacks it, as far as its name tells."""
+    if entry.name == "onnxruntime" and not _version("onnxruntime-gpu"):
+        return "this build of ONNX Runtime has none: `pip install onnxruntime-gpu` instead of it"
+    version = _version(entry.package or "")
+    if version.endswith("+cpu"):
+        return f"{entry.name} {version} was built without CUDA"
+    return ""
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package) if package else ""
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _has_gpu() -> bool:
+    return any((Path("/dev") / name).exists() for name in _GPU_NODES)
