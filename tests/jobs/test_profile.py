@@ -1,6 +1,7 @@
 """A profile: repeats that are never lost, and workers that are not believed."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_a_profile_is_of_one_cell(tmp_path):
 def told(*nodes, **said):
     facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {})
     trace = Trace(nodes or (NodeTime("a", "A", "", 5, 1),), 1, 1, 10)
-    usual = {"plain_ns": (9,), "profiled_ns": (9,), "trace": trace}
+    usual: dict[str, Any] = {"plain_ns": (9,), "profiled_ns": (9,), "trace": trace}
     return Repeat(facts=facts, load_s=0.1, contract="hot", **usual | said)
 
 
