@@ -322,6 +322,7 @@ def _stretch(sample_ns: float) -> int:
 # ---------------------------------------------------------------- with a profiler, and without
 
 _FIRST_PROFILED = 3  # calls: the engine is warm already, this session of it is not
+_FEWEST_IN_TURN = 3  # calls, besides the first
 _BARE_CALLS = 400
 
 
@@ -343,7 +344,7 @@ def measure_profiled(
     warm_up(plain, calibration, limits, clock)
     calls = math.ceil(plan.min_time_s / max(calibration.call_s, 1e-9))
     calls = max(plan.fewest_calls, min(plan.most_calls, calls))
-    turn = math.ceil(calls / min(plan.turns, calls))
+    turn = math.ceil(calls / max(1, min(plan.turns, calls // _FEWEST_IN_TURN)))
     plain_ns: list[int] = []
     recorded_ns: list[int] = []
     counts: list[bool] = []
