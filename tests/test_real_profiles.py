@@ -32,7 +32,9 @@ def service(tmp_path_factory):
 
 
 @pytest.mark.parametrize("model", [DEMO, *LIGHT, *FETCHED, *TORCH], ids=lambda path: path.stem)
-def test_the_nodes_of_a_real_model_add_up_to_its_latency(model, service, monkeypatch):
+def test_the_nodes_of_a_real_model_add_up_to_its_latency(
+    model, service, monkeypatch, record_property
+):
     monkeypatch.chdir(ARCHITECTURE)  # where a checkpoint's code is looked for
     inputs = TORCH.get(model, InputOptions())
     asked = profile_spec(model, CellOptions(contract="hot"), inputs, repeats=1)
@@ -42,5 +44,5 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(model, service, monkeyp
         assert all(row.total_s > 0 for row in result.rows)
         if AGREES[0] <= result.coverage <= AGREES[1]:
             return
-        print(f"{model.name} once more: {result.coverage:.0%}, {result.warnings}")
+        record_property("once more", f"{result.coverage:.0%}, {result.warnings}")
     raise AssertionError(f"{model.name}: {result.coverage:.0%} of the latency, {result}")

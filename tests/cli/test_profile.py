@@ -42,7 +42,7 @@ def test_people_get_a_table_sorted_by_time_and_other_commands_know_it(model, roo
     file = tmp_path / "nodes.csv"
     shown = modeldyno("show", "--csv", file, *room)
     assert shown.out == ended.out
-    rows = list(csv.DictReader(file.open()))
+    rows = list(csv.DictReader(file.read_text().splitlines()))
     assert [row["node"] for row in rows] == ["conv1", "conv2", "'=relu", "(outside nodes)"]
     assert sum(float(row["share"]) for row in rows) == pytest.approx(1)
     listed = modeldyno("ls", "--json", *room).document
@@ -71,9 +71,9 @@ def test_programs_get_all_rows_whatever_people_see(model, room, tmp_path):
 def test_ctrl_c_keeps_what_is_there(tmp_path, room):
     slow = script(tmp_path / "slow.json", latency_us=50_000, nodes=NODES)
     with running("profile", slow, "--repeats", "50", "--json", *room) as process:
-        until(lambda: list(tmp_path.glob("workspace/runs/*/units.jsonl")))
+        until(lambda: list(tmp_path.glob("workspace/runs/*/units.jsonl")), "a repeat")
         process.send(signal.SIGINT)
-        ended = process.ended()
+        ended = process.end()
     assert (ended.code, ended.document["interrupted"]) == (130, True)
     assert 1 <= ended.document["repeats"] < 50
 

@@ -17,7 +17,7 @@ from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, Tensor
 from modeldyno.core.notes import Note, Subject, SubjectKind
 from modeldyno.core.optimizations import Pin, Trial
 from modeldyno.core.pages import Page
-from modeldyno.core.profiles import OpTypeRow, ProfileRow
+from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
@@ -340,6 +340,33 @@ class Nouns:
         assert relu.op_type == "Relu"
         with pytest.raises(BadValue):
             desk.records.profiles.add_rows(desk.run().id, rows)
+
+    def test_rows_of_a_profile_are_sorted_and_cut_in_the_database(self, desk):
+        profile = desk.profile(desk.model())
+        assert desk.records.profiles.agreement(profile.id) is None
+        run = desk.run(RunOf("profile", profile.id))
+        told = [("b", "Relu", 0.25), ("a", "Conv", 0.5), ("c", "Add", 0.125)]
+        rows = [
+            ProfileRow(run_id=run.id, number=n, node=node, op_type=op, total_s=time)
+            for n, (node, op, time) in enumerate(told)
+        ]
+        desk.records.profiles.add_rows(run.id, rows[:1])
+        desk.records.profiles.add_rows(run.id, rows)  # of the whole, once it has gone on
+
+        def nodes(**said):
+            found = desk.records.profiles.some_rows(run.id, RowsWanted(by="node", **said))
+            return [row.node for row in found]
+
+        assert nodes() == ["a", "b", "c"]
+        assert nodes(sort="graph") == ["b", "a", "c"]
+        assert nodes(start=1, limit=1) == ["b"]
+        by_op = desk.records.profiles.some_rows(run.id, RowsWanted(by="op", sort="name"))
+        assert [row.op_type for row in by_op] == ["Add", "Conv", "Relu"]
+        agreement = desk.records.profiles.agreement(profile.id)
+        assert (agreement.run_id, agreement.nodes, agreement.sum_s) == (run.id, 3, 0.875)
+        assert (agreement.latency_s, agreement.coverage, agreement.agrees) == (None, None, None)
+        with pytest.raises(NotFound):
+            desk.records.profiles.agreement(999)
 
     # ------------------------------------------------------------ pins and notes
 
