@@ -12,6 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from modeldyno.api.head import NAMED
 from modeldyno.api.listening import Listening
 from modeldyno.api.openapi import example_of, operations
 from modeldyno.api.serving import serve
@@ -37,6 +38,7 @@ class Asked:
         told = server.ask("GET", "/api/v1/openapi.json", server.with_token()).text
         self.document = json.loads(told)
         self.paths = sorted({filled(path) for path in self.document["paths"]})
+        self.reading = [path for path in self.paths if not path.startswith(NAMED)]
 
     def status(self, method, path, *headers, host=None, body=None):
         sent = BROKEN if body is None and method not in SAFE else body
@@ -163,8 +165,20 @@ def test_w4_no_cookie_changes_anything_without_its_proof(asked, browser):
     assert asked.wrong(403, acting, cookie, csrf) == {}  # without an origin
     assert asked.wrong(401, METHODS, cookie) == {}
     assert asked.wrong(401, METHODS, csrf, same) == {}
-    not_codes = [path for path in asked.paths if not path.endswith("/session/codes")]
+    not_codes = [path for path in asked.reading if not path.endswith("/session/codes")]
     assert asked.gets_in(cookie, csrf, ours, paths=not_codes)
+
+
+def test_no_cookie_measures_by_a_get_that_acts(asked, browser, token):
+    """A page that is loaded again, or ahead of time, must not start work."""
+    cookie, csrf = browser
+    ours, same = ("Origin", asked.server.origin), ("Sec-Fetch-Site", "same-origin")
+    acting = sorted(set(asked.paths) - set(asked.reading))
+    assert acting == [f"{NAMED}1"]
+    for headers in ((cookie, same), (cookie, csrf, ours)):
+        assert asked.wrong(401, SAFE, *headers, paths=acting) == {}
+    assert asked.wrong(404, ("GET",), token, paths=acting) == {}  # the control: there is no model 1
+    assert asked.wrong(405, ("HEAD",), token, paths=acting) == {}
 
 
 def test_w10_no_cors_is_not_same_origin_anywhere(asked, browser):
@@ -173,7 +187,7 @@ def test_w10_no_cors_is_not_same_origin_anywhere(asked, browser):
         said = (cookie, ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "no-cors"))
         assert asked.wrong(403, SAFE, *said) == {}
     same = (cookie, ("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "no-cors"))
-    assert asked.gets_in(*same, methods=SAFE)
+    assert asked.gets_in(*same, methods=SAFE, paths=asked.reading)
 
 
 def test_methods_that_nobody_knows_reach_nothing(asked, token):
