@@ -332,9 +332,9 @@ def raw(server, namespace="/v1", auth=None, **more):
 
 
 @pytest.mark.parametrize(
-    ("namespace", "is_in"), [("/v1", True), ("/", False), ("/admin", False), ("/v1x", False)]
+    ("namespace", "is_in"), [("/v1", True), ("/", True), ("/admin", False), ("/v1x", False)]
 )
-def test_only_the_namespace_that_there_is_takes_connections(server, namespace, is_in):
+def test_only_the_namespaces_that_there_are_take_connections(server, namespace, is_in):
     with raw(server, namespace, {"token": server.token}) as (_, answer):
         assert answer.startswith("40" if is_in else "44")
 

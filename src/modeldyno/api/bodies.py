@@ -61,8 +61,11 @@ class JsonBodies:
 
 def trouble(body: bytes) -> str:
     """Why this is no JSON that we take; empty: it is, or there is nothing."""
-    if not body:
-        return ""
+    return read_json(body)[1] if body else ""
+
+
+def read_json(body: bytes) -> tuple[Any, str]:
+    """The value, or why we do not take it."""
     try:
         found = json.loads(
             body.decode(),
@@ -72,14 +75,14 @@ def trouble(body: bytes) -> str:
             parse_constant=_constant,
         )
     except UnicodeDecodeError:
-        return "it is not UTF-8"
+        return None, "it is not UTF-8"
     except json.JSONDecodeError as error:
-        return f"it cannot be read: {error.msg} at character {error.pos}"
+        return None, f"it cannot be read: {error.msg} at character {error.pos}"
     except RecursionError:
-        return _TOO_DEEP
+        return None, _TOO_DEEP
     except ValueError as error:
-        return str(error)
-    return _trouble_within(found)
+        return None, str(error)
+    return found, _trouble_within(found)
 
 
 _TOO_DEEP = f"it is nested more than {DEEPEST} deep"

@@ -49,6 +49,9 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
 }
 
 
+_OF_INC = {401: 403, 409: 400, 412: 400, 422: 400}
+
+
 @dataclass(frozen=True)
 class Refusal:
     status: int
@@ -208,8 +211,9 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
         kind, body = b"application/problem+json", _problem(refusal)
     elif surface == "named":  # before anybody knows who asks, devices are not told
         kind, body = b"application/json", json.dumps(named_document(refusal, {})).encode()
-    elif surface == "inc" and status == 401:  # its clients know no other
-        status, headers = 403, ()
+    elif surface == "inc":  # its clients know no others
+        status = _OF_INC.get(status, status)
+        headers = () if refusal.status == 401 else headers
     length = str(len(body)).encode()
     return status, (*headers, (b"content-type", kind), (b"content-length", length)), body
 

@@ -26,6 +26,7 @@ from socketio.exceptions import ConnectionRefusedError as Refused
 from modeldyno.api.access import CALLER, OPEN_DOOR, Access, Caller
 from modeldyno.api.errors import TOKEN, Refusal, refusal_of
 from modeldyno.api.guard import App
+from modeldyno.api.inc import broadcast
 from modeldyno.api.lines import Lines
 from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
 from modeldyno.api.v1.shape import MOST_ID, Asked
@@ -154,6 +155,7 @@ class EventSockets:
         self._sio.on("connect", self._connect, namespace=NAMESPACE)
         self._sio.on("disconnect", self._disconnect, namespace=NAMESPACE)
         self._sio.on("*", self._hear, namespace=NAMESPACE)
+        self.broadcast = broadcast.Broadcast(self._sio, access, self._hang_up)
         feed.on_event(self._from_feed)
         progress.on_progress(self._from_progress)
         fetches.on_progress(self._from_fetch)
@@ -175,7 +177,8 @@ class EventSockets:
         self._last = await asyncio.to_thread(self._events.last_number)
         watching = asyncio.create_task(self._watch())
         try:
-            yield
+            async with self.broadcast.running():
+                yield
         finally:
             self._loop = None
             watching.cancel()
@@ -301,6 +304,7 @@ class EventSockets:
         while True:
             await asyncio.sleep(self._patience.recheck_s)
             callers = {listener.caller for listener in self._listeners.values()}
+            callers |= self.broadcast.callers
             gone = await asyncio.to_thread(self._no_longer, callers) if callers else set()
             now_s = time.monotonic()
             for listener in [*self._listeners.values()]:
@@ -309,6 +313,7 @@ class EventSockets:
                     self._part(listener, NO_LONGER)
                 elif since_s is not None and now_s - since_s > self._patience.stuck_s:
                     self._part(listener, TOO_SLOW)
+            await self.broadcast.part(gone)
             self._drop_strangers(now_s)
 
     def _no_longer(self, callers: set[Caller]) -> set[Caller]:
@@ -484,7 +489,7 @@ def _server(origins: Iterable[bytes]) -> Any:
     quiet.setLevel(logging.CRITICAL)
     return socketio.AsyncServer(
         async_mode="asgi",
-        namespaces=[NAMESPACE],
+        namespaces=[NAMESPACE, broadcast.NAMESPACE],
         cors_allowed_origins=[origin.decode() for origin in origins],
         max_http_buffer_size=MESSAGE_BYTES,
         http_compression=False,

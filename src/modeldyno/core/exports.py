@@ -15,9 +15,11 @@ def json_text(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, allow_nan=False)
 
 
-def csv_text(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(
+    columns: Iterable[str], rows: Iterable[Mapping[str, Any]], line_end: str = "\n"
+) -> str:
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(columns), lineterminator="\n")
+    writer = csv.DictWriter(text, list(columns), lineterminator=line_end)
     writer.writeheader()
     writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
     return text.getvalue()

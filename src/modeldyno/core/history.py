@@ -11,7 +11,9 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunState
 from modeldyno.core.sentences import comparison_sentence
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
+
+UNITS = {"benchmark": "session", "comparison": "pair", "profile": "repeat"}  # what each is made of
 
 
 @dataclass(frozen=True)
@@ -19,34 +21,33 @@ class KeptRun:
     run_id: RunId
     created_at: str  # when it began
     state: RunState
-    spec: BenchmarkSpec | ComparisonSpec
-    sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs
+    spec: MeasuringSpec
+    sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
     result: BenchmarkResult | ComparisonResult | None = None
     failure: Failure | None = None
 
     @property
-    def kind(self) -> Literal["benchmark", "comparison"]:
+    def kind(self) -> Literal["benchmark", "comparison", "profile"]:
         return self.spec.kind
 
     @property
     def models(self) -> tuple[str, ...]:
         """Paths, each once."""
-        if isinstance(self.spec, BenchmarkSpec):
-            return (self.spec.model.path,)
-        return tuple(dict.fromkeys((self.spec.a.model.path, self.spec.b.model.path)))
+        if isinstance(self.spec, ComparisonSpec):
+            return tuple(dict.fromkeys((self.spec.a.model.path, self.spec.b.model.path)))
+        return (self.spec.model.path,)
 
     @property
     def subject(self) -> str:
         """``m.onnx``, or ``old.onnx against new.onnx``."""
-        if isinstance(self.spec, BenchmarkSpec):
-            return Path(self.spec.model.path).name
-        return " against ".join(Path(side.label).name for side in (self.spec.a, self.spec.b))
+        if isinstance(self.spec, ComparisonSpec):
+            return " against ".join(Path(side.label).name for side in (self.spec.a, self.spec.b))
+        return Path(self.spec.model.path).name
 
     @property
     def kept(self) -> str:
         """``7 sessions``."""
-        what = "session" if self.kind == "benchmark" else "pair"
-        return figures.counted(sum(self.sessions), what)
+        return figures.counted(sum(self.sessions), UNITS[self.kind])
 
     @property
     def headline(self) -> str:

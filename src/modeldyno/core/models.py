@@ -74,6 +74,7 @@ class ModelFacts:
     imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
     architecture: Architecture | None = None  # what builds the model around these weights
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
+    telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
 
     @property
     def nodes(self) -> int:
@@ -98,6 +99,15 @@ class ModelFacts:
         return model_html(self)
 
 
+@dataclass(frozen=True)
+class Boundary:
+    """Where a user says that a model begins and ends, and what kind of detector it is."""
+
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    domain_flavour: str = ""
+
+
 Origin = Literal["path", "upload", "example", "optimization", "terminal"]
 
 
@@ -117,6 +127,7 @@ class NewModel:
     origin: Origin = "path"
     source: str = ""  # the file, address or recipe it came from
     facts: ModelFacts | None = None
+    boundary: Boundary | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

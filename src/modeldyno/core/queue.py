@@ -34,6 +34,7 @@ class Job:
     queued_at: datetime
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    request_id: str | None = None  # as a client of `/api` named its request
 
 
 @dataclass(frozen=True)

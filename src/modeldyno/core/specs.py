@@ -111,6 +111,20 @@ class ComparisonSpec:
 
 
 @dataclass(frozen=True)
+class ProfileSpec:
+    """Where one cell spends its time, node by node."""
+
+    model: ModelSpec
+    cell: CellSpec = field(default_factory=CellSpec)
+    repeats: int = 5  # fresh sessions, each measured with the engine's profiler and without
+    repeat_s: float = 0.25  # of each, at least; a long call is made at least ten times
+    timeout_s: float = 600.0  # of the whole, load included
+    memory_limit_bytes: int | None = None
+    seed: int = 0
+    kind: Literal["profile"] = "profile"
+
+
+@dataclass(frozen=True)
 class InspectionSpec:
     model: ModelSpec
     timeout_s: float = 60.0
@@ -129,5 +143,6 @@ class GraphSpec:
     kind: Literal["graph"] = "graph"
 
 
-RunSpec = BenchmarkSpec | ComparisonSpec | InspectionSpec | GraphSpec
+MeasuringSpec = BenchmarkSpec | ComparisonSpec | ProfileSpec  # what leaves a run
+RunSpec = MeasuringSpec | InspectionSpec | GraphSpec
 LOOKING = (InspectionSpec, GraphSpec)  # nothing is run, and no run is kept

@@ -8,7 +8,7 @@ from typing import Any
 from modeldyno.core.history import quickest
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
 from modeldyno.core.runs import CellOutcome, RunSummary
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, MeasuringSpec, ProfileSpec
 
 
 def summarise_result(result: BenchmarkResult | ComparisonResult) -> RunSummary:
@@ -40,9 +40,9 @@ def summarise_result(result: BenchmarkResult | ComparisonResult) -> RunSummary:
     )
 
 
-def summarise_spec(spec: BenchmarkSpec | ComparisonSpec) -> RunSummary:
+def summarise_spec(spec: MeasuringSpec) -> RunSummary:
     """What is known before anything is measured: the settings that all cells share."""
-    cells = spec.cells if isinstance(spec, BenchmarkSpec) else (spec.a.cell, spec.b.cell)
+    cells = _cells(spec)
     return RunSummary(
         engine=_shared(cells, "engine") or None,
         device=_shared(cells, "device"),
@@ -51,6 +51,12 @@ def summarise_spec(spec: BenchmarkSpec | ComparisonSpec) -> RunSummary:
         cores=_shared(cells, "cores"),
         instances=_shared(cells, "instances"),
     )
+
+
+def _cells(spec: MeasuringSpec) -> tuple[CellSpec, ...]:
+    if isinstance(spec, BenchmarkSpec):
+        return spec.cells
+    return (spec.cell,) if isinstance(spec, ProfileSpec) else (spec.a.cell, spec.b.cell)
 
 
 def outcomes_of(result: BenchmarkResult) -> tuple[CellOutcome, ...]:

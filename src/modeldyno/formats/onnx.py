@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modeldyno.core.domains import telling_words
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.formats.digest import sha256
@@ -93,6 +94,7 @@ def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
         weights_by_dtype=weights,
         notes=_notes(model),
         missing=missing,
+        telling=telling_words((model.graph.name, *(node.name for node in nodes(model)))),
     )
 
 

@@ -11,7 +11,7 @@ import queue
 import threading
 from dataclasses import dataclass, field
 
-from modeldyno.core.errors import Cancelled, ModeldynoError
+from modeldyno.core.errors import Cancelled, EngineUnavailable, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
@@ -20,6 +20,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     InspectionSpec,
+    ProfileSpec,
     RunSpec,
 )
 from modeldyno.jobs.leases import Leases
@@ -110,6 +111,8 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             from modeldyno.jobs.comparison import run_comparison
 
             return run_comparison(spec, context)
+        case ProfileSpec():
+            raise EngineUnavailable("Profiles cannot be made yet")
         case InspectionSpec():
             from modeldyno.jobs.inspection import run_inspection
 

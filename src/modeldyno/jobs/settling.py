@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from modeldyno.core import figures
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.history import UNITS
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
@@ -136,7 +137,7 @@ class Settling:
         return datetime.fromtimestamp(written, UTC) < job.started_at
 
     def _kept(self, job: Job) -> str:
-        what = "pair" if job.kind == "comparison" else "session"
+        what = UNITS.get(job.kind, "unit")
         try:
             count = self._history.units_kept(job.run_id)
         except (OSError, ValueError, KeyError, TypeError):  # damaged, so nobody can tell

@@ -11,18 +11,17 @@ from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
-from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, RunId
+from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, ProfileId, RunId
 from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
 from modeldyno.core.placeless import placeless
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import ACTIVE, CellOutcome, Run
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, MeasuringSpec, ProfileSpec
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
 
 Format = Literal["json", "csv", "md"]
-Spec = BenchmarkSpec | ComparisonSpec
 
 _MEDIA: dict[Format, str] = {
     "json": "application/json",
@@ -43,7 +42,7 @@ class RunShown:
     """A run, and what its folder knows beyond its row."""
 
     run: Run
-    spec: Spec | None  # None: of an optimization or a profile, or of another version
+    spec: MeasuringSpec | None  # None: of an optimization, or of another version
     job_id: JobId | None
     cells: tuple[CellOutcome, ...]
     units_kept: tuple[int, ...]
@@ -121,11 +120,14 @@ class ExportService:
             case ComparisonSpec() as spec:
                 pair = self._records.comparisons.details(ComparisonId(run.of.id))
                 return {spec.a.model.path: pair.a_model_name, spec.b.model.path: pair.b_model_name}
+            case ProfileSpec() as spec:
+                profile = self._records.profiles.details(ProfileId(run.of.id))
+                return {spec.model.path: profile.model_name}
 
 
-def _spec(run: Run) -> Spec | None:
+def _spec(run: Run) -> MeasuringSpec | None:
     try:
-        found: Spec = decode(BenchmarkSpec | ComparisonSpec, run.spec)
+        found: MeasuringSpec = decode(MeasuringSpec, run.spec)
     except Mismatch:
         return None
     return found

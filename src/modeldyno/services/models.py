@@ -16,7 +16,14 @@ from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, GraphSpec, ModelSpec, RunSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    ComparisonSpec,
+    GraphSpec,
+    ModelSpec,
+    ProfileSpec,
+    RunSpec,
+)
 from modeldyno.core.trust import needs_trust, warning
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.model_files import UNREADABLE, looked_into
@@ -116,7 +123,7 @@ class ModelService:
     def admit(self, spec: RunSpec) -> None:
         """Asked again when a job begins: trust may have been taken back while it waited."""
         match spec:
-            case BenchmarkSpec(model=model):
+            case BenchmarkSpec(model=model) | ProfileSpec(model=model):
                 self._admit(model)
             case ComparisonSpec(a=a, b=b):
                 self._admit(a.model)

@@ -27,6 +27,7 @@ from modeldyno.core.specs import (
     GraphSpec,
     InspectionSpec,
     ModelSpec,
+    ProfileSpec,
     RunSpec,
     SideSpec,
 )
@@ -36,6 +37,7 @@ MOST_CELLS = 200
 MOST_BATCH = 1_000_000_000  # no memory holds more, and no column of a database
 MOST_INSTANCES = 256
 MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
+MOST_REPEATS = 100  # of a profile
 DTYPES = (
     *("float16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -106,13 +108,14 @@ def benchmark_spec(
     )
 
 
-def expect_no_settings(said: Sequence[object]) -> None:
-    """A stopped benchmark goes on as it was asked for: no model, no setting may be ``said``."""
+def expect_no_settings(said: Sequence[object], option: str = "--resume") -> None:
+    """A stopped benchmark goes on as it was asked for, and a file says all: no model, no setting
+    may be ``said``."""
     if any(said):
         raise BadValue(
-            "--resume takes no model and no settings",
-            why="the run knows its own",
-            fix="Leave them out, or leave --resume out",
+            f"{option} takes no model and no settings",
+            why="the run knows its own" if option == "--resume" else "the file has its own",
+            fix=f"Leave them out, or leave {option} out",
         )
 
 
@@ -184,6 +187,35 @@ def comparison_between(
         pair_s=min(0.25, budget.session_s),
         pairs=pairs,
         adaptive=adaptive,
+        timeout_s=timeout_s,
+        memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
+        seed=seed,
+    )
+
+
+def profile_spec(
+    model: str | Path,
+    cells: CellOptions | None = None,
+    inputs: InputOptions | None = None,
+    *,
+    repeats: int = 5,
+    timeout_s: float = 600.0,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+) -> ProfileSpec:
+    specs = cell_specs(cells or CellOptions())
+    if len(specs) != 1 or specs[0].instances != 1:
+        raise BadValue(
+            "A profile has one cell, of one instance",
+            fix="Give one value each for engine, batch, cores, device and precision",
+        )
+    _between(1, MOST_REPEATS, "repeats", repeats)
+    _positive("timeout", timeout_s)
+    _at_least(0, "seed", seed)
+    return ProfileSpec(
+        model=_model_spec(model_path(model), inputs or InputOptions()),
+        cell=specs[0],
+        repeats=repeats,
         timeout_s=timeout_s,
         memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
         seed=seed,

@@ -16,6 +16,7 @@ from modeldyno.core.specs import (
     GraphSpec,
     InspectionSpec,
     ModelSpec,
+    ProfileSpec,
     RunSpec,
 )
 from modeldyno.core.trust import needs_trust, warning
@@ -45,7 +46,7 @@ class VouchedRuns(RunService):
         match spec:
             case InspectionSpec() | GraphSpec():  # looking runs nothing
                 return spec
-            case BenchmarkSpec():
+            case BenchmarkSpec() | ProfileSpec():
                 return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))
             case ComparisonSpec(a=a, b=b, memory_limit_bytes=limit):
                 first, second = (replace(s, model=self._pinned(s.model, limit)) for s in (a, b))

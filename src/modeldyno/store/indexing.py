@@ -26,9 +26,10 @@ from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
+from modeldyno.core.profiles import NewProfile
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import ACTIVE, RunOf, way
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec, ProfileSpec
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
@@ -38,9 +39,10 @@ from modeldyno.store.records.benchmarks import add_benchmark
 from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now
+from modeldyno.store.records.profiles import add_profile
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
 from modeldyno.store.runs import RunFolder
-from modeldyno.store.tables import OWNERS, Models, Projects, Tombstones
+from modeldyno.store.tables import OWNERS, Models, Profiles, Projects, Tombstones
 from modeldyno.store.tables import Runs as Rows
 
 logger = logging.getLogger(__name__)
@@ -218,12 +220,25 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     told = json.dumps([spec.kind, models, encode(spec)], sort_keys=True)
     fingerprint = hashlib.sha256(told.encode()).hexdigest()
     owner = OWNERS[spec.kind]
-    is_it = (owner.project_id == project, _fingerprint(spec.kind) == fingerprint)
-    known = connection.scalar(select(owner.id).where(*is_it))
+    if isinstance(spec, ProfileSpec):
+        known = _same_profile(connection, project, models[0], spec)
+    else:
+        is_it = (owner.project_id == project, _fingerprint(spec.kind) == fingerprint)
+        known = connection.scalar(select(owner.id).where(*is_it))
     if known is None:
         known = _new_owner(connection, found, project, models, fingerprint, clock)
         connection.execute(update(owner).where(owner.id == known).values(created_at=began))
     return RunOf(spec.kind, known)
+
+
+def _same_profile(
+    connection: Connection, project: ProjectId, model: ModelId, spec: ProfileSpec
+) -> int | None:
+    """Profiles have no fingerprint; those of one model are few enough to look at each."""
+    of_model = (Profiles.project_id == project, Profiles.model_id == model)
+    query = select(Profiles.id, Profiles.settings).where(*of_model).order_by(Profiles.id)
+    asked = encode(spec)
+    return next((row.id for row in connection.execute(query) if row.settings == asked), None)
 
 
 def _fingerprint(kind: str) -> Any:
@@ -259,6 +274,11 @@ def _new_owner(
                 fingerprint=fingerprint,
             )
             return add_comparison(connection, pair, clock)
+        case ProfileSpec() as spec:
+            profile = NewProfile(
+                project_id=project, model_id=models[0], name=name, settings=encode(spec)
+            )
+            return add_profile(connection, profile, clock)
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
@@ -275,7 +295,7 @@ def _models(
     connection: Connection, project: ProjectId, found: _Found, clock: Clock
 ) -> list[ModelId]:
     spec, result = found.run.spec, found.run.result
-    if isinstance(spec, BenchmarkSpec):
+    if not isinstance(spec, ComparisonSpec):
         facts = result.model if isinstance(result, BenchmarkResult) else None
         return [_model(connection, project, spec.model, facts, found.sha256, clock)]
     sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from modeldyno.core.codec import decode
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
+from modeldyno.core.profiles import spec_of
 from modeldyno.core.runs import ACTIVE, RunState, RunSummary, may_move
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
 from modeldyno.core.summaries import summarise_spec
@@ -120,7 +121,12 @@ def show_latest_of(connection: Connection, kind: str, number: int) -> None:
 def _as_draft(connection: Connection, kind: str, number: int) -> dict[str, Any]:
     """As before its first run: what was asked, and no figures."""
     summary = RunSummary()
-    if spec := _SPECS.get(kind):
+    if kind == "profile":
+        settings = OWNERS[kind].__table__.c.settings
+        told = connection.scalar(select(settings).where(OWNERS[kind].id == number))
+        asked = spec_of(told or {})
+        summary = summarise_spec(asked) if asked else summary
+    elif spec := _SPECS.get(kind):
         column = OWNERS[kind].__table__.c.spec
         told = connection.scalar(select(column).where(OWNERS[kind].id == number))
         summary = summarise_spec(decode(spec, told))

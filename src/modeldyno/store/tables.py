@@ -97,6 +97,7 @@ class Models(Named, OfProject, Table):
     origin: Mapped[str]
     source: Mapped[str]
     facts: Mapped[Json | None]
+    boundary: Mapped[Json | None]
     trusted_at: Mapped[datetime | None]
     trust_reason: Mapped[str]
     __table_args__ = (
@@ -321,6 +322,7 @@ class Jobs(Table):
     queued_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    request_id: Mapped[str | None]  # of who asked for it, to be told when it ends
     __table_args__ = (
         Index(None, "state", "priority", "position"),
         Index(None, "queued_at", "id"),

@@ -22,6 +22,7 @@ from sqlalchemy import event
 
 from modeldyno.api.access import Access
 from modeldyno.api.app import application
+from modeldyno.api.head import surface_of
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.models import NewModel
@@ -38,6 +39,7 @@ BACKGROUND = (
     "queue",
     "events",
     "sweeping",
+    "announcing",
 )  # threads of the server that ask the database by themselves
 
 
@@ -68,7 +70,8 @@ class Served:
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> Answer:
         """``body`` is sent as JSON unless it is bytes; ``if_match="x"`` becomes ``If-Match: x``.
 
-        Whatever comes back must not tell where the workspace lies.
+        Whatever comes back must not tell where the workspace lies, but for the reference API, whose
+        clients are told paths.
         """
         said = {"Authorization": f"Bearer {self.token}"}
         said |= {name.replace("_", "-").title(): value for name, value in headers.items()}
@@ -82,7 +85,8 @@ class Served:
             answer = Answer(reply.status, reply.headers, reply.read())
         finally:
             link.close()
-        assert str(self.workspace).encode() not in answer.body, answer.text
+        if surface_of(path) != "inc":
+            assert str(self.workspace).encode() not in answer.body, answer.text
         return answer
 
     def get(self, path: str, **headers: str) -> Answer:

@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import Connection, bindparam, func, insert, select
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import DatasetId, ProfileId, RunId
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.profiles import NewProfile, OpTypeRow, Profile, ProfileRow
+from modeldyno.core.profiles import (
+    NewProfile,
+    OpTypeRow,
+    Profile,
+    ProfileDetails,
+    ProfileRow,
+    spec_of,
+)
+from modeldyno.core.summaries import summarise_spec
 from modeldyno.store import runnables
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.latest_runs import latest_run_of, with_latest_run
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.finding import (
     Clock,
     expect_in_project,
     find,
+    not_found,
     summary_of,
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import ProfileRows
+from modeldyno.store.tables import Models, ProfileRows, Runs
+from modeldyno.store.tables import Profiles as Rows
+
+_DETAILS = with_latest_run(
+    select(*Rows.__table__.c, Models.name.label("model_name")).join(
+        Models, Models.id == Rows.model_id
+    ),
+    "profile",
+).where(Rows.id == bindparam("number"))
 
 
 class Profiles:
@@ -34,17 +53,20 @@ class Profiles:
 
     def add(self, new: NewProfile) -> Profile:
         with self._database.writing() as connection:
-            expect_in_project(
-                connection, new.project_id, model=new.model_id, dataset=new.dataset_id
-            )
-            number = runnables.add(
-                connection, "profile", new.project_id, new.name, encode(new), self._clock()
-            )
+            number = add_profile(connection, new, self._clock)
             return _profile(find(connection, "profile", number))
 
     def get(self, number: ProfileId) -> Profile:
         with self._database.reading() as connection:
             return _profile(find(connection, "profile", number))
+
+    def details(self, number: ProfileId) -> ProfileDetails:
+        """All that a page about it shows, but for its rows."""
+        with self._database.reading() as connection:
+            row = connection.execute(_DETAILS, {"number": number}).one_or_none()
+        if row is None:
+            raise not_found("profile", number)
+        return ProfileDetails(_profile(row), row.model_name, latest_run_of(row))
 
     def edit(
         self,
@@ -55,7 +77,9 @@ class Profiles:
         settings: dict[str, Any] | None = None,
     ) -> Profile:
         """What is not given stays, single settings included; raises WrongState once it has run."""
-        values = {"name": name, "dataset_id": dataset_id, "settings": settings}
+        values: dict[str, Any] = {"name": name, "dataset_id": dataset_id, "settings": settings}
+        if settings is not None:
+            values |= _summary(settings)
         with self._database.writing() as connection:
             runnables.edit(connection, "profile", number, values, self._clock())
             return _profile(find(connection, "profile", number))
@@ -101,9 +125,35 @@ class Profiles:
         with self._database.reading() as connection:
             return tuple(value_of(OpTypeRow, row) for row in connection.execute(query))
 
+    def latest_with_rows(self, number: ProfileId) -> RunId | None:
+        """The newest run of it that came far enough to have some; raises NotFound."""
+        has_rows = select(ProfileRows.run_id).where(ProfileRows.run_id == Runs.id).exists()
+        query = (
+            select(Runs.id)
+            .where(Runs.profile_id == number, has_rows)
+            .order_by(Runs.created_at.desc(), Runs.id.desc())
+            .limit(1)
+        )
+        with self._database.reading() as connection:
+            find(connection, "profile", number)
+            found = connection.scalar(query)
+        return None if found is None else RunId(found)
+
     def delete(self, number: ProfileId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
             delete_thing(connection, "profile", number, self._clock(), cascade=cascade)
+
+
+def add_profile(connection: Connection, new: NewProfile, clock: Clock) -> int:
+    expect_in_project(connection, new.project_id, model=new.model_id, dataset=new.dataset_id)
+    values = encode(new) | _summary(new.settings)
+    return runnables.add(connection, "profile", new.project_id, new.name, values, clock())
+
+
+def _summary(settings: dict[str, Any]) -> dict[str, Any]:
+    """What lists show of it before its first run."""
+    spec = spec_of(settings)
+    return asdict(summarise_spec(spec)) if spec else {}
 
 
 def _profile(row: Any) -> Profile:

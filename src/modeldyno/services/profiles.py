@@ -1,0 +1,160 @@
+"""Profiles of projects: where a model spends its time, by node and by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from modeldyno.core.codec import encode
+from modeldyno.core.errors import NotFound
+from modeldyno.core.exports import csv_text
+from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.models import Model
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.profiles import (
+    NewProfile,
+    OpMicroseconds,
+    OpTypeRow,
+    Profile,
+    ProfileDetails,
+    ProfileRow,
+    in_microseconds,
+)
+from modeldyno.core.queue import Job
+from modeldyno.core.runs import RunOf
+from modeldyno.core.specs import ProfileSpec
+from modeldyno.services import requests
+from modeldyno.services.confined import expect_confined
+from modeldyno.services.jobs import JobService
+from modeldyno.services.models import ModelService
+from modeldyno.services.requests import CellOptions
+from modeldyno.store.records.all import Records
+
+MakeSpec = Callable[[str], ProfileSpec]  # from where the model is read
+
+OP_COLUMNS = (
+    *("node_name", "total_execution_time", "accelerator_execution_time", "cpu_execution_time"),
+    *("op_run", "op_defined"),
+)
+
+
+class ProfileService:
+    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
+        self._records = records
+        self._models = models
+        self._jobs = jobs
+
+    def create(
+        self,
+        project_id: ProjectId,
+        model_id: ModelId,
+        name: str,
+        dataset_id: DatasetId | None = None,
+        threads: int = 1,
+        *,
+        make_spec: MakeSpec | None = None,
+        start: bool = False,
+    ) -> tuple[Profile, Job | None]:
+        """Both or neither: a profile that was to be started is in the queue, or not there.
+        ``threads`` are all that is said where ``make_spec`` does not say more."""
+        model = self._models.runnable(model_id)
+        spec = (make_spec or with_threads(threads))(model.path)
+        new = NewProfile(
+            project_id=project_id,
+            model_id=model_id,
+            name=name or model.name,
+            dataset_id=dataset_id,
+            settings=encode(_of_content(spec, model)),
+        )
+        with self._records.database.writing():
+            made = self._records.profiles.add(new)
+            job = self.start(made.id) if start else None
+            return self._records.profiles.get(made.id), job
+
+    def get(self, profile_id: ProfileId) -> Profile:
+        return self._records.profiles.get(profile_id)
+
+    def details(self, profile_id: ProfileId) -> ProfileDetails:
+        return self._records.profiles.details(profile_id)
+
+    def page(self, wanted: Wanted) -> Page[Profile]:
+        return self._records.profiles.page(wanted)
+
+    def start(self, profile_id: ProfileId, priority: int = 0) -> Job:
+        """One more run of it, in the queue; raises WrongState while one is not over."""
+        profile = self._records.profiles.get(profile_id)
+        spec = profile.spec
+        expect_confined(spec.cell)
+        model = self._models.runnable(profile.model_id)
+        return self._jobs.start(RunOf("profile", profile_id), _of_content(spec, model), priority)
+
+    def edit(
+        self,
+        profile_id: ProfileId,
+        *,
+        name: str | None = None,
+        dataset_id: DatasetId | None = None,
+        threads: int | None = None,
+        make_spec: MakeSpec | None = None,
+    ) -> Profile:
+        """The name at any time, all else before the first run; raises WrongState."""
+        with self._records.database.writing():
+            profile = self._records.profiles.get(profile_id)
+            settings = None
+            if make_spec is not None:
+                model = self._models.runnable(profile.model_id)
+                settings = encode(_of_content(make_spec(model.path), model))
+            elif threads is not None:
+                cell = requests.cell_specs(CellOptions(cores=[threads]))[0]
+                spec = profile.spec
+                settings = encode(replace(spec, cell=replace(spec.cell, cores=cell.cores)))
+            return self._records.profiles.edit(
+                profile_id, name=name, dataset_id=dataset_id, settings=settings
+            )
+
+    def delete(self, profile_id: ProfileId, *, cascade: bool = False) -> None:
+        self._records.profiles.delete(profile_id, cascade=cascade)
+
+    # ------------------------------------------------------------ what came out
+
+    def node_rows(self, profile_id: ProfileId) -> tuple[ProfileRow, ...]:
+        """In the order of the graph, of the latest run that has rows; raises NotFound."""
+        return self._records.profiles.rows(self.shown_run(profile_id))
+
+    def type_rows(self, profile_id: ProfileId) -> tuple[OpTypeRow, ...]:
+        """The slowest first; raises NotFound."""
+        return self._records.profiles.by_op_type(self.shown_run(profile_id))
+
+    def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
+        """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""
+        return in_microseconds(self.type_rows(profile_id))
+
+    def op_csv(self, profile_id: ProfileId) -> str:
+        """The same as a table with CRLF, its columns named as INC Bench names them."""
+        rows = [
+            (row.op_type, row.total_us, row.accelerator_us, row.cpu_us, row.op_run, row.op_defined)
+            for row in self.op_rows(profile_id)
+        ]
+        named = [dict(zip(OP_COLUMNS, row, strict=True)) for row in rows]
+        return csv_text(OP_COLUMNS, named, line_end="\r\n")
+
+    def shown_run(self, profile_id: ProfileId) -> RunId:
+        """The latest run that has rows; raises NotFound when none has."""
+        found = self._records.profiles.latest_with_rows(profile_id)
+        if found is None:
+            profile = self._records.profiles.get(profile_id)
+            raise NotFound(
+                f"Profile {profile_id} has no results yet",
+                why="it was not run" if profile.state == "draft" else f"it is {profile.state}",
+                fix="Run it" if profile.state == "draft" else "Wait until it has ended",
+            )
+        return found
+
+
+def with_threads(threads: int) -> MakeSpec:
+    return lambda path: requests.profile_spec(path, CellOptions(cores=[threads]))
+
+
+def _of_content(spec: ProfileSpec, model: Model) -> ProfileSpec:
+    """What was vouched for is what is run, whatever the file holds by then."""
+    return replace(spec, model=replace(spec.model, sha256=model.sha256))
