@@ -38,11 +38,11 @@ class Room:
         (root / "pictures").mkdir()
         asked = {"path": str(self.model), "input_nodes": "x", "output_nodes": "y"}
         asked |= {"domain": "Image Recognition", "shape": "4"}
-        made = self.ask("project/create", {"name": "First", "model": asked}).json
-        self.ids = {name: made[name] for name in ("project_id", "model_id", "dataset_id")}
-        self.ids |= self.ask("benchmark/add", self.right("benchmark/add")).json
-        self.ids |= self.ask("profiling/add", self.right("profiling/add")).json
-        self.ids |= self.ask("optimization/add", self.right("optimization/add")).json
+        self.ids = self.ask("project/create", {"name": "First", "model": asked}).json
+        for noun in ("benchmark", "profiling", "optimization"):
+            answer = self.ask(f"{noun}/add", self.right(f"{noun}/add"))
+            assert answer.status == 200, answer.text
+            self.ids |= answer.json
 
     def ask(self, path: str, body: Any, method: str = "POST") -> Answer:
         said = {"content_type": "application/json"} if isinstance(body, bytes) else {}
