@@ -69,6 +69,8 @@ class Room:
         body |= {name: value for name, value in here.items() if name in body}
         if path == "project/create":
             body["model"] = body["model"] | {"path": str(self.model)}
+        if path.endswith("/delete"):
+            body["name"] = "Another name"  # so that nothing goes that others ask about
         if path == "model/graph":
             body["path"] = str(self.model)
         return body
