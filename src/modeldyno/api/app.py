@@ -21,8 +21,9 @@ from modeldyno.api.errors import BUG, Refusal, Refused, body_of, misunderstood, 
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
+from modeldyno.api.inc import gui
 from modeldyno.api.inc import operations as inc
-from modeldyno.api.inc.surface import operations_of
+from modeldyno.api.inc.surface import Inc, inc_of, operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
 from modeldyno.api.v1 import (
@@ -89,6 +90,7 @@ def application(
 
 def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
     """The routes and what holds for all of them, without their guard; ``events`` live as long."""
+    reference = inc_of(server, events.broadcast)
     app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
@@ -98,7 +100,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        lifespan=_lifespan(server, events),
+        lifespan=_lifespan(server, events, reference),
     )
     described: list[openapi.Json] = []
 
@@ -110,11 +112,15 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done
     routers = [make(server) for make in ROUTERS] + [session.router(listening, access)]
     page = pages.router(server, listening, access, describe)
+    folder = server.settings.inc_gui
+    # Last, for it answers whatever nobody else does; and in place of our own first page.
+    client = gui.router(gui.StockGui.read(folder), listening, access) if folder else APIRouter()
     for router in routers:
         app.include_router(router, prefix=PREFIX)
     app.include_router(page, include_in_schema=False)
-    operations = operations_of(server, events.broadcast)
+    operations = operations_of(reference)
     app.include_router(inc.router(operations), include_in_schema=False)
+    app.include_router(client, include_in_schema=False)
     for kind, handler in (
         (ModeldynoError, _told),
         (Refused, _as_told),
@@ -125,6 +131,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         app.add_exception_handler(kind, handler)
     known = [
         *_addresses(page),
+        *_addresses(client),
         *inc.addresses(operations),
         *(one for router in routers for one in _addresses(router, PREFIX)),
     ]
@@ -141,13 +148,14 @@ def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]
     ]
 
 
-def _lifespan(server: Server, events: EventSockets) -> Callable[[FastAPI], Any]:
+def _lifespan(server: Server, events: EventSockets, reference: Inc) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with events.running():
-            server.start()
             try:
-                yield
+                with reference.announcer.running():
+                    server.start()
+                    yield
             finally:
                 server.close()
 

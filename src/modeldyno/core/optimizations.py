@@ -13,6 +13,18 @@ OptimizationType = Literal["quantization", "graph", "mixed-precision"]
 TrialStatus = Literal["done", "failed"]
 PinKind = Literal["accuracy", "performance"]
 
+# What each can aim at; where several types fit a precision, the last one is meant unless one is
+# named: who asks for bfloat16 wants it in the weights.
+PRECISIONS: dict[OptimizationType, tuple[str, ...]] = {
+    "quantization": ("int8", "int8 static quantization", "int8 dynamic quantization"),
+    "graph": ("fp32", "bf16"),
+    "mixed-precision": ("bf16", "fp16"),
+}
+
+
+def types_for(precision: str) -> tuple[OptimizationType, ...]:
+    return tuple(type for type, precisions in PRECISIONS.items() if precision in precisions)
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewOptimization:

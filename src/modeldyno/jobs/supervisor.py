@@ -29,12 +29,13 @@ from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, JobMessage, Unit
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import RunSpec
+from modeldyno.core.specs import BenchmarkSpec, RunSpec
 from modeldyno.jobs.aside import Aside
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
 from modeldyno.jobs.settling import BUG, Settling
 from modeldyno.jobs.shown_leases import ShownLeases
+from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolder, Runs
@@ -102,12 +103,16 @@ class Supervisor:
 
     def cancel(self, job_id: JobId) -> Job:
         """Within two seconds; what was measured stays. Nothing happens to what is over."""
-        with self._lock:  # first, and without the database: that may be away
+        self._stop_if(job_id)  # first, and without the database: that may be away
+        job = self._records.jobs.cancel_waiting(job_id)
+        if job.state == "running":  # it may have been claimed since we looked
+            self._stop_if(job_id)
+        return job
+
+    def _stop_if(self, job_id: JobId) -> None:
+        with self._lock:
             if self._current is not None and self._current.job_id == job_id:
                 self._stop(self._current, CANCELLED)
-        # It may still be about to be claimed. Either this comes first, and it is not; or it runs,
-        # and knows that it is to end.
-        return self._records.jobs.cancel_waiting(job_id)
 
     def close(self, patience_s: float = 10.0) -> bool:
         """What runs is stopped and can be resumed; what waits waits for the next server.
@@ -236,7 +241,10 @@ class Supervisor:
         """A new folder, or the one of a run that goes on, with what it has measured."""
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
-            return self._folders.create(spec, job.run_id), ()
+            folder = self._folders.create(spec, job.run_id)
+            if isinstance(spec, BenchmarkSpec):
+                write_config(folder.path, spec)
+            return folder, ()
         if folder.state() == "running":
             raise WrongState(
                 "This run is being measured right now",

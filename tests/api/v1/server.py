@@ -39,6 +39,7 @@ BACKGROUND = (
     "queue",
     "events",
     "sweeping",
+    "announcing",
 )  # threads of the server that ask the database by themselves
 
 

@@ -21,6 +21,7 @@ from modeldyno.core.errors import ModeldynoError
 logger = logging.getLogger(__name__)
 
 NAMESPACE = "/"
+SETTLED_S = 0.5  # a client hears nothing before it was told that it is connected
 MOST_WAITING = 500  # messages for one client; who does not read at all is sent away
 
 Status = Literal["success", "error", "failure"]
@@ -36,6 +37,7 @@ class Broadcast:
         self._lines: dict[str, tuple[str, Caller]] = {}  # by sid: Engine.IO's name, and who it is
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: asyncio.Queue[str] = asyncio.Queue()
+        self._firsts: list[Callable[[], None]] = []
         sio.on("connect", self._connect, namespace=NAMESPACE)
         sio.on("disconnect", self._disconnect, namespace=NAMESPACE)
 
@@ -45,6 +47,10 @@ class Broadcast:
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has just ended
                 self._loop.call_soon_threadsafe(self._waiting.put_nowait, f"2{body}")
+
+    def on_first(self, tell: Callable[[], None]) -> None:
+        """Once, soon after the first client has come; in the loop's thread, so it must be quick."""
+        self._firsts.append(tell)
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -91,6 +97,9 @@ class Broadcast:
             raise Refused("Wrong or missing token")
         line = self._sio.manager.eio_sid_from_sid(sid, NAMESPACE)
         self._lines[sid] = (line, caller)
+        firsts, self._firsts = self._firsts, []
+        for tell in firsts:
+            asyncio.get_running_loop().call_later(SETTLED_S, tell)
 
     async def _disconnect(self, sid: str, _reason: object = None) -> None:
         self._lines.pop(sid, None)

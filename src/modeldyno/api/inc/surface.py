@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import projects
+from modeldyno.api.inc import benchmarks, datasets, dictionaries, possible_values, projects
+from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
 
@@ -19,13 +20,23 @@ class Inc:
 
     server: Server
     broadcast: Broadcast
+    announcer: Announcer
 
 
-NOUNS = (projects.operations,)
+NOUNS = (
+    projects.operations,
+    datasets.operations,
+    dictionaries.operations,
+    possible_values.operations,
+    benchmarks.operations,
+)
 
 
-def operations_of(server: Server, broadcast: Broadcast) -> Operations:
-    inc = Inc(server, broadcast)
+def inc_of(server: Server, broadcast: Broadcast) -> Inc:
+    return Inc(server, broadcast, Announcer(server, broadcast))
+
+
+def operations_of(inc: Inc) -> Operations:
     found: dict[str, Operation] = {}
     for noun in NOUNS:
         found |= noun(inc)

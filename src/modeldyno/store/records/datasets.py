@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.datasets import Dataset, NewDataset
@@ -41,6 +41,12 @@ class Datasets:
             expect_in_project(connection, new.project_id)
             number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
             tell(connection, "dataset.created", new.project_id, {"id": number}, now)
+            return _dataset(find(connection, "dataset", number))
+
+    def set_template(self, number: DatasetId, path: str) -> Dataset:
+        """Where its code lies: known only once it has a number, and before anybody hears of it."""
+        with self._database.writing() as connection:
+            connection.execute(update(Rows).where(Rows.id == number).values(template_path=path))
             return _dataset(find(connection, "dataset", number))
 
     def get(self, number: DatasetId) -> Dataset:

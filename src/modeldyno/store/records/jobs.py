@@ -12,14 +12,14 @@ from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import RunState
+from modeldyno.core.runs import ACTIVE, RunOf, RunState
 from modeldyno.store.database import Database
-from modeldyno.store.moves import end_of_queue, find_run, move_run
+from modeldyno.store.moves import end_of_queue, find_run, move_run, owner_id
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
+from modeldyno.store.tables import RUNNABLE, Runs
 from modeldyno.store.tables import Jobs as Rows
-from modeldyno.store.tables import Runs
 
 _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
@@ -79,6 +79,21 @@ class Jobs:
         with self._database.reading() as connection:
             row = connection.execute(_QUERY.where(Rows.run_id == run_id)).one_or_none()
         return _job(row) if row else None
+
+    def with_untold_end(self) -> tuple[tuple[Job, RunOf], ...]:
+        """Those whose end nobody has told to who asked for them, and whose runs they are."""
+        owners = [getattr(Runs, f"{kind}_id") for kind in RUNNABLE]
+        query = _QUERY.add_columns(*owners).order_by(Rows.id)
+        query = query.where(Rows.request_id.is_not(None), Rows.state.not_in(ACTIVE))
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        return tuple((_job(row), RunOf(row.kind, owner_id(row))) for row in rows)
+
+    def forget_request(self, run_id: RunId) -> None:
+        """Its end was told; nothing happens when there is no such job."""
+        with self._database.writing() as connection:
+            mine = (Rows.run_id == run_id, Rows.request_id.is_not(None))
+            connection.execute(update(Rows).where(*mine).values(request_id=None))
 
     def waiting(self) -> tuple[Job, ...]:
         """In the order in which they will be started."""
