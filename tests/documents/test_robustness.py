@@ -104,8 +104,9 @@ def is_clear(path: str, answer: Answer) -> bool:
 
 def unclear(room, path: str, body: Any, method: str = "POST") -> list[str]:
     answer = room.ask(path, body, method)
-    told = f"{method} {path} {str(body)[:200]}: {answer.status} {answer.text[:200]}"
-    return [] if is_clear(path, answer) else [told]
+    if is_clear(path, answer):
+        return []
+    return [f"{method} {path} {str(body)[:200]}: {answer.status} {answer.text[:200]}"]
 
 
 def replaced(body: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
