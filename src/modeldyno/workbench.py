@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.profiles import ProfileService
@@ -74,6 +75,7 @@ class Server:
     projects: ProjectService
     models: ModelService
     files: ModelFiles
+    looks: Looks
     examples: ExampleService
     fetches: Fetches
     sweeping: Sweeping
@@ -101,6 +103,7 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
+        is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
         self.feed.close()
         self.sweeping.close()
@@ -196,6 +199,7 @@ def open_server(
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.profiles import ProfileService
@@ -261,6 +265,7 @@ def open_server(
             projects=ProjectService(records, files, jobs, archive),
             models=models,
             files=files,
+            looks=Looks(records, files, models),
             examples=examples,
             fetches=Fetches(records, examples, files),
             sweeping=Sweeping(files.sweep),

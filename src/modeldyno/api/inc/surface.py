@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import datasets, dictionaries, possible_values, projects
+from modeldyno.api.inc import datasets, dictionaries, models, possible_values, projects
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
@@ -25,6 +25,7 @@ class Inc:
 
 NOUNS = (
     projects.operations,
+    models.operations,
     datasets.operations,
     dictionaries.operations,
     possible_values.operations,
