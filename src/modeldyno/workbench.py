@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
@@ -78,6 +79,7 @@ class Server:
     looks: Looks
     examples: ExampleService
     fetches: Fetches
+    example_projects: ExampleProjects
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
@@ -105,6 +107,7 @@ class Server:
         self.watch.close()
         is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
+        is_still = self.example_projects.close() and is_still
         self.feed.close()
         self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write
@@ -195,6 +198,7 @@ def open_server(
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
@@ -268,6 +272,7 @@ def open_server(
             looks=Looks(records, files, models),
             examples=examples,
             fetches=Fetches(records, examples, files),
+            example_projects=ExampleProjects(records, examples, files, benchmarks),
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,

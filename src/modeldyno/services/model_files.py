@@ -137,6 +137,15 @@ class ModelFiles:
         with self._at_work_on(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
+    def prepared_stored(
+        self, name: str, stored: StoredObject, origin: Origin, source: str
+    ) -> PreparedModel:
+        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        with ExitStack() as held:
+            held.enter_context(self._at_work_on(stored.sha256))
+            new = self._new(ProjectId(0), name, stored, origin, source)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
         """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
 
