@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
@@ -77,6 +78,7 @@ class Server:
     models: ModelService
     files: ModelFiles
     looks: Looks
+    folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
     example_projects: ExampleProjects
@@ -202,6 +204,7 @@ def open_server(
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
@@ -270,6 +273,7 @@ def open_server(
             models=models,
             files=files,
             looks=Looks(records, files, models),
+            folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),
             example_projects=ExampleProjects(records, examples, files, benchmarks),

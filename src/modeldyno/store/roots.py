@@ -102,6 +102,12 @@ class Roots:
         """Files and folders that could be opened; hidden ones, links and devices are left out."""
         return _cut(self._listed(path))
 
+    def place(self, path: str) -> str:
+        """Where a folder is, absolute; raises as ``entries`` does."""
+        descriptor, place = self._first(path, os.O_RDONLY | os.O_DIRECTORY)
+        os.close(descriptor)
+        return place
+
     def top(self) -> Listing:
         """What lies in all the folders together: what a relative path may start with."""
         found = [entry for folder in reversed(self.names) for entry in self._listed(folder)]

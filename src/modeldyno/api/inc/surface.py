@@ -12,6 +12,7 @@ from modeldyno.api.inc import (
     models,
     possible_values,
     projects,
+    system,
 )
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
@@ -37,6 +38,7 @@ NOUNS = (
     dictionaries.operations,
     possible_values.operations,
     benchmarks.operations,
+    system.operations,
 )
 
 
