@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,6 +35,19 @@ def groups_of(graph: Graph, nodes: Collection[str]) -> list[str]:
     sizes = {group.scope: group.nodes for group in graph.groups}
     scopes = (scope for id_ in nodes for scope in around(graph.node[id_].scope))
     return [GROUP + scope for scope in dict.fromkeys(scopes) if sizes[scope] > 1]
+
+
+def named(graph: Graph, name: str) -> GraphNode | None:
+    """By its id or its name; where nobody is called so, in large or small letters alike, and one
+    without a name by its operator."""
+    wanted = name.lower()
+    close = None
+    for node in graph.nodes:
+        if name in (node.id, node.name):
+            return node
+        if close is None and wanted in (node.id.lower(), (node.name or node.op_type).lower()):
+            close = node
+    return close
 
 
 def matched(graph: Graph, start: str, pattern: Sequence[str]) -> tuple[str, ...]:
@@ -126,9 +140,10 @@ def _shape(
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
-    """Its value; of what is too large to show, what it is."""
-    value = attribute.value if attribute.value is not None else attribute.note
-    return {"name": attribute.name, "attribute_type": attribute.type, "value": value}
+    """Its value as text; of what is too large to show, what it is."""
+    value = attribute.note if attribute.value is None else attribute.value
+    text = value if isinstance(value, str) else json.dumps(value)
+    return {"name": attribute.name, "attribute_type": attribute.type, "value": text}
 
 
 def _of_tensor(tensor: GraphTensor) -> list[dict[str, Any]]:
@@ -136,6 +151,6 @@ def _of_tensor(tensor: GraphTensor) -> list[dict[str, Any]]:
     if tensor.dtype is not None:
         found.append({"name": "dtype", "attribute_type": "type", "value": tensor.dtype})
     if tensor.shape is not None:
-        sizes = ["?" if size is None else size for size in tensor.shape]
-        found.append({"name": "shape", "attribute_type": "shape", "value": sizes})
+        sizes = ", ".join("?" if size is None else str(size) for size in tensor.shape)
+        found.append({"name": "shape", "attribute_type": "shape", "value": f"[{sizes}]"})
     return found

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 from modeldyno.api.errors import refusal_of, text_of
 from modeldyno.api.inc.announcing import FAILED
 from modeldyno.api.inc.executing import request_of
-from modeldyno.api.inc.graph_shape import drawn, groups_of, matched
+from modeldyno.api.inc.graph_shape import drawn, groups_of, matched, named
 from modeldyno.api.inc.model_shape import path_of, precision
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
@@ -56,10 +56,10 @@ def operations(inc: Inc) -> Operations:
     def highlight(asked: Parameters) -> dict[str, Any]:
         name, pattern = asked.text("op_name"), _texts(asked, "pattern", MOST_PATTERN)
         found = looks.graph(_path(asked))
-        nodes = [node.id for node in found.nodes if name in (node.id, node.name)]
-        if not nodes:
+        node = named(found, name)
+        if node is None:
             raise NotFound(f"Unable to find {name[:100]!r} in the graph")
-        row = matched(found, nodes[0], pattern)
+        row = matched(found, node.id, pattern)
         groups = groups_of(found, row)
         return {"graph": drawn(found, groups, row), "groups": groups}
 
