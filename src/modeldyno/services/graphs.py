@@ -35,6 +35,7 @@ class GraphService:
         assert isinstance(graph, Graph)
         if sha256 and NOT_IN_TIME not in graph.notes:
             self._kept.save(graph)
+            self._recent.remember(graph)
         return graph
 
     def known(self, sha256: str) -> Graph | None:
