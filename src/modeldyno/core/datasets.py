@@ -10,6 +10,19 @@ from modeldyno.core.ids import DatasetId, ProjectId
 
 
 @dataclass(frozen=True, kw_only=True)
+class DatasetSpec:
+    """All that is needed to read it."""
+
+    name: str
+    kind: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    transforms: tuple[dict[str, Any], ...] = ()
+    filter: dict[str, Any] | None = None
+    metric: dict[str, Any] | None = None
+    template_path: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class NewDataset:
     project_id: ProjectId
     name: str
