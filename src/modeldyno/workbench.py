@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.run_ends import RunEnds
@@ -78,6 +79,7 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     datasets: DatasetService
+    optimizations: OptimizationService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
@@ -196,6 +198,7 @@ def open_server(
     from modeldyno.services.jobs import JobService
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.run_ends import RunEnds
@@ -262,6 +265,7 @@ def open_server(
             benchmarks=benchmarks,
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+            optimizations=OptimizationService(records, models, jobs),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),

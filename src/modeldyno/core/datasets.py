@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -38,3 +40,15 @@ class NewDataset:
 class Dataset(NewDataset):
     id: DatasetId
     created_at: datetime
+
+
+def by_name(transforms: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """In their order; the second of a name has a number, so that none is lost."""
+    found: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
+    for one in transforms:
+        told = dict(one)
+        name = str(told.pop("name", ""))
+        seen[name] += 1
+        found[f"{name} {seen[name]}" if seen[name] > 1 else name] = told.get("params", told)
+    return found

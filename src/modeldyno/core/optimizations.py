@@ -53,7 +53,7 @@ class Trial:
     """One candidate of a run; its model stays when the optimization goes."""
 
     run_id: RunId
-    number: int
+    number: int  # 0: the model itself, which all others are held against
     status: TrialStatus
     created_at: datetime
     settings: dict[str, Any] = field(default_factory=dict)

@@ -135,6 +135,10 @@ class OptimizationSpec:
     precision: str
     settings: TuningSettings
     dataset: DatasetSpec | None = None
+    name: str = ""  # of the model, for who reads the configuration; as are those below
+    framework: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     timeout_s: float = 2 * 3600.0  # of the whole
     memory_limit_bytes: int | None = None
     kind: Literal["optimization"] = "optimization"
