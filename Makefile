@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines run test check format node demo-model test-models clean
+.PHONY: setup engines run test check format node browser demo-model test-models clean
 
 setup: $(STAMP)
 
@@ -34,10 +34,10 @@ $(ENGINES): $(STAMP)
 run: setup
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
 
-test: engines test-models node
+test: engines test-models node browser
 	$(PY) -m pytest $(PYTEST_ARGS)
 
-check: engines test-models node
+check: engines test-models node browser
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
@@ -52,6 +52,7 @@ format: setup
 test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
+	@$(PY) -m scripts.fetch_inc_gui
 
 # The stock Socket.IO client, for the tests of our events. Without Node those are skipped.
 NODE := tests/node/node_modules/.package-lock.json
@@ -62,6 +63,10 @@ node:
 $(NODE): tests/node/package-lock.json
 	@cd tests/node && npm ci --silent --no-audit --no-fund
 	@touch $@
+
+# For the tests that look at pages as people do.
+browser:
+	@bash scripts/install_browser.sh
 
 demo-model: engines
 	$(PY) scripts/train_demo.py

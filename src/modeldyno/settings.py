@@ -18,6 +18,7 @@ class Settings:
     # MODELDYNO_DATABASE_URL; None: a file in the workspace. May hold a password, so not in a repr.
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
+    inc_gui: Path | None = None  # --inc-gui: the web client of INC Bench, to serve at /
     resume: bool = False  # MODELDYNO_RESUME or --resume: go on with what an earlier server left
 
     @property

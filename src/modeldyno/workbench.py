@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -71,10 +73,12 @@ class Server:
     feed: EventFeed
     watch: FolderWatch
     jobs: JobService
+    projects: ProjectService
     models: ModelService
     files: ModelFiles
     examples: ExampleService
     fetches: Fetches
+    example_projects: ExampleProjects
     sweeping: Sweeping
     benchmarks: BenchmarkService
     comparisons: ComparisonService
@@ -102,6 +106,7 @@ class Server:
         is_still = self.queue.close()
         self.watch.close()
         is_still = self.fetches.close() and is_still
+        is_still = self.example_projects.close() and is_still
         self.feed.close()
         self.sweeping.close()
         if is_still:  # else the workspace stays ours until the process ends: it may still write
@@ -192,6 +197,7 @@ def open_server(
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
@@ -201,6 +207,7 @@ def open_server(
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -221,7 +228,8 @@ def open_server(
         models = ModelService(records, trust, looking.graphs)
         objects = Objects(settings.workspace / "objects")
         bundles = Bundles(settings.workspace / "models", objects)
-        roots = Roots(settings.models_roots)
+        named = NamedModels(settings.workspace)
+        roots = Roots((*settings.models_roots, *named.make_folders()))
         examples = open_examples(settings)
         files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
@@ -244,23 +252,25 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
-        named = NamedModels(settings.workspace)
+        archive = Archive(history, folders, records)
         return Server(
             settings=settings,
             records=records,
             history=history,
             folders=folders,
-            archive=Archive(history, folders, records),
+            archive=archive,
             lock=lock,
             queue=queue,
             progress=progress,
             feed=EventFeed(records.database, records.events),
             watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
+            projects=ProjectService(records, files, jobs, archive),
             models=models,
             files=files,
             examples=examples,
             fetches=Fetches(records, examples, files),
+            example_projects=ExampleProjects(records, examples, files, benchmarks),
             sweeping=Sweeping(files.sweep),
             benchmarks=benchmarks,
             comparisons=comparisons,

@@ -89,8 +89,9 @@ class Live:
 
 
 @contextmanager
-def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None):
-    """``send_buffer``: about how many bytes the system takes for a client that does not read."""
+def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None, **settings):
+    """``send_buffer``: about how many bytes the system takes for a client that does not read;
+    ``settings`` are further fields of Settings."""
     door = socket.create_server(("127.0.0.1", 0))
     if send_buffer is not None:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
@@ -98,7 +99,7 @@ def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None):
     token = TokenFile(workspace / "token")
     sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
     access = Access(sign_ins, listening.cookie, Failures())
-    server = open_server(Settings(workspace))
+    server = open_server(Settings(workspace, **settings))
     app = application(server, listening, access, patience)
     config = uvicorn.Config(app, log_config=None, **UVICORN)
     running = uvicorn.Server(config)

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -54,6 +55,29 @@ def test_a_job_leaves_its_result_and_says_where_it_stands_meanwhile(room):
         assert {number for number, _ in heard} == {job.id}
         assert {standing.headline for _, standing in heard} == {Path(kept.spec.model.path).name}
         assert room.is_tidy(job)
+
+
+def test_a_job_that_is_claimed_while_it_is_being_cancelled_ends_all_the_same(room, monkeypatch):
+    with room.opened() as server:
+        waiting = server.records.jobs.cancel_waiting
+        looked, seen = threading.Event(), threading.Event()
+
+        def too_late(number):
+            """The queue is quicker than who cancels."""
+            looked.set()
+            seen.wait()
+            room.until_state(number, "running")
+            return waiting(number)
+
+        monkeypatch.setattr(server.records.jobs, "cancel_waiting", too_late)
+        with server.records.database.writing():  # the queue sees nothing of it before this ends
+            job = room.start(room.endless())
+            cancelling = threading.Thread(target=server.queue.cancel, args=(job.id,))
+            cancelling.start()
+            looked.wait()
+        seen.set()
+        cancelling.join()
+        room.until_state(job.id, "cancelled")
 
 
 @pytest.mark.slow

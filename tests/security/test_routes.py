@@ -12,18 +12,23 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from modeldyno.api.access import READING, TOKEN_IN_QUERY
+from modeldyno.api.head import surface_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.openapi import example_of, operations
 from modeldyno.api.serving import serve
 from modeldyno.core.errors import TokenUnusable
 from modeldyno.settings import Settings
 from tests.api.real_app import BOOM, real_server
+from tests.documents.inc_bench_table import OPERATIONS
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE")
 SAFE = ("GET", "HEAD", "OPTIONS")
 PAGES = ("/", "/docs", "/login", "/healthz", "/nothing")
 SOCKET = "/socket.io/?EIO=4&transport=polling"
 JSON = ("Content-Type", "application/json")
+# The reference API, whose operations are all in that table (tests/documents/test_table.py).
+INC = [f"/api/{path}" for path in OPERATIONS]
 # A body that is looked at before any route acts: who gets that far has passed the guard.
 BROKEN = b"{"
 
@@ -37,6 +42,7 @@ class Asked:
         told = server.ask("GET", "/api/v1/openapi.json", server.with_token()).text
         self.document = json.loads(told)
         self.paths = sorted({filled(path) for path in self.document["paths"]})
+        self.by_cookie = [path for path in self.paths if surface_of(path) != "named"]
 
     def status(self, method, path, *headers, host=None, body=None):
         sent = BROKEN if body is None and method not in SAFE else body
@@ -163,8 +169,11 @@ def test_w4_no_cookie_changes_anything_without_its_proof(asked, browser):
     assert asked.wrong(403, acting, cookie, csrf) == {}  # without an origin
     assert asked.wrong(401, METHODS, cookie) == {}
     assert asked.wrong(401, METHODS, csrf, same) == {}
-    not_codes = [path for path in asked.paths if not path.endswith("/session/codes")]
+    not_codes = [path for path in asked.by_cookie if not path.endswith("/session/codes")]
     assert asked.gets_in(cookie, csrf, ours, paths=not_codes)
+    # Where a GET measures, the cookie is not enough.
+    measuring = [path for path in asked.paths if surface_of(path) == "named"]
+    assert asked.wrong(401, ("GET", "HEAD"), cookie, csrf, ours, paths=measuring) == {}
 
 
 def test_w10_no_cors_is_not_same_origin_anywhere(asked, browser):
@@ -173,7 +182,59 @@ def test_w10_no_cors_is_not_same_origin_anywhere(asked, browser):
         said = (cookie, ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "no-cors"))
         assert asked.wrong(403, SAFE, *said) == {}
     same = (cookie, ("Sec-Fetch-Site", "same-origin"), ("Sec-Fetch-Mode", "no-cors"))
-    assert asked.gets_in(*same, methods=SAFE)
+    assert asked.gets_in(*same, methods=SAFE, paths=asked.by_cookie)
+
+
+# ---------------------------------------------------------------- the reference API
+
+
+def test_w1_w6_no_operation_answers_a_foreign_host_or_page(asked, token):
+    assert asked.wrong(403, ("GET", "POST"), token, paths=INC, host="evil.example") == {}
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{asked.server.port + 1}"):
+        assert asked.wrong(403, ("GET", "POST"), token, ("Origin", origin), paths=INC) == {}
+    ours = ("Origin", asked.server.origin)
+    assert asked.gets_in(token, ours, paths=INC, methods=("GET", "POST"))
+
+
+def test_w3_no_operation_answers_without_the_token(asked, token):
+    assert asked.wrong(403, METHODS, paths=INC) == {}
+    for wrong in ("x", "Bearer x", f"Basic {asked.server.token}"):
+        assert asked.wrong(403, ("GET", "POST"), ("Authorization", wrong), paths=INC) == {}
+    raw = ("Authorization", asked.server.token)  # as its own clients send it
+    assert asked.gets_in(raw, paths=INC, methods=("GET", "POST"))
+
+
+def test_a_token_in_a_query_opens_logs_and_configurations_alone(asked):
+    said = f"?token={asked.server.token}"
+    files = [path + said for path in INC if path.endswith(TOKEN_IN_QUERY)]
+    others = [path + said for path in INC if not path.endswith(TOKEN_IN_QUERY)]
+    assert len(files) == 6
+    assert asked.wrong(403, ("GET", "POST"), paths=others) == {}
+    assert asked.wrong(403, ("POST",), paths=files) == {}
+    assert asked.gets_in(paths=files, methods=("GET",))
+
+
+def test_w4_w10_a_cookie_alone_uses_no_operation(asked, browser):
+    cookie, csrf = browser
+    ours, same = ("Origin", asked.server.origin), ("Sec-Fetch-Site", "same-origin")
+    assert asked.wrong(403, METHODS, cookie, paths=INC) == {}
+    for headers in ((cookie, same), (cookie, ours), (cookie, csrf)):
+        assert asked.wrong(403, ("POST",), *headers, paths=INC) == {}
+    foreign = (("Origin", "http://evil.example"), ("Sec-Fetch-Site", "cross-site"))
+    for other in foreign:
+        assert asked.wrong(403, ("GET", "POST"), cookie, csrf, other, paths=INC) == {}
+    assert asked.gets_in(cookie, csrf, ours, paths=INC, methods=("POST",))
+
+
+def test_a_cookie_reads_by_get_and_acts_by_none(asked, browser):
+    cookie, csrf = browser
+    reading = [f"/api/{path}" for path in OPERATIONS if path in READING]
+    acting = sorted(set(INC) - set(reading))
+    assert {"/api/benchmark", "/api/benchmark/execute", "/api/project/delete"} < set(acting)
+    ours, same = ("Origin", asked.server.origin), ("Sec-Fetch-Site", "same-origin")
+    for headers in ((cookie, same), (cookie, ours), (cookie, ours, csrf)):
+        assert asked.wrong(403, ("GET", "HEAD"), *headers, paths=acting) == {}
+        assert asked.gets_in(*headers, paths=reading, methods=("GET",))
 
 
 def test_methods_that_nobody_knows_reach_nothing(asked, token):
@@ -230,11 +291,20 @@ def test_w19_w27_a_crash_of_any_route_leaks_nothing(tmp_path):
             for secret in (server.token, "canary", "Traceback", "RuntimeError", str(tmp_path)):
                 assert secret not in reply.text
             assert "real_app" not in reply.text
+        for path, documented in OPERATIONS.items():
+            body = json.dumps(documented.body or {}).encode()
+            reply = server.ask("POST", f"/api/{path}", server.with_token(JSON), body)
+            if reply.status == 500:
+                crashed.append(path)
+                assert reply.getheader("content-type") == "text/plain; charset=utf-8"
+            for secret in (server.token, "Traceback", "RuntimeError", str(tmp_path)):
+                assert secret not in reply.text
         (tmp_path / BOOM).unlink()
         assert server.ask("GET", "/api/v1/projects", server.with_token()).status == 200
         log = server.log.read_text()
     known = [one["operationId"] for _, _, one in operations(asked.document)]
     assert {"list_projects", "create_project", "delete_project", "list_events"} <= set(crashed)
+    assert {"project/list", "benchmark/list", "benchmark"} <= set(crashed)
     assert len(crashed) >= len(known) * 2 // 3, sorted(set(known) - set(crashed))
     assert log.count("RuntimeError") >= len(crashed)  # the control: it was logged, with secrets
     assert server.token not in log

@@ -111,6 +111,9 @@ class Access:
         found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
         return found or self._fail(_client(scope))
 
+    def knows(self, token: str) -> bool:
+        return self._sign_ins is not None and self._by_token(token) is not None
+
     def seen(self, scope: Mapping[str, Any]) -> SignIn | None:
         """Whose browser opens one of our pages: those may greet, and show what is no secret."""
         if self._sign_ins is None:

@@ -21,6 +21,7 @@ from modeldyno.api.errors import BUG, Refusal, Refused, body_of, misunderstood, 
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import App, Guard, Rules
 from modeldyno.api.head import surface_of
+from modeldyno.api.inc import gui
 from modeldyno.api.inc import operations as inc
 from modeldyno.api.inc.surface import Inc, inc_of, operations_of
 from modeldyno.api.listening import Listening
@@ -111,11 +112,15 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done
     routers = [make(server) for make in ROUTERS] + [session.router(listening, access)]
     page = pages.router(server, listening, access, describe)
+    folder = server.settings.inc_gui
+    # Last, for it answers whatever nobody else does; and in place of our own first page.
+    client = gui.router(gui.StockGui.read(folder), listening, access) if folder else APIRouter()
     for router in routers:
         app.include_router(router, prefix=PREFIX)
     app.include_router(page, include_in_schema=False)
     operations = operations_of(reference)
     app.include_router(inc.router(operations), include_in_schema=False)
+    app.include_router(client, include_in_schema=False)
     for kind, handler in (
         (ModeldynoError, _told),
         (Refused, _as_told),
@@ -126,6 +131,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         app.add_exception_handler(kind, handler)
     known = [
         *_addresses(page),
+        *_addresses(client),
         *inc.addresses(operations),
         *(one for router in routers for one in _addresses(router, PREFIX)),
     ]

@@ -34,12 +34,14 @@ def router(
     async def healthz() -> dict[str, str]:
         return {"status": "ok"}
 
-    @routes.get("/")
     def home(request: Request) -> Response:
         if not listening.needs_token or access.seen(request.scope):
             count = server.records.projects.count()
             return page("Modeldyno", _home(f"{count} project{'' if count == 1 else 's'} so far."))
         return page("Modeldyno", _home("You are not signed in.") + _ask(""))
+
+    if server.settings.inc_gui is None:
+        routes.get("/")(home)
 
     @routes.get("/docs")
     def docs() -> Response:

@@ -34,6 +34,10 @@ def serve(
         list[Path] | None,
         typer.Option("--models-root", metavar="DIR", help="A folder to import models from."),
     ] = None,
+    inc_gui: Annotated[
+        Path | None,
+        typer.Option("--inc-gui", metavar="DIR", help="Serve the web client of INC Bench."),
+    ] = None,
     no_token: Annotated[
         bool, typer.Option("--no-token", help="Let every program of this machine in.")
     ] = False,
@@ -72,7 +76,11 @@ def serve(
     settings = Settings.read(workspace)
     settings = replace(
         settings,
-        models_roots=(*settings.models_roots, *map(_folder, models_root or [])),
+        models_roots=(
+            *settings.models_roots,
+            *(_folder(path, "--models-root") for path in models_root or ()),
+        ),
+        inc_gui=_folder(inc_gui, "--inc-gui") if inc_gui else None,
         allow_downloads=settings.allow_downloads or allow_downloads,
         resume=settings.resume or resume,
     )
@@ -128,10 +136,10 @@ def _load_server() -> None:
             del sys.modules[name]
 
 
-def _folder(path: Path) -> Path:
+def _folder(path: Path, option: str) -> Path:
     found = path.expanduser().absolute()
     if not found.is_dir():
-        raise BadValue(f"{path} is no folder", fix="Give --models-root a folder that is there")
+        raise BadValue(f"{path} is no folder", fix=f"Give {option} a folder that is there")
     return found
 
 
@@ -182,8 +190,11 @@ def _tell(
     door = f"(run `{opens}` to sign in)" if listening.needs_token else "(no token)"
     output.tell(f"  Open      {listening.url}/   {door}")
     output.tell(f"  API       {listening.url}/docs")
-    if show_token and listening.needs_token:
-        output.tell(f"  Token     {open_token(server.settings).current()}")
+    token = open_token(server.settings).current() if show_token and listening.needs_token else ""
+    if token:
+        output.tell(f"  Token     {token}")
+    if server.settings.inc_gui is not None:
+        output.tell(f"  INC GUI   {_client_address(listening, token)}")
     if listening.is_loopback:
         stops = "Ctrl-C stops; running jobs are kept and can be resumed."
         output.tell(f"  Listening on this machine only. {stops}")
@@ -194,6 +205,13 @@ def _tell(
             "leave --host out, or put a proxy with TLS in front",
         )
         output.tell("  Ctrl-C stops; running jobs are kept and can be resumed.")
+
+
+def _client_address(listening: Listening, token: str) -> str:
+    """The client of INC Bench reads its token from the address."""
+    if not listening.needs_token:
+        return f"{listening.url}/"
+    return f"{listening.url}/?token={token or 'TOKEN   (`modeldyno token` prints it)'}"
 
 
 def _ourselves() -> str:

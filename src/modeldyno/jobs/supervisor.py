@@ -103,12 +103,16 @@ class Supervisor:
 
     def cancel(self, job_id: JobId) -> Job:
         """Within two seconds; what was measured stays. Nothing happens to what is over."""
-        with self._lock:  # first, and without the database: that may be away
+        self._stop_if(job_id)  # first, and without the database: that may be away
+        job = self._records.jobs.cancel_waiting(job_id)
+        if job.state == "running":  # it may have been claimed since we looked
+            self._stop_if(job_id)
+        return job
+
+    def _stop_if(self, job_id: JobId) -> None:
+        with self._lock:
             if self._current is not None and self._current.job_id == job_id:
                 self._stop(self._current, CANCELLED)
-        # It may still be about to be claimed. Either this comes first, and it is not; or it runs,
-        # and knows that it is to end.
-        return self._records.jobs.cancel_waiting(job_id)
 
     def close(self, patience_s: float = 10.0) -> bool:
         """What runs is stopped and can be resumed; what waits waits for the next server.

@@ -94,6 +94,10 @@ class ExampleService:
         path = self._objects.path(stored.sha256)
         return FetchedExample(example, stored, path, _source(example))
 
+    def address(self, example: Example) -> str:
+        """Where it comes from: of the web, or of the package that holds it (a package URL)."""
+        return example.url or f"pkg:pypi/onnx@{_version('onnx')}#{example.file}"
+
     def kept(self) -> frozenset[str]:
         """The checksums of what was downloaded once and need not be again."""
         found = map(self._downloads.kept, self._catalogue.values())

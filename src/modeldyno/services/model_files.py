@@ -14,11 +14,13 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.client_paths import names_in, refused, shown
+from modeldyno.core.domains import purpose_of
 from modeldyno.core.errors import (
     BadValue,
     FileNotFound,
@@ -26,7 +28,6 @@ from modeldyno.core.errors import (
     ModeldynoError,
     ModelUnreadable,
     OutOfMemory,
-    PathRefused,
     TimedOut,
     TooBusy,
     WorkerCrashed,
@@ -34,7 +35,8 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import ExternalFile, Model, ModelFacts, NewModel, Origin
+from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
+from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.stated import says_inputs
 from modeldyno.formats.extract import Limits, extract
@@ -63,8 +65,13 @@ class PreparedModel:
         self._new = new
         weakref.finalize(self, held.close)
 
-    def add(self) -> Model:
-        return self._records.models.add(self._new)
+    @property
+    def new(self) -> NewModel:
+        return self._new
+
+    def add(self, **instead: Any) -> Model:
+        """The row; ``instead`` are fields of NewModel, to be otherwise than they were prepared."""
+        return self._records.models.add(replace(self._new, **instead))
 
     def add_once(self) -> Model:
         """The project's own, when it has the same files under the same name already."""
@@ -121,20 +128,49 @@ class ModelFiles:
         with self._at_work_on(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
+    def prepared_stored(
+        self, name: str, stored: StoredObject, origin: Origin, source: str
+    ) -> PreparedModel:
+        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        with ExitStack() as held:
+            held.enter_context(self._at_work_on(stored.sha256))
+            new = self._new(ProjectId(0), name, stored, origin, source)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
         """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
 
         Raises PathRefused, FileNotFound, and what reading the model raises.
         """
-        if not self._roots.names:
-            raise PathRefused(
-                "This server may not read models from its own disk",
-                why="it was started without a folder to import from",
-                fix="Start it with --models-root FOLDER, or upload the file",
-            )
         self._records.projects.get(project_id)
-        with self._place():
-            return self._copied(self._roots, project_id, path, name, "path")
+        return self._prepared(project_id, path, name)
+
+    def prepared(self, path: str) -> PreparedModel:
+        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        return self._prepared(ProjectId(0), path, "")
+
+    @contextmanager
+    def borrowed(self, path: str) -> Iterator[ModelSpec]:
+        """A copy of a file below an allowed folder, without weights beside it, for a look into it:
+        it becomes no model, and is gone afterwards.
+
+        Raises PathRefused and FileNotFound.
+        """
+        with (
+            self._roots.open(path) as file,
+            self._objects.receiving(file.size_bytes) as incoming,
+        ):
+            incoming.copy(file.descriptor)
+            stored = incoming.settle()
+            with self._at_work_on(stored.sha256):
+                incoming.keep(stored)
+                place = self._bundles.alone(file_name(file.name), stored.sha256)
+                yield ModelSpec(str(place), sha256=stored.sha256)
+        self.sweep()
+
+    def opened(self, path: str) -> AbstractContextManager[OpenFile]:
+        """A file below an allowed folder; raises PathRefused and FileNotFound."""
+        return self._roots.open(path)
 
     def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
         """The model of a file below ``roots`` as that is now; copied unless the project has it.
@@ -206,6 +242,10 @@ class ModelFiles:
 
     # ------------------------------------------------------------ look
 
+    def look(self, model: ModelSpec) -> ModelFacts:
+        """What a file says of itself, read in a worker; weights beside it need not be there."""
+        return self._look(Path(model.path), model.sha256, without_weights=True)
+
     def inspect(self, model_id: ModelId) -> Model:
         """Look again, in a worker; raises what reading the model raises."""
         model = self._records.models.get(model_id)
@@ -246,6 +286,10 @@ class ModelFiles:
         return removed
 
     # ------------------------------------------------------------ inside
+
+    def _prepared(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
+        with self._place():
+            return self._copied(self._roots, project_id, path, name, "path")
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -304,10 +348,11 @@ class ModelFiles:
     ) -> NewModel:
         """Where it can be run from, and what is in it."""
         path = self._bundles.alone(file_name(name), stored.sha256)
-        facts = self._look(path, stored.sha256, without_weights=True)
+        facts = self.look(ModelSpec(str(path), sha256=stored.sha256))
         _check_weights(path.name, facts)
         if gather is not None:
             facts = gather(facts)
+        purpose = purpose_of(facts)
         return NewModel(
             project_id=project_id,
             name=name,
@@ -316,9 +361,12 @@ class ModelFiles:
             sha256=stored.sha256,
             size_bytes=facts.size_bytes,
             framework=facts.framework,
+            precision=precision_of(facts),
+            domain=purpose.domain.name,
             origin=origin,
             source=source,
             facts=facts,
+            boundary=Boundary(domain_flavour=purpose.flavour.name),
         )
 
     def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str) -> None:

@@ -29,7 +29,16 @@ class NamedModels:
     """``roots`` opens what ``find`` found; paths are relative to the workspace's ``models``."""
 
     def __init__(self, workspace: Path) -> None:
-        self.roots = Roots([workspace / TOP])
+        self._top = workspace / TOP
+        self.roots = Roots([self._top])
+
+    def make_folders(self) -> tuple[Path, ...]:
+        """So that people see where to put files; clients may import from them, as from any folder
+        that the owner of the server names."""
+        folders = tuple(self._top / name for name in FOLDERS)
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        return folders
 
     def find(self, said: str) -> tuple[str, ...]:
         """Paths of files that are called so; where none is, of those that are but for a suffix.

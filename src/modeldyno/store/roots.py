@@ -129,7 +129,12 @@ class Roots:
             elif path.startswith(f"{folder}/"):
                 found.append((folder, names_in(path[len(str(folder)) + 1 :])))
         if not found:
-            raise refused(path, "it lies outside the folders that this server may use")
+            raise PathRefused(
+                f'"{shown(path)}" cannot be used as a path',
+                why="it lies outside the folders that this server may use",
+                fix="Put the file into models/exported of the workspace, or start the server with "
+                "--models-root FOLDER",
+            )
         return found
 
     def _open(self, folder: Path, names: tuple[str, ...], flags: int) -> int:

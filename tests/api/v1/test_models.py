@@ -23,6 +23,7 @@ from tests import torch_archives
 from tests.api.v1.server import PATIENCE_S, serving
 from tests.onnx_models import linear, model, value
 from tests.schemas import check
+from tests.scripts import script
 from tests.terminal import modeldyno
 
 FILE = "application/octet-stream"
@@ -460,11 +461,20 @@ def test_allowed_folders_can_be_looked_through(allowed):
     assert served.get("files?path=nowhere").status == 404
 
 
-def test_without_an_allowed_folder_the_server_says_how_to_allow_one(served, project):
-    refused = served.post(f"projects/{project}/models/import", {"path": "net.onnx"})
-    assert (refused.status, refused.json["code"]) == (403, "PATH_REFUSED")
-    assert "--models-root" in refused.json["fix"]
+def test_without_an_allowed_folder_there_are_those_of_the_workspace(served, project):
+    asked = f"projects/{project}/models/import", {"path": "net.json"}
+    absent = served.post(*asked)
+    assert (absent.status, "--models-root" in absent.json["fix"]) == (404, True)
+    elsewhere = served.post(asked[0], {"path": "/etc/hostname"})
+    assert (elsewhere.status, elsewhere.json["code"]) == (403, "PATH_REFUSED")
+    assert "--models-root" in elsewhere.json["fix"]
     assert served.get("files").json["entries"] == []
+    script(served.workspace / "models" / "exported" / "net.json")
+    try:
+        assert [entry["name"] for entry in served.get("files").json["entries"]] == ["net.json"]
+        assert served.post(*asked).status == 201
+    finally:
+        (served.workspace / "models" / "exported" / "net.json").unlink()
 
 
 # ---------------------------------------------------------------- look

@@ -2,24 +2,83 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from modeldyno.api.errors import Refusal, Refused
+from modeldyno.api.inc.model_shape import NO_MODEL, model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything, moment
+from modeldyno.core.errors import BadValue, NotFound
+from modeldyno.core.ids import ProjectId
+from modeldyno.core.inc_ids import DOMAINS, PRECISIONS, known
 from modeldyno.core.projects import Project
+from modeldyno.core.shape_texts import shapes_in
+from modeldyno.services.projects import ProjectShown, ProjectWanted
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.surface import Inc
 
+MOST_NODES = 1000
+CUSTOM = "custom"  # what its client offers beside the names of nodes: no name itself
+# Its client goes back to its first page at exactly these words.
+UNKNOWN = Refusal(500, "NOT_FOUND", "list index out of range", "", "")
+
 
 def operations(inc: Inc) -> Operations:
-    projects = inc.server.records.projects
+    projects = inc.server.projects
 
     def listed(_: Parameters) -> dict[str, Any]:
-        return {"projects": [_row(project) for project in everything(projects.page)]}
+        found = everything(inc.server.records.projects.page)
+        return {"projects": [_row(project) for project in found]}
 
-    return {"project/list": listed}
+    def details(asked: Parameters) -> dict[str, Any]:
+        number = _id(asked)
+        try:
+            return _details(projects.get(number))
+        except NotFound as error:
+            raise Refused(UNKNOWN) from error
+
+    def create(asked: Parameters) -> dict[str, int]:
+        made = projects.create(_wanted(asked))
+        return {
+            "project_id": made.project.id,
+            "model_id": made.model.id,
+            "dataset_id": made.dataset.id if made.dataset else -1,
+        }
+
+    def note(asked: Parameters) -> dict[str, Any]:
+        number = _id(asked)
+        if "notes" not in asked:
+            raise BadValue("Notes not provided.")
+        text = asked.value("notes")
+        if not isinstance(text, str):
+            raise BadValue("notes is no text")
+        return {"id": number, "notes": projects.write_notes(number, text)}
+
+    def delete(asked: Parameters) -> dict[str, int | None]:
+        if "id" not in asked or "name" not in asked:
+            raise BadValue("Missing project id or project name.")
+        number = _id(asked)
+        return {"id": number if projects.delete(number, asked.text("name")) else None}
+
+    return {
+        "project": details,
+        "project/list": listed,
+        "project/create": create,
+        "project/note": note,
+        "project/delete": delete,
+    }
+
+
+def _id(asked: Parameters) -> ProjectId:
+    if "id" not in asked:
+        raise BadValue("Could not find project id.")
+    try:
+        return ProjectId(asked.id())
+    except BadValue as error:
+        raise BadValue("Incorrect project id.") from error
 
 
 def _row(project: Project) -> dict[str, Any]:
@@ -29,3 +88,48 @@ def _row(project: Project) -> dict[str, Any]:
         "created_at": moment(project.created_at),
         "modified_at": moment(project.modified_at),
     }
+
+
+def _details(shown: ProjectShown) -> dict[str, Any]:
+    project = shown.project
+    return {
+        "id": project.id,
+        "name": project.name,
+        "notes": shown.notes,
+        "input_model": model_shape(shown.model) if shown.model else NO_MODEL,
+        "created_at": moment(project.created_at),
+        "modified_at": moment(project.modified_at),
+    }
+
+
+def _wanted(asked: Parameters) -> ProjectWanted:
+    model = asked.inside("model")
+    domain, precision = model.text("domain", ""), model.text("precision", "")
+    return ProjectWanted(
+        name=asked.text("name"),
+        path=model.text("path"),
+        inputs=_nodes(model, "input_nodes"),
+        outputs=_nodes(model, "output_nodes"),
+        domain=_domain(domain) if "domain" in model else None,
+        precision=known(PRECISIONS, precision, "precision").name if precision else None,
+        shapes=_shapes(model),
+    )
+
+
+def _domain(name: str) -> str:
+    """An empty one is none, which its clients may say, too."""
+    return known(DOMAINS, name, "domain").name if name.strip() else ""
+
+
+def _nodes(model: Parameters, name: str) -> tuple[str, ...]:
+    found = tuple(one for one in model.texts(name) if one != CUSTOM)
+    if len(found) > MOST_NODES:
+        raise BadValue(f"{name} has {len(found)} names", why=f"up to {MOST_NODES} are taken")
+    return found
+
+
+def _shapes(model: Parameters) -> tuple[tuple[int, ...], ...]:
+    """As text, or as a list of sizes or of lists."""
+    said = model.said.get("shape")
+    is_numbers = isinstance(said, list) and not any(isinstance(one, str) for one in said)
+    return shapes_in(json.dumps(said) if is_numbers else model.text("shape", ""))

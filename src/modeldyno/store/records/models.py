@@ -90,6 +90,23 @@ class Models:
         found = tuple(model_of(row) for row in rows)  # LIKE of SQLite cares for no case: look again
         return tuple(m for m in found if name in (m.name, m.name.rpartition(".")[0]))
 
+    def input_of(self, project_id: ProjectId) -> Model | None:
+        """The one that a project began with: its first, unless an optimization made that."""
+        query = select(*Rows.__table__.c).where(
+            Rows.project_id == project_id, Rows.origin != "optimization"
+        )
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+        return _model(row) if row else None
+
+    def kept_at(self, path: str) -> Model | None:
+        """The newest that is read from there."""
+        return self._newest(Rows.path == path)
+
+    def copied_from(self, path: str) -> Model | None:
+        """The newest of a file that a client called so."""
+        return self._newest(Rows.source == path, Rows.origin == "path")
+
     def places(self) -> dict[ModelId, str]:
         """Where each model is read from."""
         with self._database.reading() as connection:
@@ -129,6 +146,12 @@ class Models:
     def delete(self, number: ModelId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
             delete_thing(connection, "model", number, self._clock(), cascade=cascade)
+
+    def _newest(self, *conditions: Any) -> Model | None:
+        query = select(*Rows.__table__.c).where(*conditions, Rows.facts.is_not(None))
+        with self._database.reading() as connection:
+            row = connection.execute(query.order_by(Rows.id.desc()).limit(1)).one_or_none()
+        return _model(row) if row else None
 
     def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
         with self._database.writing() as connection:

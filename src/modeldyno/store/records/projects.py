@@ -48,6 +48,15 @@ class Projects:
             tell(connection, "project.changed", number, {"id": number}, now)
             return value_of(Project, find(connection, "project", number))
 
+    def touch(self, number: ProjectId) -> Project:
+        """Something that belongs to the project itself was changed just now."""
+        now = self._clock()
+        with self._database.writing() as connection:
+            find(connection, "project", number)
+            connection.execute(update(Rows).where(Rows.id == number).values(modified_at=now))
+            tell(connection, "project.changed", number, {"id": number}, now)
+            return value_of(Project, find(connection, "project", number))
+
     def page(self, wanted: Wanted | None = None) -> Page[Project]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state", "project_id")

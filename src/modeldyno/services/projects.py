@@ -1,0 +1,134 @@
+"""Projects: made with a model or not at all, and deleted with everything in them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from modeldyno.core.datasets import Dataset, NewDataset
+from modeldyno.core.errors import NotFound, WrongState
+from modeldyno.core.ids import ProjectId
+from modeldyno.core.models import Boundary, Model
+from modeldyno.core.names import checked_name
+from modeldyno.core.notes import Subject
+from modeldyno.core.projects import Project
+from modeldyno.core.queue import Job
+from modeldyno.services.archive import Archive
+from modeldyno.services.jobs import JobService
+from modeldyno.services.model_files import ModelFiles
+from modeldyno.store.records.all import Records
+
+INPUT_MODEL = "Input model"  # what a project began with is called so
+STOPPING_S = 30.0  # what runs ends within two seconds of being cancelled, unless the disk is slow
+_LOOK_S = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectWanted:
+    """A project with its first model; what is None is read from the model."""
+
+    name: str
+    path: str  # of the model's file, below an allowed folder
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    domain: str | None = None
+    precision: str | None = None
+    shapes: tuple[tuple[int, ...], ...] = ()  # of the inputs, without the batch
+
+
+@dataclass(frozen=True)
+class ProjectMade:
+    project: Project
+    model: Model
+    dataset: Dataset | None  # of made-up samples, when shapes were given
+
+
+@dataclass(frozen=True)
+class ProjectShown:
+    project: Project
+    notes: str | None  # None: nobody wrote any
+    model: Model | None  # that it began with
+
+
+class ProjectService:
+    def __init__(
+        self, records: Records, files: ModelFiles, jobs: JobService, archive: Archive
+    ) -> None:
+        self._records = records
+        self._files = files
+        self._jobs = jobs
+        self._archive = archive
+
+    def create(self, wanted: ProjectWanted) -> ProjectMade:
+        """All of it, or nothing: a model that cannot be read leaves no project behind.
+
+        Raises PathRefused, FileNotFound, and what reading the model raises.
+        """
+        checked_name(wanted.name)
+        prepared = self._files.prepared(wanted.path)
+        new = prepared.new
+        boundary = replace(new.boundary or Boundary(), inputs=wanted.inputs, outputs=wanted.outputs)
+        with self._records.database.writing():
+            project = self._records.projects.add(wanted.name)
+            model = prepared.add(
+                project_id=project.id,
+                name=INPUT_MODEL,
+                boundary=boundary,
+                domain=new.domain if wanted.domain is None else wanted.domain,
+                precision=new.precision if wanted.precision is None else wanted.precision,
+            )
+            dataset = self._dummy(project.id, wanted.shapes) if wanted.shapes else None
+        return ProjectMade(project, model, dataset)
+
+    def get(self, project_id: ProjectId) -> ProjectShown:
+        """Raises NotFound."""
+        project = self._records.projects.get(project_id)
+        note = self._records.notes.get(Subject("project", project_id))
+        model = self._records.models.input_of(project_id)
+        return ProjectShown(project, note.text if note.version else None, model)
+
+    def write_notes(self, project_id: ProjectId, text: str) -> str:
+        """Whatever stood there before; raises NotFound."""
+        with self._records.database.writing():
+            self._records.projects.touch(project_id)
+            return self._records.notes.write(Subject("project", project_id), text).text
+
+    def delete(self, project_id: ProjectId, name: str) -> bool:
+        """With everything in it, after what waits or runs was cancelled and has ended. False, and
+        nothing happens, unless the project is called so.
+
+        Raises WrongState when something of it is measured in a terminal, or does not stop.
+        """
+        if not self._is_called(project_id, name):
+            return False
+        deadline = time.monotonic() + STOPPING_S
+        while True:
+            active = self._active(project_id)
+            for job in active:
+                self._jobs.cancel(job.id)
+            try:
+                with self._archive.deleting():
+                    if not self._is_called(project_id, name):
+                        return False
+                    self._records.projects.delete(project_id, cascade=True)
+                    return True
+            except WrongState:
+                if not active or time.monotonic() > deadline:
+                    raise
+            time.sleep(_LOOK_S)
+
+    def _is_called(self, project_id: ProjectId, name: str) -> bool:
+        try:
+            return self._records.projects.get(project_id).name == name
+        except NotFound:
+            return False
+
+    def _active(self, project_id: ProjectId) -> list[Job]:
+        queue = (*self._records.jobs.waiting(), *self._records.jobs.running())
+        return [job for job in queue if job.project_id == project_id]
+
+    def _dummy(self, project_id: ProjectId, shapes: tuple[tuple[int, ...], ...]) -> Dataset:
+        parameters = {"input_shape": [[*shape] for shape in shapes], "label_shape": [1]}
+        return self._records.datasets.add(
+            NewDataset(project_id=project_id, name="dummy", kind="dummy_v2", parameters=parameters)
+        )

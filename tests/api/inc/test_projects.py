@@ -1,0 +1,242 @@
+"""``project/…``: made with a model, told with it, deleted with everything."""
+
+import pytest
+
+from tests import onnx_models
+from tests.api.v1.server import serving
+from tests.onnx_models import saved
+
+MODEL_KEYS = [
+    *("id", "name", "path", "framework", "size", "precision", "domain", "domain_flavour"),
+    *("input_nodes", "output_nodes", "supports_profiling", "supports_graph", "created_at"),
+]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    return tmp_path_factory.mktemp("root")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory, root):
+    saved(onnx_models.linear(), root / "net.onnx")
+    (root / "rubbish.onnx").write_bytes(b"no model at all" * 10)
+    with serving(tmp_path_factory.mktemp("workspace"), models_roots=(root,)) as server:
+        yield server
+
+
+def create(served, root, **model):
+    body = {"name": "My project", "model": {"path": str(root / "net.onnx"), **model}}
+    return served.post("/api/project/create", body)
+
+
+def project(served, number):
+    return served.post("/api/project", {"id": number})
+
+
+def count(served):
+    return len(served.get("/api/project/list").json["projects"])
+
+
+def test_a_project_is_made_with_its_model_and_a_dummy_dataset(served, root):
+    said = {"input_nodes": "x", "output_nodes": "y", "domain": "Image Recognition", "shape": "4"}
+    made = create(served, root, **said).json
+    assert list(made) == ["project_id", "model_id", "dataset_id"]
+    (dataset,) = served.get(f"datasets?project_id={made['project_id']}").json["items"]
+    assert (dataset["id"], dataset["name"]) == (made["dataset_id"], "dummy")
+    kept = served.server.records.datasets.get(made["dataset_id"])
+    assert (kept.kind, kept.parameters) == (
+        "dummy_v2",
+        {"input_shape": [[4]], "label_shape": [1]},
+    )
+
+
+def test_details_have_every_documented_key_in_its_order_with_its_type(served, root):
+    number = create(served, root, domain="").json["project_id"]
+    told = project(served, number).json
+    assert list(told) == ["id", "name", "notes", "input_model", "created_at", "modified_at"]
+    assert (told["id"], told["name"], told["notes"]) == (number, "My project", None)
+    assert told["modified_at"] == "None"
+    model = told["input_model"]
+    assert list(model) == MODEL_KEYS
+    del model["id"], model["created_at"]
+    assert model == {
+        "name": "Input model",
+        "path": str(root / "net.onnx"),
+        "framework": {"id": 2, "name": "ONNXRT"},
+        "size": 0.0,
+        "precision": {"id": 1, "name": "fp32"},
+        "domain": {"id": 0, "name": ""},
+        "domain_flavour": {"id": 1, "name": ""},
+        "input_nodes": ["x"],
+        "output_nodes": ["y"],
+        "supports_profiling": True,
+        "supports_graph": True,
+    }
+
+
+def test_nodes_are_text_with_commas_or_a_list_and_custom_is_none(served, root):
+    said = {"input_nodes": "a, b,custom", "output_nodes": ["c", "d"]}
+    number = create(served, root, **said).json["project_id"]
+    model = served.get(f"/api/project?id={number}").json["input_model"]
+    assert (model["input_nodes"], model["output_nodes"]) == (["a", "b"], ["c", "d"])
+
+
+def test_domain_and_precision_are_as_said_or_as_the_model_shows_them(served, root):
+    said = create(served, root, domain="recommendation", precision="bf16").json["project_id"]
+    model = project(served, said).json["input_model"]
+    assert model["domain"] == {"id": 4, "name": "Recommendation"}
+    assert model["precision"] == {"id": 2, "name": "bf16"}
+    made = create(served, root, shape="").json  # a second of that name
+    assert made["dataset_id"] == -1
+    model = project(served, made["project_id"]).json["input_model"]
+    assert (model["domain"]["id"], model["precision"]["name"]) == (0, "fp32")
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "words"),
+    [
+        ({"path": "rubbish.onnx"}, 400, "rubbish.onnx"),
+        ({"path": "missing.onnx"}, 404, "missing.onnx"),
+        ({"path": "/etc/passwd"}, 403, "--models-root"),
+        ({"path": "../net.onnx"}, 403, ".."),
+        ({"domain": "Cooking"}, 400, "Object Detection"),
+        ({"precision": "fp7"}, 400, "int8"),
+        ({"shape": "3,x"}, 400, "224,224,3"),
+        ({"shape": "0,4"}, 400, "224,224,3"),
+        ({"path": None}, 400, "Could not find required parameter."),
+        ({"path": ["a", "b"]}, 400, "path"),
+    ],
+)
+def test_what_cannot_be_made_leaves_nothing_behind(served, root, said, status, words):
+    before = count(served)
+    answer = create(served, root, **said)
+    assert (answer.status, answer.headers["content-type"]) == (status, "text/plain; charset=utf-8")
+    assert words in answer.text
+    assert count(served) == before
+
+
+@pytest.mark.parametrize("body", [{}, {"name": "p"}, {"model": {"path": "net.onnx"}}])
+def test_what_is_missing_is_told(served, body):
+    answer = served.post("/api/project/create", body)
+    assert answer.status == 400
+    assert answer.text.startswith("Could not find required parameter.")
+
+
+def test_a_relative_path_means_below_an_allowed_folder(served):
+    body = {"name": "p", "model": {"path": "net.onnx"}}
+    number = served.post("/api/project/create", body).json["project_id"]
+    assert project(served, number).json["input_model"]["path"] == "net.onnx"
+
+
+def test_without_any_flag_files_of_the_workspace_can_be_used(tmp_path):
+    with serving(tmp_path) as served:
+        path = saved(onnx_models.linear(), tmp_path / "models" / "exported" / "net.onnx")
+        body = {"name": "p", "model": {"path": str(path)}}
+        assert served.post("/api/project/create", body).status == 200
+        outside = saved(onnx_models.linear(), tmp_path / "net.onnx")
+        answer = served.post("/api/project/create", {"name": "p", "model": {"path": str(outside)}})
+        assert (answer.status, "models/exported" in answer.text) == (403, True)
+
+
+# ---------------------------------------------------------------- unknown, wrong, missing
+
+
+def test_an_unknown_project_is_told_in_the_words_that_send_the_client_home(served):
+    answer = project(served, 99999)
+    assert (answer.status, answer.text) == (500, "list index out of range")
+
+
+def test_a_wrong_or_missing_id_is_told(served):
+    assert (project(served, "x").status, project(served, "x").text) == (
+        400,
+        "Incorrect project id.",
+    )
+    answer = served.post("/api/project", {})
+    assert (answer.status, answer.text) == (400, "Could not find project id.")
+
+
+def test_a_project_without_a_model_can_be_looked_at(served):
+    told = project(served, served.project("empty")).json
+    assert list(told["input_model"]) == MODEL_KEYS
+    assert told["input_model"]["framework"] == {"id": 0, "name": ""}
+
+
+# ---------------------------------------------------------------- notes
+
+
+def test_notes_are_kept_and_the_project_was_modified(served):
+    number = served.project()
+    told = served.post("/api/project/note", {"id": number, "notes": "Fans at\nfull speed"}).json
+    assert told == {"id": number, "notes": "Fans at\nfull speed"}
+    after = project(served, number).json
+    assert after["notes"] == "Fans at\nfull speed"
+    assert after["modified_at"] != "None"
+    assert served.post("/api/project/note", {"id": number, "notes": ""}).json["notes"] == ""
+
+
+def test_notes_that_are_missing_or_of_no_project_are_refused(served):
+    number = served.project()
+    answer = served.post("/api/project/note", {"id": number})
+    assert (answer.status, answer.text) == (400, "Notes not provided.")
+    assert served.post("/api/project/note", {"id": number, "notes": 5}).status == 400
+    assert served.post("/api/project/note", {"id": 99999, "notes": "x"}).status == 404
+
+
+# ---------------------------------------------------------------- delete
+
+
+def test_deleting_takes_everything_along(served, root):
+    made = create(served, root, shape="4").json
+    body = {"id": made["project_id"], "name": "My project"}
+    assert served.post("/api/project/delete", body).json == {"id": made["project_id"]}
+    assert project(served, made["project_id"]).status == 500
+    assert served.get(f"models/{made['model_id']}").status == 404
+    assert served.post("/api/project/delete", body).json == {"id": None}
+
+
+def test_deleting_needs_the_right_name(served):
+    number = served.project("right")
+    for name in ("wrong", "RIGHT", "right "):
+        body = {"id": number, "name": name}
+        assert served.post("/api/project/delete", body).json == {"id": None}
+    assert project(served, number).status == 200
+    for body in ({"id": number}, {"name": "right"}, {}):
+        answer = served.post("/api/project/delete", body)
+        assert (answer.status, answer.text) == (400, "Missing project id or project name.")
+
+
+def test_deleting_a_project_stops_what_waits_and_what_runs(served):
+    number = served.project("at work")
+    slow = served.model(number, latency_us=200_000)
+    running = served.benchmark(number, slow, iterations=100_000)["latest_run"]["job_id"]
+    waiting = served.benchmark(number, slow, iterations=100_000)["latest_run"]["job_id"]
+    served.until(running, lambda job: job["state"] == "running")
+    assert served.get(f"jobs/{waiting}").json["state"] == "queued"
+    body = {"id": number, "name": "at work"}
+    assert served.post("/api/project/delete", body).json == {"id": number}
+    assert served.get(f"jobs/{running}").status == 404
+    other = served.project("afterwards")  # everything keeps working
+    assert served.ended(served.benchmark(other)["latest_run"]["job_id"])["state"] == "done"
+
+
+# ---------------------------------------------------------------- lists
+
+
+def test_a_list_asks_the_database_once_for_each_page(served):
+    for number in range(3):
+        served.project(f"p{number}")
+    with served.counting() as asked:
+        told = served.get("/api/project/list").json
+    assert sum(one.startswith("SELECT") for one in asked) == 1
+    assert [one["id"] for one in told["projects"]] == sorted(one["id"] for one in told["projects"])
+    assert list(told["projects"][0]) == ["id", "name", "created_at", "modified_at"]
+
+
+def test_details_ask_the_database_the_same_few_times(served):
+    number = served.project()
+    served.model(number)
+    with served.counting() as asked:
+        told = served.ask("GET", "/api/project", {"id": str(number)}).json
+    assert told["input_model"]["name"]
+    assert sum(one.startswith("SELECT") for one in asked) <= 4
