@@ -1,12 +1,15 @@
 """``optimization/…`` and ``diagnosis/…`` on a real server; events as a real client hears them."""
 
+from dataclasses import fields
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 import yaml
 
 from modeldyno.api.inc.tuning_history import history_event
-from modeldyno.core.ids import BenchmarkId, ModelId, OptimizationId, ProjectId, RunId
+from modeldyno.core.ids import ModelId, OptimizationId, ProjectId, RunId
+from modeldyno.core.models import Boundary, NewModel
 from modeldyno.core.optimizations import Optimization, Trial
 from modeldyno.core.runs import RunOf
 
@@ -273,12 +276,12 @@ def test_defect_05_what_cannot_be_carried_out_fails_and_makes_no_model(served, p
             "text/plain; charset=utf-8",
         )
         assert told["message"] in log.text
-    assert len(served.post("/api/model/list", {"project_id": project}).json["models"]) == 1
+    assert len(served.get(f"models?project_id={project}").json["items"]) == 1
     finished = [name for name in ears.names() if name == "optimization_finish"]
     assert len(finished) == 3
 
 
-def test_defect_04_and_06_what_was_chosen_is_in_the_configuration(served, add, ears):
+def test_defect_04_what_was_chosen_is_in_the_configuration(served, add, ears):
     number = add(
         precision_id=INT8_DYNAMIC,
         tuning_strategy="mse",
@@ -310,9 +313,29 @@ def test_defect_04_and_06_what_was_chosen_is_in_the_configuration(served, add, e
         "approach": "post_training_dynamic_quant",
     }
     assert told["evaluation"] == {"accuracy": {"metric": {"topk": 1}, "dataloader": loader}}
-    assert told["model"] == {"name": "Input model", "inputs": "input", "outputs": "output"}
-    with open(details(served, number)["config_path"]) as file:
-        assert file.read() == answer.text
+    assert told["model"] == {"name": "Input model", "inputs": "x", "outputs": "y"}
+    assert Path(details(served, number)["config_path"]).read_text() == answer.text
+
+
+@pytest.mark.parametrize(("type", "precision"), [(QUANTIZATION, INT8), (GRAPH, FP32)])
+def test_defect_06_the_names_of_nodes_are_names_and_not_letters(served, ears, type, precision):
+    project = served.project()
+    model = served.server.records.models.get(ModelId(served.model(served.project())))
+    said = {one.name: getattr(model, one.name) for one in fields(NewModel)}
+    said |= {"project_id": project, "boundary": Boundary(("image_tensor",), ("boxes", "scores"))}
+    served.server.records.models.add(NewModel(**said))
+    asked = {"project_id": project, "name": "o", "precision_id": precision, "dataset_id": -1}
+    made = served.post("/api/optimization/add", asked | {"optimization_type_id": type}).json
+    number = made["optimization_id"]
+    execute(served, number, f"names {type}")
+    ears.until("optimization_finish", request_id=f"names {type}")
+    latest = served.server.optimizations.details(number).latest
+    spec = served.server.records.runs.get(latest.id).spec
+    assert (spec["inputs"], spec["outputs"]) == (["image_tensor"], ["boxes", "scores"])
+    if type == QUANTIZATION:
+        told = yaml.safe_load(served.get(f"/api/optimization/config.yaml?id={number}").text)
+        assert told["model"]["inputs"] == "image_tensor"
+        assert told["model"]["outputs"] == ["boxes", "scores"]
 
 
 def test_what_has_run_can_be_run_again_and_not_changed(served, add, ears):
@@ -488,7 +511,7 @@ def test_a_list_costs_the_same_however_long_it_is(served, project, add):
 
 
 def test_there_is_nothing_to_diagnose_before_a_quantization(served, project, add):
-    model = served.post("/api/model/list", {"project_id": project}).json["models"][0]["id"]
+    model = served.get(f"models?project_id={project}").json["items"][0]["id"]
     asked = {"project_id": str(project), "model_id": model, "op_name": "conv", "type": "weights"}
     assert served.post("/api/diagnosis/op_list", asked).json == []
     assert served.post("/api/diagnosis/op_details", asked).json == {}

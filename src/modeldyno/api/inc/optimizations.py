@@ -161,7 +161,11 @@ def _precision(number: int) -> str:
 
 def _dataset(asked: Parameters) -> DatasetId | None:
     """-1 is what ``project/create`` says when it made none."""
-    return None if asked.value("dataset_id") in (-1, "-1") else DatasetId(asked.id("dataset_id", _MISSING))
+    return (
+        None
+        if asked.value("dataset_id") in (-1, "-1")
+        else DatasetId(asked.id("dataset_id", _MISSING))
+    )
 
 
 def _tuning(asked: Parameters) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Models:
         )
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def kept_at(self, path: str) -> Model | None:
         """The newest that is read from there."""
@@ -151,7 +151,7 @@ class Models:
         query = select(*Rows.__table__.c).where(*conditions, Rows.facts.is_not(None))
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id.desc()).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
         with self._database.writing() as connection:
