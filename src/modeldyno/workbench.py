@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -87,6 +88,7 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     datasets: DatasetService
+    optimizations: OptimizationService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
@@ -211,6 +213,7 @@ def open_server(
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -284,6 +287,7 @@ def open_server(
             benchmarks=benchmarks,
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+            optimizations=OptimizationService(records, models, jobs),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),

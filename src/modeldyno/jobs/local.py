@@ -20,6 +20,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     InspectionSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -113,6 +114,10 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             return run_comparison(spec, context)
         case ProfileSpec():
             raise EngineUnavailable("Profiles cannot be made yet")
+        case OptimizationSpec():
+            from modeldyno.jobs.optimization import run_optimization
+
+            return run_optimization(spec, context)
         case InspectionSpec():
             from modeldyno.jobs.inspection import run_inspection
 

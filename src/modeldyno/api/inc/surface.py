@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from modeldyno.api.inc import (
     benchmarks,
     datasets,
+    diagnosis,
     dictionaries,
     jobs,
     models,
+    optimizations,
     possible_values,
     projects,
     system,
@@ -35,9 +37,11 @@ class Inc:
 NOUNS = (
     benchmarks.operations,
     datasets.operations,
+    diagnosis.operations,
     dictionaries.operations,
     jobs.operations,
     models.operations,
+    optimizations.operations,
     possible_values.operations,
     projects.operations,
     system.operations,
