@@ -7,9 +7,22 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
+<<<<<<< HEAD
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
 from modeldyno.core.runs import RunKind, RunState
 from modeldyno.core.sentences import comparison_sentence
+=======
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    Failure,
+    MeasuringResult,
+    ProfileResult,
+)
+from modeldyno.core.runs import RunState
+from modeldyno.core.sentences import comparison_sentence, profile_sentence
+>>>>>>> wip-profiling
 from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
 
 # What each is made of.
@@ -28,7 +41,7 @@ class KeptRun:
     state: RunState
     spec: MeasuringSpec
     sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
-    result: BenchmarkResult | ComparisonResult | None = None
+    result: MeasuringResult | None = None
     failure: Failure | None = None
 
     @property
@@ -61,6 +74,8 @@ class KeptRun:
             return comparison_sentence(self.result)
         if isinstance(self.result, BenchmarkResult):
             return _headline(self.result)
+        if isinstance(self.result, ProfileResult):
+            return profile_sentence(self.result)
         return self.failure.title if self.failure else f"{self.kept} so far"
 
 
