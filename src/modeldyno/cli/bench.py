@@ -77,6 +77,9 @@ def bench(
     seed: options.Seed = 0,
     raw: Annotated[Path | None, typer.Option(help="Also write every sample to a CSV file.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take model and settings from a YAML file.")
+    ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
@@ -101,6 +104,8 @@ def bench(
         modeldyno bench model.onnx --dim seq=256 --json
 
         modeldyno bench weights.pth --architecture nets:build --input x=float32\[1,3,224,224]
+
+        modeldyno bench --config config.yaml
     """
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
@@ -108,12 +113,15 @@ def bench(
     for file in (raw, csv):
         requests.check_folder(file)
     place = _Here(workspace) if server is None else _There(server, workspace)
-    if resume is not None:
+    if resume is not None or config is not None:
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
-        axes = (instances != "1", device != "cpu", precision)
-        requests.expect_no_settings((*said, *more, *axes))
+        axes = (instances != "1", device != "cpu", precision, resume and config)
+        requests.expect_no_settings((*said, *more, *axes), "--resume" if resume else "--config")
+    if resume is not None:
         tasks = [place.resumed(resume)]
+    elif config is not None:
+        tasks = [place.configured(config)]
     else:
         files, sizes = split_models(models or [], dim)
         dims = {
@@ -197,6 +205,15 @@ class _Here:
         spec = benchmark_spec(file, cells, inputs, **more)
         return task_of(spec, partial(self._room.service.run, spec))
 
+    def configured(self, file: Path) -> Task:
+        from modeldyno.services.configs import configured
+        from modeldyno.services.requests import benchmark_spec
+
+        asked = configured(file)
+        spec = benchmark_spec(asked.model, asked.cells, asked.inputs, **asked.more)
+        spec = asked.settled(spec)
+        return task_of(spec, partial(self._room.service.run, spec))
+
     def resumed(self, word: str) -> Task:
         from modeldyno.services.requests import resumed_spec
 
@@ -223,6 +240,12 @@ class _There:
         which = str(remote.here(file))
         bench = partial(self._client.bench, which, project=remote.PROJECT, **words)
         return Task(file, lambda listen: bench(listen=listen, upload=remote.sending(listen)))
+
+    def configured(self, file: Path) -> Task:
+        from modeldyno.services.configs import configured
+
+        asked = configured(file)
+        return self.task(asked.model, asked.cells, asked.inputs, dict(asked.more))
 
     def resumed(self, word: str) -> Task:
         from modeldyno.cli import remote

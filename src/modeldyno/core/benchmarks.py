@@ -39,6 +39,17 @@ class BenchmarkDetails:
     cells: tuple[CellOutcome, ...]  # of the latest run that got so far as to have some
 
 
+@dataclass(frozen=True)
+class BenchmarkOutcome:
+    """A benchmark with its latest run, and the latest one that came to a number: another, when it
+    was run again and failed."""
+
+    benchmark: Benchmark
+    latest: LatestRun | None
+    measured: LatestRun | None
+    cells: tuple[CellOutcome, ...]  # of the one that was measured
+
+
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRow:
     """A line of a list: no spec, and the model by its name."""

@@ -47,6 +47,46 @@ def bench_command(spec: BenchmarkSpec, model: str) -> str:
     return shlex.join(words)
 
 
+def config_command(path: str) -> str:
+    """``modeldyno bench --config FILE``."""
+    return shlex.join(["modeldyno", "bench", "--config", path])
+
+
+def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
+    """What ``bench --config`` reads: the same settings, by the names of the public JSON."""
+    axes, cell, model = axes_of(spec.cells), spec.cells[0], spec.model
+    known = model.architecture
+    usual_budget = spec.iterations is not None or spec.budget.name in ("default", "custom")
+    said: dict[str, Any] = {
+        "model": model.path,
+        "engine": _one_or_many(axes.engines),
+        "batch_size": _one_or_many(axes.batch_sizes),
+        "cores": _one_or_many(axes.cores),
+        "instances": _one_or_many(axes.instances),
+        "device": _one_or_many(axes.devices),
+        "precision": _one_or_many(axes.precisions),
+        "iterations": spec.iterations,
+        "warmup": spec.warmup_calls,
+        "budget": None if usual_budget else spec.budget.name,
+        "seconds": spec.budget.seconds if spec.budget.name == "custom" else None,
+        "per_call": spec.per_call or None,
+        "contract": _unusual(cell.contract, _USUAL_CELL.contract),
+        "spinning": cell.spinning,
+        "options": dict(cell.options) or None,
+        "sandbox": _unusual(cell.sandbox, _USUAL_CELL.sandbox),
+        "dims": dict(model.dims) or None,
+        "values": dict(model.values) or None,
+        "data": model.data,
+        "inputs": [input_text(one) for one in model.inputs] or None,
+        "architecture": known.factory if known else None,
+        "arguments": (known and dict(known.arguments)) or None,
+        "architecture_folder": known.folder if known else None,
+        "timeout": _unusual(spec.timeout_s, _USUAL.timeout_s),
+        "seed": _unusual(spec.seed, _USUAL.seed),
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
 def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     """``modeldyno compare old.onnx new.onnx@cores=2``."""
     words = ["modeldyno", "compare", _side(a, spec.a.cell), _side(b, spec.b.cell)]
@@ -129,6 +169,15 @@ def _listed(option: str, values: Sequence[object], usual: Iterable[object] = ())
     if tuple(values) == tuple(usual):
         return []
     return [option, ",".join(str(value) for value in values)]
+
+
+def _one_or_many(values: Sequence[Any]) -> Any:
+    """Null when nothing was said."""
+    return [*values] if len(values) > 1 else values[0] if values else None
+
+
+def _unusual(value: object, usual: object) -> Any:
+    return None if value == usual else value
 
 
 def _given(option: str, value: object, usual: object) -> list[str]:

@@ -48,6 +48,7 @@ ModeldynoError
     ├── WrongOutput        sessions of one cell disagree about the result
     ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
+    ├── NotYet             what was asked for comes with a later version
     └── StorageFailed      a result could not be written
 
 Anything else is our bug. HTTP codes live in ``api/``, exit codes in ``cli/main.py``.
@@ -280,6 +281,10 @@ class DownloadFailed(RunFailed):
 
 class ModelChanged(RunFailed):
     code = "MODEL_CHANGED"
+
+
+class NotYet(RunFailed):
+    code = "NOT_YET"
 
 
 class StorageFailed(RunFailed):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, UserError
+from modeldyno.core.errors import Cancelled, ModeldynoError, NotYet, StorageFailed, UserError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
@@ -28,6 +28,12 @@ from modeldyno.worker.launch import Worker, launched
 
 
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
+    if spec.dataset is not None:
+        raise NotYet(
+            "Accuracy cannot be measured yet",
+            why="this version reads no datasets",
+            fix="Choose the mode performance; accuracy comes with datasets in a later version",
+        )
     cells = [Cell(number, cell) for number, cell in enumerate(spec.cells)]
     facts, copy = _prepare(spec, cells, context)
     _recall(cells, context.earlier)
@@ -115,6 +121,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
             _try(spec, cell, first_like(cell, cells), facts, copy, worker, context)
+            _log_notes(cell, context)
             if cell.error is not None:  # whatever it was, the next cell gets a fresh worker
                 worker.close()
                 worker = workers.enter_context(launched(surroundings))
@@ -123,6 +130,13 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     _drop_repeated(cells)
     judge(cells)
     return facts, copy
+
+
+def _log_notes(cell: Cell, context: Context) -> None:
+    """Also for who reads the log: that a batch is another than the one asked for, and the like."""
+    if cell.notes:
+        with context.folder.log.open("a") as log:
+            log.writelines(f"{cell.name}: {note}\n" for note in cell.notes)
 
 
 def _drop_repeated(cells: list[Cell]) -> None:

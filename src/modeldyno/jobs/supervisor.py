@@ -29,12 +29,13 @@ from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, JobMessage, Unit
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import RunSpec
+from modeldyno.core.specs import BenchmarkSpec, RunSpec
 from modeldyno.jobs.aside import Aside
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
 from modeldyno.jobs.settling import BUG, Settling
 from modeldyno.jobs.shown_leases import ShownLeases
+from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolder, Runs
@@ -240,7 +241,10 @@ class Supervisor:
         """A new folder, or the one of a run that goes on, with what it has measured."""
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
-            return self._folders.create(spec, job.run_id), ()
+            folder = self._folders.create(spec, job.run_id)
+            if isinstance(spec, BenchmarkSpec):
+                write_config(folder.path, spec)
+            return folder, ()
         if folder.state() == "running":
             raise WrongState(
                 "This run is being measured right now",

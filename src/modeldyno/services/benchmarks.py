@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, NewBenchmark
+from modeldyno.core.benchmarks import (
+    Benchmark,
+    BenchmarkDetails,
+    BenchmarkOutcome,
+    BenchmarkRow,
+    Mode,
+    NewBenchmark,
+)
 from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.confined import confined_cell, expect_confined
@@ -61,6 +68,7 @@ class BenchmarkService:
         make_spec: MakeSpec,
         *,
         dataset_id: DatasetId | None = None,
+        mode: Mode = "performance",
         start: bool = False,
     ) -> tuple[Benchmark, Job | None]:
         """Both or neither: a benchmark that was to be started is in the queue, or not there."""
@@ -69,7 +77,8 @@ class BenchmarkService:
             project_id=project_id,
             model_id=model_id,
             name=name or model.name,
-            spec=_of_content(make_spec(model.path), model),
+            spec=_of_mode(_of_content(make_spec(model.path), model), mode, dataset_id),
+            mode=mode,
             dataset_id=dataset_id,
         )
         with self._records.database.writing():
@@ -80,6 +89,14 @@ class BenchmarkService:
     def get(self, benchmark_id: BenchmarkId) -> Benchmark:
         return self._records.benchmarks.get(benchmark_id)
 
+    def outcome(self, benchmark_id: BenchmarkId) -> BenchmarkOutcome:
+        return self._records.benchmarks.outcome(benchmark_id)
+
+    def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
+        """All of a project, oldest first; raises NotFound when there is none of that number."""
+        self._records.projects.get(project_id)
+        return self._records.benchmarks.outcomes(project_id)
+
     def details(self, benchmark_id: BenchmarkId) -> BenchmarkDetails:
         return self._records.benchmarks.details(benchmark_id)
 
@@ -87,13 +104,19 @@ class BenchmarkService:
         return self._records.benchmarks.page(wanted)
 
     def start(
-        self, benchmark_id: BenchmarkId, priority: int = 0, request_id: str | None = None
+        self,
+        benchmark_id: BenchmarkId,
+        priority: int = 0,
+        request_id: str | None = None,
+        *,
+        fits: bool = False,
     ) -> Job:
-        """One more run of it, in the queue."""
+        """One more run of it, in the queue; ``fits``: on no more cores than there are."""
         benchmark = self._records.benchmarks.get(benchmark_id)
         expect_confined(*benchmark.spec.cells)
         model = self._models.runnable(benchmark.model_id)
         spec = _of_content(benchmark.spec, model)
+        spec = _fitted(spec, len(allowed_cpus())) if fits else spec
         return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority, request_id)
 
     def rerun(self, benchmark_id: BenchmarkId) -> tuple[Benchmark, Job]:
@@ -112,20 +135,50 @@ class BenchmarkService:
         *,
         name: str | None = None,
         dataset_id: DatasetId | None = None,
+        mode: Mode | None = None,
         make_spec: MakeSpec | None = None,
     ) -> Benchmark:
         """The name at any time, all else before the first run; raises WrongState."""
         with self._records.database.writing():
+            before = self.get(benchmark_id)
             spec = None
             if make_spec is not None:
-                model = self._models.runnable(self.get(benchmark_id).model_id)
+                model = self._models.runnable(before.model_id)
                 spec = _of_content(make_spec(model.path), model)
+            if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
+                spec = _of_mode(
+                    spec or before.spec, mode or before.mode, dataset_id or before.dataset_id
+                )
             return self._records.benchmarks.edit(
-                benchmark_id, name=name, dataset_id=dataset_id, spec=spec
+                benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec
             )
 
     def delete(self, benchmark_id: BenchmarkId, *, cascade: bool = False) -> None:
         self._records.benchmarks.delete(benchmark_id, cascade=cascade)
+
+
+def fits_note(asked: CellSpec, cores: int, instances: int) -> str:
+    """What ``fits`` changed, in words; "" when it changed nothing."""
+    if (asked.cores, asked.instances) == (cores, instances):
+        return ""
+    return f"ran as {cores} cores × {instances}, which this machine has; asked " + (
+        f"{asked.cores} × {asked.instances}"
+    )
+
+
+def _fitted(spec: BenchmarkSpec, available: int) -> BenchmarkSpec:
+    """Cores first: fewer instances say the same of each, fewer cores do not."""
+    cells = []
+    for cell in spec.cells:
+        cores = min(cell.cores, available)
+        instances = max(1, min(cell.instances, available // cores))
+        cells.append(replace(cell, cores=cores, instances=instances))
+    return replace(spec, cells=tuple(cells))
+
+
+def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> BenchmarkSpec:
+    """Only accuracy needs to know where its samples come from."""
+    return replace(spec, dataset=str(dataset_id or 0) if mode == "accuracy" else None)
 
 
 def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:

@@ -108,13 +108,14 @@ def benchmark_spec(
     )
 
 
-def expect_no_settings(said: Sequence[object]) -> None:
-    """A stopped benchmark goes on as it was asked for: no model, no setting may be ``said``."""
+def expect_no_settings(said: Sequence[object], option: str = "--resume") -> None:
+    """A stopped benchmark goes on as it was asked for, and a file says all: no model, no setting
+    may be ``said``."""
     if any(said):
         raise BadValue(
-            "--resume takes no model and no settings",
-            why="the run knows its own",
-            fix="Leave them out, or leave --resume out",
+            f"{option} takes no model and no settings",
+            why="the run knows its own" if option == "--resume" else "the file has its own",
+            fix=f"Leave them out, or leave {option} out",
         )
 
 

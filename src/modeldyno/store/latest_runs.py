@@ -15,6 +15,11 @@ _Latest = Runs.__table__.alias()
 _TOLD = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
 
+def told_of(columns: Any) -> list[Any]:
+    """The columns that ``latest_run_of`` reads, under the names of the run itself."""
+    return [columns[name] for name in _TOLD]
+
+
 def newest(kind: str, number: Any) -> Select[str]:
     """The id of the run that came last."""
     query = select(Runs.id).where(getattr(Runs, f"{kind}_id") == number)

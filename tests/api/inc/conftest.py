@@ -1,5 +1,6 @@
 import pytest
 
+from tests.api.inc.events import listening
 from tests.api.v1.server import serving
 
 
@@ -7,4 +8,17 @@ from tests.api.v1.server import serving
 def shared(tmp_path_factory):
     """One server for all tests that do not mind each other; each makes a project of its own."""
     with serving(tmp_path_factory.mktemp("inc")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """One server for the tests of a file; each makes a project of its own."""
+    with serving(tmp_path_factory.mktemp("served")) as found:
+        yield found
+
+
+@pytest.fixture
+def ears(served):
+    with listening(served) as found:
         yield found

@@ -9,6 +9,22 @@ from modeldyno.core.datasets import Dataset
 
 CALIBRATION = 100  # samples, and how many at once: what optimizations begin with
 
+# What stands for a dataset where there is none: its clients read on without looking.
+NO_DATASET: dict[str, Any] = {
+    "id": -1,
+    "project_id": -1,
+    "name": "",
+    "dataset_type": "",
+    "parameters": {},
+    "transforms": {},
+    "filter": None,
+    "metric": {},
+    "calibration_batch_size": CALIBRATION,
+    "calibration_sampling_size": CALIBRATION,
+    "template_path": None,
+    "created_at": "None",
+}
+
 
 def dataset_shape(dataset: Dataset) -> dict[str, Any]:
     return {

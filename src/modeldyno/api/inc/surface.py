@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import datasets, dictionaries, examples, possible_values, projects
+from modeldyno.api.inc import (
+    benchmarks,
+    datasets,
+    dictionaries,
+    examples,
+    possible_values,
+    projects,
+)
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
@@ -28,6 +35,7 @@ NOUNS = (
     datasets.operations,
     dictionaries.operations,
     possible_values.operations,
+    benchmarks.operations,
     examples.operations,
 )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, insert, select
 
 from modeldyno.core.benchmarks import (
     Benchmark,
     BenchmarkDetails,
+    BenchmarkOutcome,
     BenchmarkRow,
     Mode,
     NewBenchmark,
@@ -23,7 +24,7 @@ from modeldyno.core.summaries import summarise_spec
 from modeldyno.store import runnables
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
-from modeldyno.store.latest_runs import latest_run_of, newest, with_latest_run
+from modeldyno.store.latest_runs import latest_run_of, newest, told_of, with_latest_run
 from modeldyno.store.pages import Query
 from modeldyno.store.records.finding import (
     Clock,
@@ -35,7 +36,7 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.tables import Benchmarks as Rows
-from modeldyno.store.tables import CellOutcomes, Cells, Models, Runs
+from modeldyno.store.tables import CellOutcomes, Cells, Jobs, Models, Runs
 
 _COLUMNS = runnables.without(Rows.__table__.c, "spec", "fingerprint", "dataset_id", "modified_at")
 # Put together once: naming three dozen columns takes longer than reading twenty rows.
@@ -55,6 +56,33 @@ _OUTCOMES = (
         .scalar_subquery()
     )
     .order_by(CellOutcomes.number)
+)
+_ALL = select(*Rows.__table__.c).select_from(Rows)
+_WITH_LATEST = with_latest_run(_ALL, "benchmark").order_by(Rows.id)
+_Newer, _Figures = Runs.__table__.alias(), CellOutcomes.__table__.alias()
+_MEASURED = (
+    select(
+        *CellOutcomes.__table__.c,
+        Runs.benchmark_id,
+        *(column.label(f"latest_{column.name}") for column in told_of(Runs.__table__.c)),
+        Jobs.id.label("latest_job_id"),
+    )
+    .select_from(CellOutcomes)
+    .join(Runs, Runs.id == CellOutcomes.run_id)
+    .outerjoin(Jobs, Jobs.run_id == Runs.id)
+    .where(
+        Runs.id
+        == select(_Newer.c.id)
+        .where(
+            _Newer.c.benchmark_id == Runs.benchmark_id,
+            exists().where(_Figures.c.run_id == _Newer.c.id, _Figures.c.typical_s.is_not(None)),
+        )
+        .correlate(Runs)
+        .order_by(_Newer.c.created_at.desc(), _Newer.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    .order_by(Runs.benchmark_id, CellOutcomes.number)
 )
 
 
@@ -81,6 +109,19 @@ class Benchmarks:
             cells = connection.execute(_OUTCOMES, {"number": number}).all()
         outcomes = tuple(value_of(CellOutcome, cell) for cell in cells)
         return BenchmarkDetails(_benchmark(row), row.model_name, latest_run_of(row), outcomes)
+
+    def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
+        with self._database.reading() as connection:
+            found = _outcomes(connection, Rows.id == number, Runs.benchmark_id == number)
+        if not found:
+            raise not_found("benchmark", number)
+        return found[0]
+
+    def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
+        """All of a project, oldest first, in two queries however many there are."""
+        mine, theirs = Rows.project_id == project_id, Runs.project_id == project_id
+        with self._database.reading() as connection:
+            return _outcomes(connection, mine, theirs)
 
     def edit(
         self,
@@ -139,6 +180,24 @@ class Benchmarks:
         """With its runs; their folders follow when somebody sweeps."""
         with self._database.writing() as connection:
             delete_thing(connection, "benchmark", number, self._clock(), cascade=cascade)
+
+
+def _outcomes(
+    connection: Connection, benchmarks: ColumnElement[bool], runs: ColumnElement[bool]
+) -> list[BenchmarkOutcome]:
+    measured: dict[int, list[Any]] = {}
+    for row in connection.execute(_MEASURED.where(runs)):
+        measured.setdefault(row.benchmark_id, []).append(row)
+    return [
+        BenchmarkOutcome(
+            _benchmark(row),
+            latest_run_of(row),
+            latest_run_of(cells[0]) if cells else None,
+            tuple(value_of(CellOutcome, cell) for cell in cells),
+        )
+        for row in connection.execute(_WITH_LATEST.where(benchmarks))
+        for cells in (measured.get(row.id, []),)
+    ]
 
 
 def add_benchmark(connection: Connection, new: NewBenchmark, clock: Clock) -> int:

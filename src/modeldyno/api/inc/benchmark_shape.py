@@ -1,0 +1,121 @@
+"""A benchmark, as ``/api`` writes it: in a list, in details, and when it has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from modeldyno.api.inc.shapes import moment, status
+from modeldyno.core import public
+from modeldyno.core.benchmarks import BenchmarkOutcome
+from modeldyno.core.commands import config_command
+from modeldyno.core.results import BenchmarkResult, CellResult
+from modeldyno.core.runs import CellOutcome, LatestRun
+from modeldyno.services.benchmarks import fits_note
+from modeldyno.store.configs import NAME as CONFIG
+
+if TYPE_CHECKING:
+    from modeldyno.api.inc.surface import Inc
+
+WARMUP, UNTIL_PRECISE = 10, -1
+
+
+def benchmark_shape(
+    inc: Inc,
+    outcome: BenchmarkOutcome,
+    model: dict[str, Any],
+    dataset: dict[str, Any],
+    cell: CellResult | None = None,
+) -> dict[str, Any]:
+    """``cell`` as the run's files have it, for who asks for one benchmark: more figures."""
+    benchmark, latest = outcome.benchmark, outcome.latest
+    spec = benchmark.spec
+    asked = spec.cells[0]
+    folder = _folder(inc, latest)
+    return {
+        "project_id": benchmark.project_id,
+        "id": benchmark.id,
+        "name": benchmark.name,
+        "model": model,
+        "dataset": dataset,
+        "mode": benchmark.mode,
+        "result": _result(outcome, cell),
+        "batch_size": asked.batch_size,
+        "warmup_iterations": spec.warmup_calls if spec.warmup_calls is not None else WARMUP,
+        "iterations": spec.iterations or UNTIL_PRECISE,
+        "number_of_instance": asked.instances,
+        "cores_per_instance": asked.cores,
+        "config_path": f"{folder}/{CONFIG}" if folder else None,
+        "log_path": f"{folder}/log.txt" if folder else None,
+        "execution_command": config_command(f"{folder}/{CONFIG}") if folder else "None",
+        "status": status(benchmark.state),
+        "created_at": moment(benchmark.created_at),
+        "last_run_at": moment(benchmark.last_run_at),
+        "duration": _seconds(latest),
+        "note": _note(outcome, cell),
+    }
+
+
+def _folder(inc: Inc, latest: LatestRun | None) -> str | None:
+    """Of the latest run, once it has begun."""
+    if latest is None or latest.started_at is None or latest.job_id is None:
+        return None
+    return str(inc.server.history.folder(latest.id).path)
+
+
+def _seconds(latest: LatestRun | None) -> int | None:
+    if latest is None or latest.started_at is None or latest.finished_at is None:
+        return None
+    return round((latest.finished_at - latest.started_at).total_seconds())
+
+
+def _result(outcome: BenchmarkOutcome, cell: CellResult | None) -> dict[str, Any] | None:
+    measured, best = outcome.measured, best_of(outcome.cells)
+    if measured is None or best is None:
+        return None
+    throughput = best.throughput_per_s
+    told: dict[str, Any] = {
+        "benchmark_id": outcome.benchmark.id,
+        "id": measured.job_id or outcome.benchmark.id,
+        "accuracy": None,
+        "performance": None if throughput is None else round(throughput, 3),
+        "created_at": moment(measured.finished_at),
+        "last_run_at": moment(measured.started_at),
+        "duration": _seconds(measured),
+        "run_id": measured.id,
+        "latency_ms": None if best.typical_s is None else best.typical_s * 1e3,
+        "noise": best.noise,
+    }
+    if cell is not None:
+        told["statistics"] = public.measurement_json(cell.measurement)
+    return told
+
+
+def best_of(cells: tuple[CellOutcome, ...]) -> CellOutcome | None:
+    """Here, a benchmark has one cell; of one that was made elsewhere, the quickest."""
+    done = [cell for cell in cells if cell.typical_s is not None]
+    return min(done, key=lambda cell: cell.typical_s or 0.0, default=None)
+
+
+def _note(outcome: BenchmarkOutcome, cell: CellResult | None) -> str:
+    """Where a run was not what was asked for; "" when it was."""
+    best, asked = best_of(outcome.cells), outcome.benchmark.spec.cells[0]
+    if best is None or len(outcome.benchmark.spec.cells) > 1:
+        return "; ".join(cell.notes) if cell else ""
+    notes = [fits_note(asked, best.cores, best.instances)]
+    if cell is not None:
+        notes += cell.notes
+    elif best.batch_size != asked.batch_size:
+        notes.append(f"ran at batch {best.batch_size}; asked {asked.batch_size}")
+    return "; ".join(note for note in notes if note)
+
+
+def measured_cell(inc: Inc, outcome: BenchmarkOutcome) -> CellResult | None:
+    """As the run's own files have it; None when they are gone, or of another version."""
+    best = best_of(outcome.cells)
+    if outcome.measured is None or best is None:
+        return None
+    try:
+        result = inc.server.history.read(outcome.measured.id).result
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return result.cells[best.number] if isinstance(result, BenchmarkResult) else None

@@ -1,0 +1,259 @@
+"""``benchmark/…``, and ``benchmark`` itself: details, or the call of 1.9 (``workload.py``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Response
+
+from modeldyno.api.inc.announcing import Speech
+from modeldyno.api.inc.benchmark_shape import (
+    UNTIL_PRECISE,
+    WARMUP,
+    benchmark_shape,
+    measured_cell,
+)
+from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
+from modeldyno.api.inc.deleting import delete
+from modeldyno.api.inc.executing import execute
+from modeldyno.api.inc.files_of_runs import config_answer, log_answer
+from modeldyno.api.inc.model_shape import model_shape
+from modeldyno.api.inc.operations import Operations
+from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.shapes import everything
+from modeldyno.core.benchmarks import Benchmark, Mode
+from modeldyno.core.datasets import Dataset
+from modeldyno.core.errors import BadValue, WrongState
+from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
+from modeldyno.core.queue import Job
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.benchmarks import MakeSpec
+from modeldyno.services.requests import (
+    MOST_BATCH,
+    MOST_INSTANCES,
+    MOST_ITERATIONS,
+    CellOptions,
+    InputOptions,
+    benchmark_spec,
+)
+from modeldyno.store.configs import NAME as CONFIG
+
+if TYPE_CHECKING:
+    from modeldyno.api.inc.surface import Inc
+
+MODES: tuple[Mode, ...] = ("performance", "accuracy")
+BATCH_SIZE = 100
+USUAL_CORES = 4  # of an instance; or as many as there are
+MOST_CORES = 1024
+_MISSING = "Could not find required parameter."
+
+
+def operations(inc: Inc) -> Operations:
+    server = inc.server
+    benchmarks, records = server.benchmarks, server.records
+
+    def add(asked: Parameters) -> dict[str, Any]:
+        """What a machine does not have (cores, instances) is kept as it was asked for; a run takes
+        what there is, and says so."""
+        project_id = ProjectId(asked.id("project_id", _MISSING))
+        name, model_id = asked.text("name"), ModelId(asked.id("model_id", _MISSING))
+        dataset_id, mode = _dataset_id(asked, is_needed=True), _mode(asked) or "performance"
+        made, _ = benchmarks.create(
+            project_id, model_id, name, _spec(asked), dataset_id=dataset_id, mode=mode
+        )
+        return {"benchmark_id": made.id}
+
+    def edit(asked: Parameters) -> dict[str, Any]:
+        number = BenchmarkId(asked.id())
+        changed = _changed(asked)
+        before = benchmarks.get(number)
+        try:
+            benchmarks.edit(
+                number,
+                dataset_id=_dataset_id(asked),
+                mode=changed.get("mode"),
+                make_spec=_resettled(before, changed),
+            )
+        except WrongState as error:
+            # The two spaces are the original's.
+            text = "Can not modify benchmark  that has been run."
+            raise WrongState(text, why=error.why, fix="Add another benchmark") from error
+        return {"id": number, **changed}
+
+    def details_of(number: int) -> dict[str, Any]:
+        outcome = benchmarks.outcome(BenchmarkId(number))
+        benchmark = outcome.benchmark
+        dataset = records.datasets.get(benchmark.dataset_id) if benchmark.dataset_id else None
+        cell = measured_cell(inc, outcome)
+        model = records.models.get(benchmark.model_id)
+        return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), cell)
+
+    def listed(asked: Parameters) -> dict[str, Any]:
+        project_id = ProjectId(asked.id("project_id", _MISSING))
+        outcomes = benchmarks.outcomes(project_id)
+        models = _by_id(everything(records.models.page, project_id), model_shape)
+        datasets = _by_id(everything(records.datasets.page, project_id), dataset_shape)
+        return {
+            "benchmarks": [
+                benchmark_shape(
+                    inc,
+                    outcome,
+                    models[outcome.benchmark.model_id],
+                    datasets.get(outcome.benchmark.dataset_id or 0, NO_DATASET),
+                )
+                for outcome in outcomes
+            ]
+        }
+
+    def executed(asked: Parameters) -> dict[str, Any]:
+        def start(number: int, request_id: str) -> Job:
+            return benchmarks.start(BenchmarkId(number), request_id=request_id, fits=True)
+
+        return execute(inc, asked, "benchmark", "benchmark", start)
+
+    def deleted(asked: Parameters) -> dict[str, Any]:
+        return delete(
+            inc,
+            asked,
+            "benchmark",
+            "benchmark",
+            lambda number: benchmarks.get(BenchmarkId(number)).name,
+            lambda number: benchmarks.delete(BenchmarkId(number), cascade=True),
+        )
+
+    def config(asked: Parameters) -> Response:
+        return config_answer(inc, asked, _latest(asked))
+
+    def log(asked: Parameters) -> Response:
+        return log_answer(inc, asked, _latest(asked))
+
+    def _latest(asked: Parameters) -> RunId | None:
+        found = benchmarks.outcome(BenchmarkId(asked.id())).latest
+        return found.id if found else None
+
+    def started(_number: int, run_id: RunId) -> dict[str, Any]:
+        folder = server.history.folder(run_id)
+        return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
+
+    inc.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
+    return {
+        "benchmark": lambda asked: details_of(asked.id()),
+        "benchmark/add": add,
+        "benchmark/edit": edit,
+        "benchmark/list": listed,
+        "benchmark/execute": executed,
+        "benchmark/delete": deleted,
+        "benchmark/config.yaml": config,
+        "benchmark/output.log": log,
+    }
+
+
+# ---------------------------------------------------------------- asked
+
+
+def _spec(asked: Parameters) -> MakeSpec:
+    """Of ``benchmark/add``, with the documented defaults, but never none of anything."""
+    batch = _number(asked, "batch_size", BATCH_SIZE, most=MOST_BATCH)
+    warmup = _number(asked, "warmup_iterations", WARMUP, least=0, most=1_000_000)
+    iterations = _iterations(asked)
+    available = len(allowed_cpus())
+    cores = _number(asked, "cores_per_instance", min(USUAL_CORES, available), most=MOST_CORES)
+    instances = _instances(asked) or max(1, available // cores)
+
+    def make(path: str) -> BenchmarkSpec:
+        spec = benchmark_spec(
+            path,
+            CellOptions(batch=[batch], cores=[min(cores, available)], instances=[instances]),
+            InputOptions(),
+            iterations=iterations,
+            warmup=warmup,
+        )
+        return replace(spec, cells=(replace(spec.cells[0], cores=cores),))
+
+    return make
+
+
+def _iterations(asked: Parameters) -> int | None:
+    found = _number(asked, "iterations", UNTIL_PRECISE, least=UNTIL_PRECISE, most=MOST_ITERATIONS)
+    if found == 0:
+        raise BadValue("Could not parse value", why="iterations is -1, or at least 1")
+    return None if found == UNTIL_PRECISE else found
+
+
+def _instances(asked: Parameters) -> int | None:
+    """None: as many as fit. The stock client divides cores by four, which is less than one on a
+    small machine."""
+    found = asked.value("number_of_instance")
+    if isinstance(found, float) and math.isfinite(found):
+        asked = Parameters({"number_of_instance": math.floor(found)})
+    return _number(asked, "number_of_instance", 0, least=0, most=MOST_INSTANCES) or None
+
+
+def _changed(asked: Parameters) -> dict[str, Any]:
+    """What was sent, in the documented order."""
+    found = {
+        "dataset_id": _dataset_id(asked),
+        "batch_size": _number(asked, "batch_size", 0, most=MOST_BATCH),
+        "mode": _mode(asked),
+        "cores_per_instance": _number(asked, "cores_per_instance", 0, most=MOST_CORES),
+        "number_of_instance": _number(asked, "number_of_instance", 0, most=MOST_INSTANCES),
+    }
+    return {name: value for name, value in found.items() if name in asked and value is not None}
+
+
+def _resettled(before: Benchmark, changed: Mapping[str, Any]) -> MakeSpec | None:
+    names = {
+        "batch_size": "batch_size",
+        "cores_per_instance": "cores",
+        "number_of_instance": "instances",
+    }
+    values = {field: changed[name] for name, field in names.items() if name in changed}
+    if not values:
+        return None
+    if len(before.spec.cells) > 1:
+        raise BadValue(
+            "This benchmark has several cells",
+            why="here, a benchmark has one batch size, and so on",
+            fix="Change it where it was made",
+        )
+    cell = replace(before.spec.cells[0], **values)
+    return lambda path: replace(
+        before.spec, model=replace(before.spec.model, path=path), cells=(cell,)
+    )
+
+
+def _number(asked: Parameters, name: str, default: int, *, least: int = 1, most: int) -> int:
+    try:
+        return asked.whole(name, default, least=least, most=most)
+    except BadValue as error:
+        raise BadValue("Could not parse value", why=f"{error.title}: {error.why}") from error
+
+
+def _mode(asked: Parameters) -> Mode | None:
+    found = asked.value("mode")
+    for mode in MODES:
+        if found == mode:
+            return mode
+    if found is not None:
+        raise BadValue("Could not parse value", why=f"mode is {' or '.join(MODES)}")
+    return None
+
+
+def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:
+    """-1 is what ``project/create`` says when it made no dataset."""
+    if is_needed and "dataset_id" not in asked:
+        raise BadValue(_MISSING, why="there is no dataset_id")
+    found = _number(asked, "dataset_id", -1, least=-1, most=2**31 - 1)
+    return DatasetId(found) if found > 0 else None
+
+
+def _dataset(found: Dataset | None) -> dict[str, Any]:
+    return dataset_shape(found) if found else NO_DATASET
+
+
+def _by_id(things: Any, shape: Any) -> dict[int, dict[str, Any]]:
+    return {thing.id: shape(thing) for thing in things}

@@ -1,0 +1,79 @@
+"""``config.yaml``: a benchmark as ``modeldyno bench --config`` reads it.
+
+A run of a server has one in its folder, so that whoever sees the result can repeat it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from modeldyno.core.commands import config_of
+from modeldyno.core.errors import BadValue
+from modeldyno.core.specs import BenchmarkSpec
+
+if TYPE_CHECKING:
+    from yaml import MappingNode, SafeLoader
+
+NAME = "config.yaml"
+MOST_BYTES = 64 << 10
+
+
+def config_text(spec: BenchmarkSpec) -> str:
+    import yaml
+
+    return yaml.safe_dump(config_of(spec), sort_keys=False, allow_unicode=True, width=100)
+
+
+def write_config(folder: Path, spec: BenchmarkSpec) -> None:
+    (folder / NAME).write_text(config_text(spec))
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The keys and values of a file, not looked at yet; raises BadValue."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise BadValue(f"Cannot read {path}", why=error.strerror or str(error)) from error
+    if len(content) > MOST_BYTES:
+        raise BadValue(f"{path} is too long", why=f"{MOST_BYTES >> 10} KiB are enough")
+    found = _parsed(path, content)
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise BadValue(
+            f"{path} is no configuration",
+            why="it does not hold names and values",
+            fix="Write lines such as `model: resnet50.onnx` and `batch_size: 8`",
+        )
+    return found
+
+
+def _parsed(path: Path, content: bytes) -> object:
+    import yaml
+
+    try:
+        return yaml.load(content, _loader())  # noqa: S506 - a safe loader, which is stricter still
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        why = getattr(error, "problem", None) or "it cannot be read as YAML"
+        raise BadValue(f"{path} cannot be read{where}", why=why) from error
+
+
+def _loader() -> type[SafeLoader]:
+    import yaml
+
+    class Strict(yaml.SafeLoader):
+        """A key that comes twice is a mistake, not a change of mind."""
+
+        def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
+            seen = set()
+            for key, _ in node.value:
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{key.value!r} is there twice", key.start_mark
+                    )
+                seen.add(str(key.value))
+            return super().construct_mapping(node, deep)
+
+    return Strict
