@@ -42,6 +42,12 @@ def rerun(
         if error is not None:
             raise error
         raise typer.Exit(ending(results, strict))
+    if kind == "profile":
+        from modeldyno.cli import profile
+
+        profiled = profile.listened(task.run, quiet)
+        profile.present(profiled, json, quiet)
+        raise typer.Exit(profile.INTERRUPTED if profiled.interrupted else 0)
     from modeldyno.cli.compare import INTERRUPTED, listened, present
 
     result = listened(task.run, quiet)

@@ -115,7 +115,8 @@ class ProfileSpec:
     """Where one cell spends its time, node by node."""
 
     model: ModelSpec
-    cell: CellSpec = field(default_factory=CellSpec)
+    # Hot, so that little of a call lies outside the nodes.
+    cell: CellSpec = field(default_factory=lambda: CellSpec(contract="hot"))
     repeats: int = 5  # fresh sessions, each measured with the engine's profiler and without
     repeat_s: float = 0.25  # of each, at least; a long call is made at least ten times
     timeout_s: float = 600.0  # of the whole, load included
