@@ -7,11 +7,6 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
-<<<<<<< HEAD
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
-from modeldyno.core.runs import RunKind, RunState
-from modeldyno.core.sentences import comparison_sentence
-=======
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -20,9 +15,8 @@ from modeldyno.core.results import (
     MeasuringResult,
     ProfileResult,
 )
-from modeldyno.core.runs import RunState
+from modeldyno.core.runs import RunKind, RunState
 from modeldyno.core.sentences import comparison_sentence, profile_sentence
->>>>>>> wip-profiling
 from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
 
 # What each is made of.

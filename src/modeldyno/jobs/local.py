@@ -113,17 +113,13 @@ def _execute(spec: RunSpec, context: Context) -> Result:
 
             return run_comparison(spec, context)
         case ProfileSpec():
-<<<<<<< HEAD
-            raise EngineUnavailable("Profiles cannot be made yet")
+            from modeldyno.jobs.profile import run_profile
+
+            return run_profile(spec, context)
         case OptimizationSpec():
             from modeldyno.jobs.optimization import run_optimization
 
             return run_optimization(spec, context)
-=======
-            from modeldyno.jobs.profile import run_profile
-
-            return run_profile(spec, context)
->>>>>>> wip-profiling
         case InspectionSpec():
             from modeldyno.jobs.inspection import run_inspection
 

@@ -11,7 +11,6 @@ from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
-<<<<<<< HEAD
 from modeldyno.core.ids import (
     BenchmarkId,
     ComparisonId,
@@ -20,11 +19,7 @@ from modeldyno.core.ids import (
     ProfileId,
     RunId,
 )
-from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
-=======
-from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, ProfileId, RunId
 from modeldyno.core.markdown import markdown_of
->>>>>>> wip-profiling
 from modeldyno.core.placeless import placeless
 from modeldyno.core.public_profiles import profile_json
 from modeldyno.core.results import (

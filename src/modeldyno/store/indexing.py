@@ -26,14 +26,9 @@ from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
-<<<<<<< HEAD
 from modeldyno.core.optimizations import NewOptimization
-from modeldyno.core.profiles import NewProfile
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
-=======
 from modeldyno.core.profiles import NewProfile, rows_of
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
->>>>>>> wip-profiling
 from modeldyno.core.runs import ACTIVE, RunOf, way
 from modeldyno.core.specs import (
     BenchmarkSpec,
@@ -51,12 +46,8 @@ from modeldyno.store.records.benchmarks import add_benchmark
 from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now
-<<<<<<< HEAD
 from modeldyno.store.records.optimizations import add_optimization
-from modeldyno.store.records.profiles import add_profile
-=======
 from modeldyno.store.records.profiles import add_profile, add_profile_rows
->>>>>>> wip-profiling
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import OWNERS, Models, Profiles, Projects, Tombstones
