@@ -148,6 +148,17 @@ def test_a_batch_that_the_model_cannot_have_runs_at_its_own(room, tmp_path):
     assert any("batch" in note for note in result.notes)
 
 
+def test_the_engine_has_as_many_threads_as_cores_were_asked_for(room, tmp_path):
+    from tests import onnx_models
+
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    asked = profile_spec(model, CellOptions(cores=[2], contract="hot"), repeats=1)
+    result = room.service.run(replace(asked, repeat_s=0.01))
+    assert (result.facts.threads, result.spec.cell.cores) == (2, 2)
+    assert result.facts.engine == "onnxruntime"
+    assert all(row.provider == "CPUExecutionProvider" for row in result.rows)
+
+
 def test_a_profile_is_of_one_cell(tmp_path):
     model = script(tmp_path / "m.json")
     with pytest.raises(BadValue, match="one cell"):
