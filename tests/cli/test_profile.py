@@ -70,12 +70,16 @@ def test_programs_get_all_rows_whatever_people_see(model, room, tmp_path):
 
 def test_ctrl_c_keeps_what_is_there(tmp_path, room):
     slow = script(tmp_path / "slow.json", latency_us=50_000, nodes=NODES)
-    with running("profile", slow, "--repeats", "50", "--json", *room) as process:
+    with running("profile", slow, "--repeats", "4", "--json", *room) as process:
         until(lambda: list(tmp_path.glob("workspace/runs/*/units.jsonl")), "a repeat")
         process.send(signal.SIGINT)
         ended = process.end()
     assert (ended.code, ended.document["interrupted"]) == (130, True)
-    assert 1 <= ended.document["repeats"] < 50
+    assert 1 <= ended.document["repeats"] < 4
+    whole = modeldyno("profile", "--resume", "latest", "--json", *room)
+    assert (whole.code, whole.document["repeats"]) == (0, 4)
+    refused = modeldyno("profile", slow, "--resume", "latest", *room)
+    assert (refused.code, "takes no model and no settings" in refused.err) == (2, True)
 
 
 @pytest.mark.parametrize(
