@@ -338,7 +338,8 @@ def measure_profiled(
     In turns, plain ones first and last, so that what the machine does meanwhile hits both alike.
     The first call of a turn finds a cold cache, and does not count.
     """
-    clock = (clocks or Clocks()).wall
+    clocks = clocks or Clocks()
+    clock = clocks.wall
     limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
     calibration = calibrate(plain, clock, calls_per_sample=1)
     warm_up(plain, calibration, limits, clock)
@@ -352,10 +353,13 @@ def measure_profiled(
         for _ in repeat(None, min(_FIRST_PROFILED, calls)):
             profiled()
         while sum(counts) < calls:
+            clocks.sleep(plan.gap_s)
             plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+            clocks.sleep(plan.gap_s)
             with recording():
                 recorded_ns += _read(profiled, 1, clock, turn + 1)
             counts += [False, *repeat(True, turn)]
+        clocks.sleep(plan.gap_s)
         plain_ns += _read(plain, 1, clock, turn + 1)[1:]
     return plain_ns, recorded_ns, counts
 
