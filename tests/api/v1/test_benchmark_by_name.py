@@ -105,10 +105,6 @@ def test_percentiles_that_so_few_iterations_cannot_tell_are_null(served):
     assert "p50 needs 6 iterations" in one["percentiles_note"]
     assert one["percentiles_note"].endswith("there were 1")
     assert (one["iterations"], one["std_ms"]) == (1, None)
-    # However strongly slow calls follow one another, so many are enough.
-    many = measured(served, "linear.onnx", iterations=30_000)
-    assert many["p50_ms"] <= many["p95_ms"] <= many["p99_ms"]
-    assert many["percentiles_note"] is None
 
 
 def test_it_is_kept_as_any_other_benchmark(served, usual):

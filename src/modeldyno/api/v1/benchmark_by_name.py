@@ -222,10 +222,7 @@ def router(server: Server) -> APIRouter:
             ended = await _awaited(server, begun.job, request, asked.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
-        outcomes = await run_in_threadpool(service.outcomes, begun, wish)
-        if asked.is_list:
-            return _several(service, begun, wish, outcomes)
-        return _one(service, begun, outcomes[wish.devices[0]])
+        return await run_in_threadpool(_told, service, begun, wish, asked.is_list)
 
     return routes
 
@@ -302,7 +299,12 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
 # ---------------------------------------------------------------- telling
 
 
-def _one(service: BenchmarkByName, begun: Asked, found: CellResult | RunFailure) -> Response:
+def _told(service: BenchmarkByName, begun: Asked, wish: Wish, is_list: bool) -> Response:
+    """Reads files, and looks through what is installed: not for the loop's own thread."""
+    outcomes = service.outcomes(begun, wish)
+    if is_list:
+        return _several(service, begun, wish, outcomes)
+    (found,) = outcomes.values()
     if isinstance(found, CellResult):
         return answer(_measured(begun, found))
     refusal = named_refusal(error_of(found))
@@ -380,16 +382,16 @@ def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
             handle = super().get_route_handler()
 
             async def answered(request: Request) -> Response:
+                more: dict[str, Any] = {}
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    return _refused(_with_range(error.errors()[0]), service.devices_of())
-                except NameAmbiguous as error:
-                    candidates = list(error.candidates)
-                    refusal = named_refusal(error)
-                    return _refused(refusal, service.devices_of(), candidates=candidates)
+                    refusal = _with_range(error.errors()[0])
                 except ModeldynoError as error:
-                    return _refused(named_refusal(error), service.devices_of())
+                    refusal = named_refusal(error)
+                    if isinstance(error, NameAmbiguous):
+                        more["candidates"] = list(error.candidates)
+                return _refused(refusal, await run_in_threadpool(service.devices_of), **more)
 
             return answered
 
