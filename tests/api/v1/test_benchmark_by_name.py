@@ -12,9 +12,11 @@ import pytest
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_records
 from tests import onnx_models as made
 from tests.api.v1.by_name import DOCUMENTED, ask, folders, measured, refused
-from tests.api.v1.server import PATIENCE_S, serving
+from tests.api.v1.server import PATIENCE_S, Answer, serving
 from tests.scripts import fault, script
 
 pytestmark = pytest.mark.timeout(300)
@@ -342,3 +344,19 @@ def test_what_somebody_else_cancels_is_answered(served):
         (job,) = jobs(served, "running")
         served.post(f"jobs/{job}/cancel")
         refused(asked.result(), 422, "CANCELLED")
+
+
+@pytest.mark.slow
+def test_a_server_that_stops_tells_who_waits_and_leaves_no_job_for_nobody(tmp_path):
+    script(folders(tmp_path) / "endless.json", load_ms=600_000)
+    with serving(tmp_path) as served:
+        waiting = [Waiting(served, "/api/v1/benchmark/endless.json") for _ in range(2)]
+        until(lambda: len(jobs(served, "queued")) == len(jobs(served, "running")) == 1)
+    for one in waiting:
+        reply = one.link.getresponse()
+        answer = Answer(reply.status, reply.headers, reply.read())
+        refused(answer, 503, "WRONG_STATE")
+        one.leave()
+    records = open_records(Settings(tmp_path))
+    assert [job.state for job in records.jobs.page().items] == ["cancelled"] * 2
+    records.close()

@@ -19,7 +19,14 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from modeldyno.api.errors import Refusal, misunderstood, named_document, named_refusal
+from modeldyno.api.errors import (
+    STOPPING,
+    Refusal,
+    Refused,
+    misunderstood,
+    named_document,
+    named_refusal,
+)
 from modeldyno.api.v1.paging import parameters, queried
 from modeldyno.api.v1.shape import WORDS, Told, answer
 from modeldyno.core.client_paths import LONGEST
@@ -233,16 +240,20 @@ def router(server: Server) -> APIRouter:
 async def _awaited(
     server: Server, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
-    """Raises TooBusy or TimedOut when it is late. Whatever happens, nothing runs on for nobody."""
+    """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
+    nothing runs on for nobody."""
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:
         ended = await _until_over(server, job, request, timeout_s)
         if ended == "late":
             late = _late(await run_in_threadpool(server.by_name.has_begun, job), timeout_s)
-    finally:
-        if ended != "over":
-            await run_in_threadpool(server.by_name.stop, job)
+    except asyncio.CancelledError:
+        # The server is being stopped, and has waited for its answers as long as it would.
+        server.by_name.stop(job)
+        raise Refused(STOPPING) from None
+    if ended != "over":
+        await run_in_threadpool(server.by_name.stop, job)
     if late is not None:
         raise late
     return "over" if ended == "over" else "left"
@@ -387,6 +398,8 @@ def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
                     return await handle(request)
                 except RequestValidationError as error:
                     refusal = _with_range(error.errors()[0])
+                except Refused as error:
+                    return _refused(error.refusal, {})  # at once: the loop is about to end
                 except ModeldynoError as error:
                     refusal = named_refusal(error)
                     if isinstance(error, NameAmbiguous):
