@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
@@ -279,9 +279,10 @@ def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
     )
 
     def make(path: str) -> BenchmarkSpec:
-        return requests.benchmark_spec(
+        spec = requests.benchmark_spec(
             path, cells, InputOptions(), iterations=wish.iterations, warmup=wish.warmup
         )
+        return replace(spec, meters=True)
 
     return make
 

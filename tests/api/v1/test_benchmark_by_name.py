@@ -12,6 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
+from modeldyno.core.sessions import Energy
+from modeldyno.measure import energy
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_records
 from tests import onnx_models as made
@@ -45,6 +47,19 @@ def as_told(schemas, found, status=200):
     told = schemas["paths"]["/api/v1/benchmark/{model_name}"]["get"]["responses"][str(status)]
     schema = told["content"]["application/json"]["schema"] | {"components": schemas["components"]}
     Draft202012Validator(schema).validate(found)
+
+
+class Clockwork:
+    has_meter = True
+
+    def __init__(self, device: str) -> None:
+        assert device == "cpu"
+
+    def start(self) -> tuple[int, ...]:
+        return (time.perf_counter_ns(),)
+
+    def stop(self, before: tuple[int, ...], calls: float) -> Energy:
+        return Energy((time.perf_counter_ns() - before[0]) / 1e9, "a clock", calls)
 
 
 def job_of(served, found):
@@ -107,6 +122,14 @@ def test_percentiles_that_so_few_iterations_cannot_tell_are_null(served):
     assert "p50 needs 6 iterations" in one["percentiles_note"]
     assert one["percentiles_note"].endswith("there were 1")
     assert (one["iterations"], one["std_ms"]) == (1, None)
+
+
+def test_energy_is_metered_by_calls_that_are_not_timed(served, monkeypatch):
+    """With a meter that counts nanoseconds: a joule is a second."""
+    monkeypatch.setattr(energy, "Gauge", Clockwork)
+    found = measured(served, "quick.json", iterations=5)
+    assert (found["iterations"], found["energy_note"]) == (5, "a clock")
+    assert found["energy_j_per_item"] >= 100e-6  # a call takes so long, and is alone in its batch
 
 
 def test_it_is_kept_as_any_other_benchmark(served, usual):
