@@ -139,6 +139,13 @@ VERSION_NEEDED = Refusal(
     "somebody else may have changed it since you read it",
     "Send the header If-Match with the ETag that you read, or * to overwrite whatever is there",
 )
+STOPPING = Refusal(
+    503,
+    "WRONG_STATE",
+    "The server is being stopped",
+    "nobody will wait for this measurement, so it was cancelled",
+    "Ask again when it is back",
+)
 BUG = Refusal(
     500, "BUG", "Something went wrong in the server", "it is our bug", "The server's log says more"
 )
