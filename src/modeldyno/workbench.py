@@ -41,12 +41,14 @@ if TYPE_CHECKING:
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -86,9 +88,11 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     datasets: DatasetService
+    optimizations: OptimizationService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
+    workloads: WorkloadService
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -209,12 +213,14 @@ def open_server(
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
@@ -281,9 +287,13 @@ def open_server(
             benchmarks=benchmarks,
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+            optimizations=OptimizationService(records, models, jobs),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
+            workloads=WorkloadService(
+                records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
+            ),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

@@ -21,6 +21,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     ModelSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -123,7 +124,11 @@ class ModelService:
     def admit(self, spec: RunSpec) -> None:
         """Asked again when a job begins: trust may have been taken back while it waited."""
         match spec:
-            case BenchmarkSpec(model=model) | ProfileSpec(model=model):
+            case (
+                BenchmarkSpec(model=model)
+                | ProfileSpec(model=model)
+                | OptimizationSpec(model=model)
+            ):
                 self._admit(model)
             case ComparisonSpec(a=a, b=b):
                 self._admit(a.model)

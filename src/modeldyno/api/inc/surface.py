@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from modeldyno.api.inc import (
     benchmarks,
     datasets,
+    diagnosis,
     dictionaries,
+    examples,
+    jobs,
     models,
+    optimizations,
     possible_values,
     projects,
     system,
@@ -32,12 +36,16 @@ class Inc:
 
 
 NOUNS = (
-    projects.operations,
-    models.operations,
-    datasets.operations,
-    dictionaries.operations,
-    possible_values.operations,
     benchmarks.operations,
+    datasets.operations,
+    diagnosis.operations,
+    dictionaries.operations,
+    examples.operations,
+    jobs.operations,
+    models.operations,
+    optimizations.operations,
+    possible_values.operations,
+    projects.operations,
     system.operations,
 )
 
