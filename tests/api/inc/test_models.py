@@ -121,7 +121,10 @@ def test_a_node_has_its_settings_with_their_values(served, root):
         "label": "Softmax",
         "highlight": False,
         "properties": {"name": "head/Softmax", "type": "Softmax"},
-        "attributes": [{"name": "axis", "attribute_type": "int", "value": "1"}],
+        "attributes": [
+            {"name": "axis", "attribute_type": "int", "value": "1"},
+            {"name": "output y", "attribute_type": "tensor", "value": "float32[batch, 3, 4, 4]"},
+        ],
         "node_type": "node",
     }
 
