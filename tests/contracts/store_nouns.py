@@ -46,6 +46,12 @@ class Nouns:
         assert desk.records.projects.get(project.id) == renamed
         assert desk.kinds() == ["project.created", "project.changed"]
 
+    def test_a_project_can_be_marked_as_modified(self, desk):
+        project = desk.project()
+        touched = desk.records.projects.touch(project.id)
+        assert touched == replace(project, modified_at=desk.clock.now)
+        assert desk.kinds() == ["project.created", "project.changed"]
+
     def test_two_projects_may_have_one_name(self, desk):
         assert desk.project("a").id != desk.project("a").id
 
@@ -120,6 +126,26 @@ class Nouns:
         model = desk.model(sha256="d" * 64)
         assert desk.records.models.of_content(model.project_id, "d" * 64) == model
         assert desk.records.models.of_content(model.project_id, "e" * 64) is None
+
+    def test_a_project_began_with_its_first_model_that_nothing_made(self, desk):
+        project = desk.project()
+        assert desk.records.models.input_of(project.id) is None
+        desk.model(project, origin="optimization")
+        first = desk.model(project)
+        desk.model(project)
+        assert desk.records.models.input_of(project.id) == first
+
+    def test_a_model_is_found_by_its_path_and_by_where_it_came_from(self, desk):
+        models = desk.records.models
+        said = {"source": "/root/net.onnx", "facts": FACTS}
+        first = desk.model(**said)
+        newest = desk.model(**said)
+        desk.model(**said | {"facts": None})  # nobody has looked into it
+        assert models.copied_from("/root/net.onnx") == models.kept_at(first.path) == newest
+        uploaded = desk.model(**said | {"origin": "upload"})
+        assert models.copied_from("/root/net.onnx") == newest
+        assert models.kept_at(first.path) == uploaded
+        assert models.kept_at("/root/net.onnx") is models.copied_from(first.path) is None
 
     # ------------------------------------------------------------ datasets
 
