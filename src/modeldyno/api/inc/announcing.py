@@ -91,8 +91,11 @@ class Announcer:
         self._requests[run_id] = request_id
 
     def hear(self, event: Event) -> None:
-        if event.kind in ("run.created", "run.changed"):
-            told = event.payload
+        told = event.payload
+        # What is new and over was found in a folder: nobody waits for it.
+        if event.kind == "run.changed" or (
+            event.kind == "run.created" and told["state"] == "running"
+        ):
             for kind in self._speeches:
                 if kind in told:
                     of = RunOf(kind, told[kind])
