@@ -98,6 +98,9 @@ def test_defect_11_there_is_at_least_one_instance(served, project, sent):
     said = {"number_of_instance": sent}
     told = details(served, add(served, project, cores_per_instance=len(allowed_cpus()), **said))
     assert told["number_of_instance"] == 1
+    if sent is not None:
+        answer = served.post("/api/benchmark/edit", {"id": told["id"]} | said)
+        assert answer.json == {"id": told["id"], "number_of_instance": 1}
 
 
 def test_defect_11_more_cores_than_there_are_is_said_and_run_on_what_there_is(
