@@ -21,7 +21,7 @@ from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from tests.contracts.store_examples import COMPARISON, SPEC
+from tests.contracts.store_examples import COMPARISON, SPEC, counted
 
 FACTS = ModelFacts(
     "m.onnx",
@@ -260,6 +260,49 @@ class Nouns:
         assert (pair.a_model_name, pair.latest) == (model.name, None)
         with pytest.raises(NotFound):
             desk.records.benchmarks.details(BenchmarkId(99))
+
+    def test_a_benchmark_shows_its_latest_run_and_the_latest_that_came_to_a_number(self, desk):
+        model = desk.model()
+        benchmark, draft = desk.benchmark(model), desk.benchmark(model)
+        cell = CellOutcome(
+            number=0, status="done", engine="onnxruntime", device="cpu", precision="fp32",
+            batch_size=1, cores=1, instances=1, typical_s=0.002, throughput_per_s=500.0,
+        )  # fmt: skip
+        measured = desk.run(benchmark)
+        desk.records.runs.move(measured.id, "running")
+        desk.records.runs.finish(measured.id, RunSummary(), [cell])
+        failed = desk.run(benchmark)
+        job = desk.records.jobs.add(failed.id)
+        desk.records.runs.move(failed.id, "running")
+        nothing = replace(cell, status="failed", typical_s=None, throughput_per_s=None)
+        desk.records.runs.finish(failed.id, RunSummary(), [nothing], "failed")
+        desk.benchmark()  # of another project
+        with counted(desk.database) as queries:
+            found = desk.records.benchmarks.outcomes(benchmark.project_id)
+        assert len(queries) == 2
+        assert [one.benchmark.id for one in found] == [benchmark.id, draft.id]
+        first, second = found
+        assert first.latest is not None
+        assert (first.latest.id, first.latest.state, first.latest.job_id) == (
+            failed.id,
+            "failed",
+            job.id,
+        )
+        assert first.measured is not None
+        assert (first.measured.id, first.measured.job_id, first.cells) == (
+            measured.id,
+            None,
+            (cell,),
+        )
+        assert (second.latest, second.measured, second.cells) == (None, None, ())
+        assert desk.records.benchmarks.outcome(benchmark.id) == first
+        with pytest.raises(NotFound):
+            desk.records.benchmarks.outcome(BenchmarkId(99))
+
+    def test_a_project_is_found_by_its_whole_name(self, desk):
+        first, _ = desk.records.projects.add("Ab"), desk.records.projects.add("Ab")
+        assert desk.records.projects.named("Ab") == first
+        assert desk.records.projects.named("ab") is None
 
     # ------------------------------------------------------------ runs and their outcomes
 
