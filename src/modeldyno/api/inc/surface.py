@@ -11,6 +11,7 @@ from modeldyno.api.inc import (
     dictionaries,
     examples,
     possible_values,
+    profilings,
     projects,
 )
 from modeldyno.api.inc.announcing import Announcer
@@ -37,6 +38,7 @@ NOUNS = (
     possible_values.operations,
     benchmarks.operations,
     examples.operations,
+    profilings.operations,
 )
 
 
