@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
@@ -16,11 +15,17 @@ from modeldyno.core.results import (
     MeasuringResult,
     ProfileResult,
 )
-from modeldyno.core.runs import RunState
+from modeldyno.core.runs import RunKind, RunState
 from modeldyno.core.sentences import comparison_sentence, profile_sentence
 from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
 
-UNITS = {"benchmark": "session", "comparison": "pair", "profile": "repeat"}  # what each is made of
+# What each is made of.
+UNITS = {
+    "benchmark": "session",
+    "comparison": "pair",
+    "profile": "repeat",
+    "optimization": "trial",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class KeptRun:
     failure: Failure | None = None
 
     @property
-    def kind(self) -> Literal["benchmark", "comparison", "profile"]:
+    def kind(self) -> RunKind:
         return self.spec.kind
 
     @property

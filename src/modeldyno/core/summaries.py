@@ -14,7 +14,14 @@ from modeldyno.core.results import (
     ProfileResult,
 )
 from modeldyno.core.runs import CellOutcome, RunSummary
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, MeasuringSpec, ProfileSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    CellSpec,
+    ComparisonSpec,
+    MeasuringSpec,
+    OptimizationSpec,
+    ProfileSpec,
+)
 
 
 def summarise_result(result: MeasuringResult) -> RunSummary:
@@ -72,9 +79,15 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
 
 
 def _cells(spec: MeasuringSpec) -> tuple[CellSpec, ...]:
-    if isinstance(spec, BenchmarkSpec):
-        return spec.cells
-    return (spec.cell,) if isinstance(spec, ProfileSpec) else (spec.a.cell, spec.b.cell)
+    match spec:
+        case BenchmarkSpec():
+            return spec.cells
+        case ProfileSpec():
+            return (spec.cell,)
+        case ComparisonSpec():
+            return spec.a.cell, spec.b.cell
+        case OptimizationSpec():  # measures models that are not there yet
+            return ()
 
 
 def outcomes_of(result: BenchmarkResult) -> tuple[CellOutcome, ...]:

@@ -20,6 +20,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     InspectionSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -115,6 +116,10 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             from modeldyno.jobs.profile import run_profile
 
             return run_profile(spec, context)
+        case OptimizationSpec():
+            from modeldyno.jobs.optimization import run_optimization
+
+            return run_optimization(spec, context)
         case InspectionSpec():
             from modeldyno.jobs.inspection import run_inspection
 

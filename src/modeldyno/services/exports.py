@@ -11,7 +11,14 @@ from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
-from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, ProfileId, RunId
+from modeldyno.core.ids import (
+    BenchmarkId,
+    ComparisonId,
+    JobId,
+    OptimizationId,
+    ProfileId,
+    RunId,
+)
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.placeless import placeless
 from modeldyno.core.public_profiles import profile_json
@@ -22,7 +29,13 @@ from modeldyno.core.results import (
     ProfileResult,
 )
 from modeldyno.core.runs import ACTIVE, CellOutcome, Run
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, MeasuringSpec, ProfileSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    ComparisonSpec,
+    MeasuringSpec,
+    OptimizationSpec,
+    ProfileSpec,
+)
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
@@ -129,6 +142,10 @@ class ExportService:
             case ProfileSpec() as spec:
                 profile = self._records.profiles.details(ProfileId(run.of.id))
                 return {spec.model.path: profile.model_name}
+            case OptimizationSpec() as spec:
+                optimization = self._records.optimizations.get(OptimizationId(run.of.id))
+                model = self._records.models.get(optimization.model_id)
+                return {spec.model.path: model.name}
 
 
 def _spec(run: Run) -> MeasuringSpec | None:

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 from modeldyno.api.inc import (
     benchmarks,
     datasets,
+    diagnosis,
     dictionaries,
     examples,
+    jobs,
+    models,
+    optimizations,
     possible_values,
     profilings,
     projects,
+    system,
 )
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
@@ -32,13 +37,18 @@ class Inc:
 
 
 NOUNS = (
-    projects.operations,
-    datasets.operations,
-    dictionaries.operations,
-    possible_values.operations,
     benchmarks.operations,
+    datasets.operations,
+    diagnosis.operations,
+    dictionaries.operations,
     examples.operations,
+    jobs.operations,
+    models.operations,
+    optimizations.operations,
+    possible_values.operations,
     profilings.operations,
+    projects.operations,
+    system.operations,
 )
 
 

@@ -20,7 +20,6 @@ from modeldyno.core.specs import (
     Budget,
     CellSpec,
     ComparisonSpec,
-    MeasuringSpec,
     ModelSpec,
     ProfileSpec,
     SideSpec,
@@ -416,7 +415,7 @@ def _call(cell: CellSpec) -> dict[str, Any]:
     }
 
 
-def _limits(spec: MeasuringSpec) -> dict[str, Any]:
+def _limits(spec: BenchmarkSpec | ComparisonSpec | ProfileSpec) -> dict[str, Any]:
     return {
         "timeout_s": spec.timeout_s,
         "memory_limit_bytes": spec.memory_limit_bytes,
