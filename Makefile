@@ -35,7 +35,7 @@ run: setup
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
 
 test: engines test-models node browser
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
 check: engines test-models node browser
 	$(PY) -m ruff format --check .
@@ -43,7 +43,7 @@ check: engines test-models node browser
 	$(PY) -m mypy
 	$(PY) .venv/bin/lint-imports --no-logo
 	$(PY) -m pip check
-	$(PY) -m pytest $(PYTEST_ARGS)
+	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
 format: setup
 	$(PY) -m ruff format .

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -85,6 +86,7 @@ class Server:
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
+    workloads: WorkloadService
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -208,6 +210,7 @@ def open_server(
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
@@ -275,6 +278,9 @@ def open_server(
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
+            workloads=WorkloadService(
+                records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
+            ),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

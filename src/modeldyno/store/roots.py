@@ -18,7 +18,7 @@ from typing import Literal
 
 from modeldyno.core.client_paths import check_text, names_in, refused, shown
 from modeldyno.core.errors import FileNotFound, PathRefused
-from modeldyno.store.beneath import open_beneath
+from modeldyno.store.beneath import open_beneath, write_beneath
 
 MOST_ENTRIES = 1000
 
@@ -81,6 +81,23 @@ class Roots:
             yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size, place)
         finally:
             os.close(descriptor)
+
+    @contextmanager
+    def folder(self, path: str) -> Iterator[tuple[int, str]]:
+        """A folder and its path, absolute; closed at the end. Raises as ``open`` does."""
+        descriptor, place = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield descriptor, place
+        finally:
+            os.close(descriptor)
+
+    def write(self, folder: int, names: tuple[str, ...], content: bytes) -> None:
+        """A file below an open folder, with the folders on the way; replaced in one step, so that
+        a second name of the one before keeps what it had. Raises PathRefused."""
+        try:
+            write_beneath(folder, names, content)
+        except OSError as error:
+            raise _told("/".join(names), error) from error
 
     def entries(self, path: str) -> Listing:
         """Files and folders that could be opened; hidden ones, links and devices are left out."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import benchmarks, datasets, dictionaries, possible_values, projects
+from modeldyno.api.inc import benchmarks, datasets, dictionaries, jobs, possible_values, projects
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
@@ -29,6 +29,7 @@ NOUNS = (
     dictionaries.operations,
     possible_values.operations,
     benchmarks.operations,
+    jobs.operations,
 )
 
 

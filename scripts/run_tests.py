@@ -1,0 +1,57 @@
+"""run_tests.py [PYTEST_ARGS]: every test, those that may run beside each other first.
+
+What measures real time has the machine for itself, so it comes afterwards, one test at a time. Both
+parts run even when the first one fails (unless -x asks for a stop), and each prints its own end.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+# Tests wait for processes more than they compute. More than eight would wait for each other's cores.
+PROCESSES = min(8, max(2, os.cpu_count() or 1))
+# Files stay whole, so that a server or a model is made once for the tests of one.
+PARTS = {
+    "together": ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"],
+    "alone": [],
+}
+PASSED, FAILED, NONE_FOUND = 0, 1, 5  # pytest's; all others mean that it could not run
+
+
+def main(arguments: Sequence[str]) -> int:
+    # Tests start thousands of processes, and none should have to compile our sources again.
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    codes: dict[str, int] = {}
+    told: list[str] = []
+    for part, options in PARTS.items():
+        print(f"Tests that run {part}:", flush=True)
+        command = [sys.executable, "-m", "pytest", f"--part={part}", *options, *arguments]
+        began = time.monotonic()
+        codes[part] = subprocess.run(command, env=environment, check=False).returncode
+        told.append(f"{part} {_word(codes[part])} in {time.monotonic() - began:.0f} s")
+        if codes[part] not in (PASSED, FAILED, NONE_FOUND):
+            break
+        if codes[part] == FAILED and {"-x", "--exitfirst"} & set(arguments):
+            break
+    print(f"Tests: {', '.join(told)}", flush=True)
+    return _worst(codes.values())
+
+
+def _word(code: int) -> str:
+    return {PASSED: "passed", FAILED: "FAILED", NONE_FOUND: "none found"}.get(code, "STOPPED")
+
+
+def _worst(codes: Sequence[int]) -> int:
+    """A part without tests is fine where the other one has some."""
+    bad = [code for code in codes if code not in (PASSED, NONE_FOUND)]
+    if bad:
+        return bad[0]
+    return PASSED if PASSED in codes else NONE_FOUND
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,37 @@
+"""How the tests share the machine: most run side by side, some need it for themselves."""
+
+import gc
+
+import pytest
+
+ALONE = ("alone", "timing")
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--part",
+        choices=["together", "alone"],
+        help="only the tests that may run beside others, or only those that need the machine",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    part = config.getoption("--part")
+    if part is None:
+        return
+    kept, left = [], []
+    for item in items:
+        is_alone = any(item.get_closest_marker(name) for name in ALONE)
+        (kept if is_alone == (part == "alone") else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """What thousands of collected tests hold stays: the collector need not look at it again.
+
+    The timed loop collects garbage before each session, which took it most of a second here.
+    """
+    gc.collect()
+    gc.freeze()
