@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-# Tests wait for processes more than they compute. More than eight would wait for each other's cores.
+# Tests wait for processes more than they compute; of more than eight, each would wait for cores.
 PROCESSES = min(8, max(2, os.cpu_count() or 1))
 # Files stay whole, so that a server or a model is made once for the tests of one.
 PARTS = {
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
         if codes[part] == FAILED and {"-x", "--exitfirst"} & set(arguments):
             break
     print(f"Tests: {', '.join(told)}", flush=True)
-    return _worst(codes.values())
+    return _worst([*codes.values()])
 
 
 def _word(code: int) -> str:

@@ -36,9 +36,12 @@ if TYPE_CHECKING:
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -76,6 +79,8 @@ class Server:
     projects: ProjectService
     models: ModelService
     files: ModelFiles
+    looks: Looks
+    folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
     example_projects: ExampleProjects
@@ -83,6 +88,7 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     datasets: DatasetService
+    optimizations: OptimizationService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
@@ -105,6 +111,7 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
+        is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
         is_still = self.example_projects.close() and is_still
         self.feed.close()
@@ -201,9 +208,12 @@ def open_server(
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -268,6 +278,8 @@ def open_server(
             projects=ProjectService(records, files, jobs, archive),
             models=models,
             files=files,
+            looks=Looks(records, files, models),
+            folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),
             example_projects=ExampleProjects(records, examples, files, benchmarks),
@@ -275,6 +287,7 @@ def open_server(
             benchmarks=benchmarks,
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+            optimizations=OptimizationService(records, models, jobs),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
