@@ -238,4 +238,12 @@ def _problem(refusal: Refusal) -> bytes:
 
 
 def text_of(refusal: Refusal) -> str:
-    return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part)
+    """In sentences; one alone stays as it is, for some clients know it by heart."""
+    first, *more = (part for part in (refusal.title, refusal.why, refusal.fix) if part)
+    return ". ".join((first.removesuffix("."), *map(_begun, more))) if more else first
+
+
+def _begun(sentence: str) -> str:
+    """With a capital letter, unless it begins with a name."""
+    word, space, rest = sentence.partition(" ")
+    return f"{word.capitalize()}{space}{rest}" if word.isalpha() and word.islower() else sentence
