@@ -10,9 +10,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-# Tests wait for processes more than they compute. More than eight would wait for each other's cores.
+# More would only wait for each other: each of our runs measures on a core of its own.
 PROCESSES = min(8, max(2, os.cpu_count() or 1))
 # Files stay whole, so that a server or a model is made once for the tests of one.
 PARTS = {
@@ -45,7 +45,7 @@ def _word(code: int) -> str:
     return {PASSED: "passed", FAILED: "FAILED", NONE_FOUND: "none found"}.get(code, "STOPPED")
 
 
-def _worst(codes: Sequence[int]) -> int:
+def _worst(codes: Collection[int]) -> int:
     """A part without tests is fine where the other one has some."""
     bad = [code for code in codes if code not in (PASSED, NONE_FOUND)]
     if bad:

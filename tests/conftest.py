@@ -19,7 +19,8 @@ def pytest_collection_modifyitems(config, items):
     part = config.getoption("--part")
     if part is None:
         return
-    kept, left = [], []
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
     for item in items:
         is_alone = any(item.get_closest_marker(name) for name in ALONE)
         (kept if is_alone == (part == "alone") else left).append(item)
