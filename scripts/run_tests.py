@@ -10,10 +10,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
-# More would only wait for each other: each of our runs measures on a core of its own.
-PROCESSES = min(8, max(2, os.cpu_count() or 1))
+# Tests wait for processes more than they compute; of more than eight, each would wait for cores.
+PROCESSES = min(8, 1 + len(os.sched_getaffinity(0)))
 # Files stay whole, so that a server or a model is made once for the tests of one.
 PARTS = {
     "together": ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"],
@@ -38,14 +38,14 @@ def main(arguments: Sequence[str]) -> int:
         if codes[part] == FAILED and {"-x", "--exitfirst"} & set(arguments):
             break
     print(f"Tests: {', '.join(told)}", flush=True)
-    return _worst(codes.values())
+    return _worst([*codes.values()])
 
 
 def _word(code: int) -> str:
     return {PASSED: "passed", FAILED: "FAILED", NONE_FOUND: "none found"}.get(code, "STOPPED")
 
 
-def _worst(codes: Collection[int]) -> int:
+def _worst(codes: Sequence[int]) -> int:
     """A part without tests is fine where the other one has some."""
     bad = [code for code in codes if code not in (PASSED, NONE_FOUND)]
     if bad:

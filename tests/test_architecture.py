@@ -43,12 +43,14 @@ IN_WORKER = [
 # What an engine file may import, inside its functions.
 ENGINE_IMPORTS = {
     "modeldyno.engines.inputs": {"numpy"},
+    "modeldyno.engines.onnx_profiling": {"numpy"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
     "modeldyno.engines.outputs": {"numpy"},
     "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
     "modeldyno.engines.torch_loading": {"torch"},
     "modeldyno.engines.torch_precision": {"torch"},
+    "modeldyno.engines.torch_profiling": {"torch"},
 }
 
 TELL_MODULES = """

@@ -24,7 +24,7 @@ from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
 from modeldyno.cli import bench, compare, jobs, main, note, output, rm
-from modeldyno.core import errors, public, public_graphs
+from modeldyno.core import errors, public, public_graphs, public_profiles
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
 from tests.terminal import serving
@@ -367,7 +367,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
-    *("model", "note", "removed", "runs", "trust"),
+    *("model", "note", "profile", "removed", "runs", "trust"),
 )
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
@@ -387,6 +387,7 @@ def test_there_is_a_schema_for_every_document():
         jobs.JOBS_SCHEMA,
         public.MODEL_SCHEMA,
         note.NOTE_SCHEMA,
+        public_profiles.PROFILE_SCHEMA,
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",

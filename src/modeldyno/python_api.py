@@ -9,7 +9,7 @@ from typing import Any
 from modeldyno.core.graphs import Graph
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.core.sessions import OptionValue
 from modeldyno.services import requests
 from modeldyno.services.requests import CellOptions, InputOptions
@@ -148,6 +148,61 @@ def compare(
     )
     result = _workbench(workspace).service.run(spec, listen)
     assert isinstance(result, ComparisonResult)
+    return result
+
+
+def profile(
+    model: str | Path,
+    *,
+    engine: str | None = None,
+    batch: int = 1,
+    cores: int = 1,
+    device: str = "cpu",
+    precision: str | None = None,
+    contract: str = "hot",
+    spin: bool | None = None,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    data: str | Path | None = None,
+    inputs: Sequence[str] = (),
+    architecture: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    options: Mapping[str, OptionValue] | None = None,
+    repeats: int = 5,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    sandbox: str = "on",
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> ProfileResult:
+    """Where a model spends its time: ``rows`` by node, which with ``outside_s`` add up to
+    ``latency_s``. The words mean what they mean to ``bench``.
+
+    Ctrl-C stops it and returns what was measured until then.
+    """
+    cells = CellOptions(
+        _names(engine),
+        (batch,),
+        (cores,),
+        device=(device,),
+        precision=_names(precision),
+        spin=spin,
+        contract=contract,
+        options=options or {},
+        sandbox=sandbox,
+    )
+    spec = requests.profile_spec(
+        model,
+        cells,
+        InputOptions(dims or {}, values or {}, data, inputs, architecture, arguments or {}),
+        repeats=repeats,
+        timeout_s=timeout,
+        memory_limit_bytes=memory_limit,
+        seed=seed,
+    )
+    result = _workbench(workspace).service.run(spec, listen)
+    assert isinstance(result, ProfileResult)
     return result
 
 

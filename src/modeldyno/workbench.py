@@ -36,15 +36,19 @@ if TYPE_CHECKING:
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -75,6 +79,8 @@ class Server:
     projects: ProjectService
     models: ModelService
     files: ModelFiles
+    looks: Looks
+    folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
     example_projects: ExampleProjects
@@ -82,9 +88,11 @@ class Server:
     benchmarks: BenchmarkService
     comparisons: ComparisonService
     datasets: DatasetService
+    optimizations: OptimizationService
     profiles: ProfileService
     by_name: BenchmarkByName
     ends: RunEnds
+    workloads: WorkloadService
     exports: ExportService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -103,6 +111,7 @@ class Server:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
         is_still = self.queue.close()
         self.watch.close()
+        is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
         is_still = self.example_projects.close() and is_still
         self.feed.close()
@@ -199,15 +208,19 @@ def open_server(
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
+    from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
+    from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
+    from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
@@ -265,6 +278,8 @@ def open_server(
             projects=ProjectService(records, files, jobs, archive),
             models=models,
             files=files,
+            looks=Looks(records, files, models),
+            folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),
             example_projects=ExampleProjects(records, examples, files, benchmarks),
@@ -272,9 +287,13 @@ def open_server(
             benchmarks=benchmarks,
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+            optimizations=OptimizationService(records, models, jobs),
             profiles=ProfileService(records, models, jobs),
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
+            workloads=WorkloadService(
+                records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
+            ),
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

@@ -11,7 +11,7 @@ import pytest
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.catalog import find
 from modeldyno.engines.outputs import compare
-from modeldyno.engines.protocol import Engine, Tensors
+from modeldyno.engines.protocol import Engine, Profiles, Tensors
 
 CONTRACTS = get_args(CallContract)
 
@@ -89,3 +89,30 @@ class EngineContract:
         with self.engine.open(target) as session:
             assert compare(session.run(self.inputs()), outputs).agrees
         assert facts.precision == "fp32"
+
+    def test_its_profiler_tells_of_the_calls_that_count_and_of_no_others(
+        self, target, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        engine = self.engine
+        assert isinstance(engine, Profiles)
+        with engine.open(target) as session, engine.profiled(target, session) as profiled:
+            plain, watched = session.bind(self.inputs(), "api"), profiled.bind(self.inputs(), "api")
+            watched()  # before anybody counts
+            for _ in range(2):
+                plain()
+                with profiled.recording():
+                    watched()
+                    watched()
+            trace = profiled.trace([False, True, False, True])
+            outputs = session.run(self.inputs())
+        assert trace.calls == 2
+        assert trace.nodes
+        assert trace.outer >= 2
+        for node in trace.nodes:
+            assert node.node
+            assert node.op_type
+            assert node.self_ns >= 0
+            assert node.events >= 1
+        with engine.open(target) as fresh:
+            assert compare(fresh.run(self.inputs()), outputs).agrees

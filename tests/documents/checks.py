@@ -14,7 +14,9 @@ from tests.documents.walk import Told
 def answer_is_like(documented: Documented, told: Told) -> None:
     assert told.answer.status == 200, f"{documented.path}: {told.answer.status} {told.answer.text}"
     kind = told.answer.headers["content-type"]
-    if isinstance(documented.answer, str):
+    if isinstance(documented.answer, bytes):
+        assert kind == "application/octet-stream", kind
+    elif isinstance(documented.answer, str):
         first = documented.answer.splitlines()[:1]
         assert told.answer.text.splitlines()[: len(first)] == first, told.answer.text[:200]
     else:

@@ -23,8 +23,8 @@ class Said:
 class Documented:
     """Values in ``body``, ``answer`` and events are examples, or types (``int``, ``str`` …).
 
-    ``parameters`` says of each, by its dotted name, whether it is required. ``answer`` is text when
-    the operation answers with a file.
+    ``parameters`` says of each, by its dotted name, whether it is required. ``answer`` is text,
+    or bytes, when the operation answers with a file.
     """
 
     path: str

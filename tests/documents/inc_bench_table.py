@@ -146,8 +146,8 @@ OPTIMIZATION = {
 }
 GRAPH: dict[str, Any] = {
     "nodes": [
-        {"id": str, "label": str, "highlight": str, "properties": {"name": str, "type": str}},
-        {"id": str, "label": str, "highlight": str, "node_type": str, "group": str},
+        {"id": str, "label": str, "highlight": bool, "properties": {"name": str, "type": str}},
+        {"id": str, "label": str, "highlight": bool, "node_type": str, "group": str},
     ],
     "edges": [{"source": str, "target": str}],
 }
@@ -448,7 +448,7 @@ FURTHER = (
     op("profiling/delete", "POST id name", {"id": int}, body={"id": 1, "name": "Where"}),
     op("profiling/config.yaml", "GET id", "", body={"id": 1}),
     op("profiling/output.log", "GET id autorefresh?", "", body={"id": 1}),
-    op("model/download", "POST id", "", body={"id": 1}),
+    op("model/download", "POST id", b"", body={"id": 1}),
     op("model/graph/highlight_pattern", "POST path op_name pattern",
        {"graph": GRAPH, "groups": [str]},
        body={"path": ["net.onnx"], "op_name": "gemm", "pattern": ["Gemm"]}),

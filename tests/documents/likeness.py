@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+ABSENT = object()
 WHEN = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|None")  # as all moments of `/api` are told
 
 
@@ -37,11 +38,11 @@ def _of_object(documented: dict[str, Any], told: Any, settled: Settled, at: str)
     found: list[str] = []
     for name, example in documented.items():
         inside = f"{at}.{name}" if at else name
-        if name not in told:
-            if settled(inside) is None:
-                found.append(f"{inside}: is missing")
-        else:
+        is_right = settled(inside)
+        if name in told:
             found += differences(example, told[name], settled, inside)
+        elif is_right is None or not is_right(ABSENT):
+            found.append(f"{inside}: is missing")
     return found
 
 

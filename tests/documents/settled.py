@@ -1,7 +1,7 @@
 """Where the documents say two things, or one that cannot be: what goes, and who settled it.
 
 A row is an operation (or event), a place in its answer, what is right there, and why. Nothing else
-may differ. A place that is named may also be missing when ``absent`` is right.
+may differ. A key that is missing is ``likeness.ABSENT``.
 """
 
 from __future__ import annotations
@@ -45,10 +45,6 @@ def parameters(told: Any) -> bool:
     return isinstance(told, list) and all({"name", "help", "value"} <= set(one) for one in told)
 
 
-def nothing(told: Any) -> bool:
-    return told is None
-
-
 def anything(_: Any) -> bool:
     return True
 
@@ -61,7 +57,7 @@ OWN_TEXT = "decision 4: names and defaults are the dictionaries', help texts are
 NOT_YET = "issue 5: what no version of ours executes yet ends with an honest failure"
 
 ROWS = (
-    Row("*", "*size", number, "the document writes 98 and 98.0 for the same model"),
+    Row("*", "*.size", number, "the document writes 98 and 98.0 for the same model"),
     Row("*", "*.help", or_nothing(text), OWN_TEXT),
     Row("dict/*", "*.params", parameters, "some have none, which the examples do not show"),
     Row("*", "*input_nodes", names, "the document has text once and a list elsewhere"),
@@ -70,8 +66,13 @@ ROWS = (
     Row("optimization/edit", "tuning_details.exit_policy.timeout", whole,
         'the document answers "60" for 60; the type that was sent comes back'),
     Row("*optimization*", "*exit_policy.timeout", whole, "contracts §7: the type that was sent"),
-    Row("optimization*", "*tuning_details.tuning_history", anything,
-        "sent by a later issue: no trial of ours has run"),
+    Row("optimization*", "*tuning_details.tuning_history", anything, NOT_YET),
+    Row("optimization*", "*config_path", or_nothing(text), NOT_YET),
+    Row("optimization*", "*log_path", or_nothing(text), NOT_YET),
+    Row("optimization*", "*execution_command", or_nothing(text), NOT_YET),
+    Row("optimization*", "*duration", or_nothing(whole), NOT_YET),
+    Row("optimization/list", "*optimized_model", or_nothing(anything), NOT_YET),
+    Row("optimization*", "*_benchmark_id", or_nothing(whole), "pinned, or not"),
     Row("benchmark_finish", "result.duration", anything,
         "contracts §7: the recorded original has none there"),
     Row("dataset", "transforms", anything, "decision 6: the union of keys; {} or null when none"),

@@ -141,3 +141,6 @@ def test_what_is_settled_goes_before_the_document():
     of = settled("benchmark")
     assert differences({"model": {"input_nodes": "x"}}, {"model": {"input_nodes": ["x"]}}, of) == []
     assert differences({"model": {"input_nodes": "x"}}, {"model": {"input_nodes": 1}}, of) != []
+    assert differences({"model": {"input_nodes": "x"}}, {"model": {}}, of) != []
+    after = settled("benchmark_finish")
+    assert differences({"result": {"duration": None}}, {"result": {}}, after) == []

@@ -38,11 +38,11 @@ class Room:
         (root / "pictures").mkdir()
         asked = {"path": str(self.model), "input_nodes": "x", "output_nodes": "y"}
         asked |= {"domain": "Image Recognition", "shape": "4"}
-        made = self.ask("project/create", {"name": "First", "model": asked}).json
-        self.ids = {name: made[name] for name in ("project_id", "model_id", "dataset_id")}
-        self.ids |= self.ask("benchmark/add", self.right("benchmark/add")).json
-        self.ids |= self.ask("profiling/add", self.right("profiling/add")).json
-        self.ids |= self.ask("optimization/add", self.right("optimization/add")).json
+        self.ids = self.ask("project/create", {"name": "First", "model": asked}).json
+        for noun in ("benchmark", "profiling", "optimization"):
+            answer = self.ask(f"{noun}/add", self.right(f"{noun}/add"))
+            assert answer.status == 200, answer.text
+            self.ids |= answer.json
 
     def ask(self, path: str, body: Any, method: str = "POST") -> Answer:
         said = {"content_type": "application/json"} if isinstance(body, bytes) else {}
@@ -69,6 +69,8 @@ class Room:
         body |= {name: value for name, value in here.items() if name in body}
         if path == "project/create":
             body["model"] = body["model"] | {"path": str(self.model)}
+        if path.endswith("/delete"):
+            body["name"] = "Another name"  # so that nothing goes that others ask about
         if path == "model/graph":
             body["path"] = str(self.model)
         return body
@@ -102,8 +104,9 @@ def is_clear(path: str, answer: Answer) -> bool:
 
 def unclear(room, path: str, body: Any, method: str = "POST") -> list[str]:
     answer = room.ask(path, body, method)
-    told = f"{method} {path} {str(body)[:200]}: {answer.status} {answer.text[:200]}"
-    return [] if is_clear(path, answer) else [told]
+    if is_clear(path, answer):
+        return []
+    return [f"{method} {path} {str(body)[:200]}: {answer.status} {answer.text[:200]}"]
 
 
 def replaced(body: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
@@ -141,7 +144,7 @@ def test_a_missing_parameter_is_named_or_has_a_default(room, path):
     else:
         names = [name for name, _ in OPERATIONS[path].parameters]
     for name in names:
-        for method in ("GET", "POST"):
+        for method in ("POST",) if path in HEAVY else ("GET", "POST"):
             answer = room.ask(path, without(room.right(path), name), method)
             assert is_clear(path, answer), f"{path} without {name}: {answer.status} {answer.text}"
 

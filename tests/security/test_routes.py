@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from modeldyno.api.access import READING, TOKEN_IN_QUERY
-from modeldyno.api.head import surface_of
+from modeldyno.api.head import NAMED, surface_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.openapi import example_of, operations
 from modeldyno.api.serving import serve
@@ -171,9 +171,18 @@ def test_w4_no_cookie_changes_anything_without_its_proof(asked, browser):
     assert asked.wrong(401, METHODS, csrf, same) == {}
     not_codes = [path for path in asked.by_cookie if not path.endswith("/session/codes")]
     assert asked.gets_in(cookie, csrf, ours, paths=not_codes)
-    # Where a GET measures, the cookie is not enough.
-    measuring = [path for path in asked.paths if surface_of(path) == "named"]
-    assert asked.wrong(401, ("GET", "HEAD"), cookie, csrf, ours, paths=measuring) == {}
+
+
+def test_no_cookie_measures_by_a_get_that_acts(asked, browser, token):
+    """A page that is loaded again, or ahead of time, must not start work."""
+    cookie, csrf = browser
+    ours, same = ("Origin", asked.server.origin), ("Sec-Fetch-Site", "same-origin")
+    acting = sorted(set(asked.paths) - set(asked.by_cookie))
+    assert acting == [f"{NAMED}1"]
+    for headers in ((cookie, same), (cookie, csrf, ours)):
+        assert asked.wrong(401, SAFE, *headers, paths=acting) == {}
+    assert asked.wrong(404, ("GET",), token, paths=acting) == {}  # the control: there is no model 1
+    assert asked.wrong(405, ("HEAD",), token, paths=acting) == {}
 
 
 def test_w10_no_cors_is_not_same_origin_anywhere(asked, browser):

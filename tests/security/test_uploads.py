@@ -85,6 +85,31 @@ def test_p1_to_p14_nothing_outside_the_allowed_folders_is_imported(served, proje
     assert served.get(f"projects/{project}/models").json["items"] == []
 
 
+@pytest.mark.parametrize("path", REFUSED)
+def test_p1_to_p14_nor_by_operations_of_the_reference_api(served, place, path):
+    path = path.format(top=place, root=place / "root")
+    before = files_of(served)
+    for refused in (
+        served.post("/api/model/graph", {"path": path}),
+        served.post("/api/model/graph/highlight_pattern", {"path": [path], "op_name": "x"}),
+        served.post("/api/filesystem", {"path": path}),
+        served.post("/api/project/create", {"name": "p", "model": {"path": path}}),
+    ):
+        assert refused.status == (400 if "\0" in path else 403), refused.text
+        assert "secret.json" in path or "secret" not in refused.text
+    assert files_of(served) == before
+
+
+def test_the_control_plain_paths_reach_operations_of_the_reference_api(served, place):
+    root = str(place / "root")
+    assert served.post("/api/filesystem", {"path": root}).status == 200
+    for path in ("net.json", f"{root}/net.json"):
+        made = served.post("/api/project/create", {"name": "p", "model": {"path": path}})
+        assert made.status == 200, made.text
+        drawn = served.post("/api/model/graph", {"path": path})
+        assert (drawn.status, "no graph to show" in drawn.text) == (400, True)
+
+
 @pytest.mark.parametrize("path", ["net.json#x", "net.json?x", "net.json;x", "net.json%23x"])
 def test_p4_a_path_is_all_of_it(served, project, path):
     """Nothing is cut off and then opened."""

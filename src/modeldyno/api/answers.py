@@ -16,7 +16,12 @@ from modeldyno.api.guard import App, Message, Receive, Send
 from modeldyno.store.database import Database
 
 # What is below these is made from the database alone: no progress, no files, no clock.
-FROM_DATABASE = ("/api/v1/projects", "/api/v1/benchmarks", "/api/v1/comparisons")
+FROM_DATABASE = (
+    "/api/v1/projects",
+    "/api/v1/benchmarks",
+    "/api/v1/comparisons",
+    "/api/v1/profiles",
+)
 LARGEST = 256 << 10
 MOST_BYTES = 16 << 20
 

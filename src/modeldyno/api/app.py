@@ -39,6 +39,7 @@ from modeldyno.api.v1 import (
     jobs,
     models,
     notes,
+    profiles,
     projects,
     runs,
     session,
@@ -47,6 +48,7 @@ from modeldyno.api.v1 import (
 from modeldyno.api.v1.documents import with_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
+from modeldyno.store.web_client import WebClient
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -64,6 +66,7 @@ ROUTERS = (
     benchmarks.router,
     benchmark_by_name.router,
     comparisons.router,
+    profiles.router,
     runs.router,
     jobs.router,
     notes.router,
@@ -114,7 +117,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     page = pages.router(server, listening, access, describe)
     folder = server.settings.inc_gui
     # Last, for it answers whatever nobody else does; and in place of our own first page.
-    client = gui.router(gui.StockGui.read(folder), listening, access) if folder else APIRouter()
+    client = gui.router(WebClient.read(folder), listening, access) if folder else APIRouter()
     for router in routers:
         app.include_router(router, prefix=PREFIX)
     app.include_router(page, include_in_schema=False)

@@ -205,7 +205,7 @@ def named_document(refusal: Refusal | None, devices: Mapping[str, str]) -> dict[
 @lru_cache(maxsize=256)  # bounded: some refusals say what the client said
 def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     """Status, headers and bytes."""
-    status, headers, body = refusal.status, refusal.headers, _text(refusal)
+    status, headers, body = refusal.status, refusal.headers, text_of(refusal).encode()
     kind = b"text/plain; charset=utf-8"
     if surface == "v1":
         kind, body = b"application/problem+json", _problem(refusal)
@@ -230,5 +230,5 @@ def _problem(refusal: Refusal) -> bytes:
     return json.dumps(document).encode()
 
 
-def _text(refusal: Refusal) -> bytes:
-    return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part).encode()
+def text_of(refusal: Refusal) -> str:
+    return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part)

@@ -31,6 +31,7 @@ TAGS = {
     "benchmarks": "What to measure: a model, and the cells to measure it in. Keeps all its runs.",
     "benchmark by name": "A model by its name, measured in one call; a shape of its own.",
     "comparisons": "Two sides, measured in alternation: which is faster, and how sure that is.",
+    "profiles": "Where a model spends its time, by node and by operator.",
     "runs": "One execution of a benchmark or comparison: its result, samples and log.",
     "jobs": "Runs that wait or execute.",
     "notes": "What people wrote about things.",

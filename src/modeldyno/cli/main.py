@@ -21,6 +21,7 @@ from modeldyno.cli import (
     ls,
     note,
     output,
+    profile,
     remote,
     report,
     rerun,
@@ -67,6 +68,7 @@ app = typer.Typer(
 )
 app.command("bench")(bench.bench)
 app.command("compare")(compare.compare)
+app.command("profile")(profile.profile)
 app.command("ls")(ls.ls)
 app.command("show")(show.show)
 app.command("report")(report.report)

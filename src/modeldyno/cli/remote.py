@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from modeldyno.client.values import FailureSeen, JobSeen, ModelSeen, RunSeen
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
-    from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
-    from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+    from modeldyno.core.results import Failure, MeasuringResult
+    from modeldyno.core.specs import CellSpec, MeasuringSpec
     from modeldyno.core.trust import Tier
     from modeldyno.services.requests import CellOptions, InputOptions
     from modeldyno.services.trust import Granted
@@ -114,23 +114,27 @@ class ServerRuns:
             failure=_failure(run.failure),
         )
 
-    def _spec(self, run: RunSeen) -> BenchmarkSpec | ComparisonSpec:
+    def _spec(self, run: RunSeen) -> MeasuringSpec:
         """As far as it is told: enough to say what is measured, not to repeat it."""
         from modeldyno.core.specs import (
             BenchmarkSpec,
             CellSpec,
             ComparisonSpec,
             ModelSpec,
+            ProfileSpec,
             SideSpec,
         )
 
         if run.settings is not None:
             name = self._client.benchmarks.get(run.of_id).model_name
             return BenchmarkSpec(ModelSpec(name), tuple(_cells(run.settings)))
+        if run.profiling is not None:
+            name = self._client.profiles.get(run.of_id).model_name
+            return ProfileSpec(ModelSpec(name), repeats=run.profiling["repeats"])
         if run.pairing is None:
             raise BadValue(
                 f"Run {run.id} is a {run.kind}",
-                fix="This command is for benchmarks and comparisons",
+                fix="This command is for benchmarks, comparisons and profiles",
             )
         sides = (run.pairing[side]["label"] for side in ("a", "b"))
         a, b = (SideSpec(label, ModelSpec(label), CellSpec()) for label in sides)
@@ -236,6 +240,16 @@ def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> 
     }
 
 
+def one_cell(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> dict[str, Any]:
+    """The same in the words of ``Client.profile``."""
+    from modeldyno.core.specs import DEFAULT
+
+    words = words_of(cells, inputs, more | {"budget": DEFAULT})
+    del words["instances"]
+    several = ("engine", "batch", "cores", "device", "precision")
+    return words | {name: next(iter(words[name]), None) for name in several}
+
+
 def sending(listen: Listener) -> Callable[[int, int], None] | None:
     """Tells who watches how much of a file is there."""
     if listen is None:
@@ -257,14 +271,20 @@ def refuse(**said: object) -> None:
             )
 
 
-def run_again(client: Client, word: str, listen: Listener) -> BenchmarkResult | ComparisonResult:
-    """The benchmark or comparison of a run, once more."""
+def run_again(client: Client, word: str, listen: Listener) -> MeasuringResult:
+    """The benchmark, comparison or profile of a run, once more."""
     run = client.runs.get(ServerRuns(client).id_of(word))
-    noun = client.benchmarks if run.kind == "benchmark" else client.comparisons
-    return to_the_end(client, noun.start(run.of_id), listen)
+    match run.kind:
+        case "benchmark":
+            job = client.benchmarks.start(run.of_id)
+        case "profile":
+            job = client.profiles.start(run.of_id)
+        case _:
+            job = client.comparisons.start(run.of_id)
+    return to_the_end(client, job, listen)
 
 
-def gone_on(client: Client, word: str, listen: Listener) -> BenchmarkResult | ComparisonResult:
+def gone_on(client: Client, word: str, listen: Listener) -> MeasuringResult:
     """A run that was stopped, to its end."""
     run = client.runs.get(ServerRuns(client).id_of(word))
     if run.job_id is None:
@@ -276,9 +296,7 @@ def gone_on(client: Client, word: str, listen: Listener) -> BenchmarkResult | Co
     return to_the_end(client, client.jobs.resume(run.job_id), listen)
 
 
-def to_the_end(
-    client: Client, job: JobSeen, listen: Listener
-) -> BenchmarkResult | ComparisonResult:
+def to_the_end(client: Client, job: JobSeen, listen: Listener) -> MeasuringResult:
     """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
     from modeldyno.core.errors import Cancelled, RunFailed, error_classes
     from modeldyno.core.jobs import Started

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from modeldyno.core.history import KeptRun
-    from modeldyno.core.results import BenchmarkResult, ComparisonResult
-
-    Result = BenchmarkResult | ComparisonResult
+    from modeldyno.core.results import MeasuringResult as Result
 
 
 class Format(StrEnum):
@@ -75,15 +73,17 @@ def _text(results: Sequence[Result], format: Format) -> str:
     from modeldyno.core.results import BenchmarkResult
 
     if format == Format.md:
-        return "\n".join(_markdown(result) for result in results)
+        from modeldyno.core.markdown import markdown_of
+
+        return "\n".join(markdown_of(result) for result in results)
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
     if len(results) == 1 and not benchmarks:
         return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"
     if len(benchmarks) < len(results):
         raise BadValue(
-            "A comparison shares no table with other results",
-            fix="Report it by itself, or all of them with --format md",
+            "Only benchmarks share a table",
+            fix="Report a comparison or a profile by itself, or all of them with --format md",
         )
     match format:
         case Format.csv:
@@ -93,12 +93,3 @@ def _text(results: Sequence[Result], format: Format) -> str:
             return f"{exports.json_text(public.benchmarks_json(benchmarks))}\n"
         case _:
             assert_never(format)
-
-
-def _markdown(result: Result) -> str:
-    from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
-    from modeldyno.core.results import BenchmarkResult
-
-    if isinstance(result, BenchmarkResult):
-        return benchmark_markdown(result)
-    return comparison_markdown(result)

@@ -42,6 +42,12 @@ def rerun(
         if error is not None:
             raise error
         raise typer.Exit(ending(results, strict))
+    if kind == "profile":
+        from modeldyno.cli import profile
+
+        profiled = profile.listened(task.run, quiet)
+        profile.present(profiled, json, quiet)
+        raise typer.Exit(profile.INTERRUPTED if profiled.interrupted else 0)
     from modeldyno.cli.compare import INTERRUPTED, listened, present
 
     result = listened(task.run, quiet)
@@ -57,7 +63,7 @@ def rerun(
 
 def _here(word: str, workspace: Path | None) -> tuple[str, Task]:
     from modeldyno.cli.bench import Task, task_of
-    from modeldyno.core.specs import BenchmarkSpec, ProfileSpec
+    from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, ProfileSpec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history, open_workbench
 
@@ -66,7 +72,7 @@ def _here(word: str, workspace: Path | None) -> tuple[str, Task]:
     run = partial(open_workbench(settings).service.run, spec)
     if isinstance(spec, BenchmarkSpec):
         return spec.kind, task_of(spec, run)
-    if isinstance(spec, ProfileSpec):
+    if isinstance(spec, ProfileSpec | OptimizationSpec):
         return spec.kind, Task(spec.model.path, run)
     return spec.kind, Task(spec.a.label, run)
 

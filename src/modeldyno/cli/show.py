@@ -34,7 +34,7 @@ def show(
         modeldyno show 3fa9c1 --json
     """
     from modeldyno.cli.remote import kept_runs
-    from modeldyno.core.results import BenchmarkResult
+    from modeldyno.core.results import BenchmarkResult, ProfileResult
 
     kept = kept_runs(server, workspace).find(run)
     if csv is not None:
@@ -50,6 +50,10 @@ def show(
         from modeldyno.cli.bench import show as show_benchmark
 
         show_benchmark(kept.result, quiet=False)
+    elif isinstance(kept.result, ProfileResult):
+        from modeldyno.cli.profile import show as show_profile
+
+        show_profile(kept.result)
     else:
         from modeldyno.cli.compare import show as show_comparison
 
@@ -58,13 +62,16 @@ def show(
 
 def _document(kept: KeptRun) -> None:
     from modeldyno.core import public
-    from modeldyno.core.results import BenchmarkResult
+    from modeldyno.core.public_profiles import profile_json
+    from modeldyno.core.results import BenchmarkResult, ProfileResult
 
     match kept.result:
         case None:
             output.document(public.runs_json([kept]))
         case BenchmarkResult():
             output.document(public.benchmarks_json([kept.result]))
+        case ProfileResult():
+            output.document(profile_json(kept.result))
         case _:
             output.document(public.comparison_json(kept.result))
 
@@ -96,4 +103,4 @@ def _unfinished(kept: KeptRun, log: Path | None) -> None:
     elif kept.kind == "benchmark":
         output.tell(f"next: modeldyno bench --resume {kept.run_id}")
     else:
-        output.tell("A comparison cannot go on: measure it again")
+        output.tell(f"A {kept.kind} cannot go on here: measure it again")

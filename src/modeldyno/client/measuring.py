@@ -1,4 +1,4 @@
-"""``client.bench`` and ``client.compare``: as ``modeldyno.bench`` and ``compare``, on a server."""
+"""``client.bench``, ``compare`` and ``profile``: as those of ``modeldyno``, on a server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.jobs import JobMessage, Started
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, MeasuringResult, ProfileResult
 from modeldyno.core.sessions import OptionValue
 
 PROJECT = "Python"  # where results go when nobody says where
@@ -194,13 +194,64 @@ class MeasuringCalls:
         assert isinstance(result, ComparisonResult)
         return result
 
+    @operation
+    def profile(
+        self,
+        model: Which,
+        *,
+        project: str | int = PROJECT,
+        name: str | None = None,
+        engine: str | None = None,
+        batch: int = 1,
+        cores: int = 1,
+        device: str = "cpu",
+        precision: str | None = None,
+        contract: str = "hot",
+        spin: bool | None = None,
+        dims: Mapping[str, int] | None = None,
+        values: Mapping[str, float] | None = None,
+        inputs: Sequence[str] = (),
+        options: Mapping[str, OptionValue] | None = None,
+        repeats: int = 5,
+        timeout: float = 600.0,
+        memory_limit: int | None = None,
+        sandbox: str = "on",
+        seed: int = 0,
+        listen: Listener | None = None,
+        upload: Sent | None = None,
+    ) -> Steps[ProfileResult]:
+        """Where a model spends its time, on the server; as ``modeldyno.profile``."""
+        place = yield from _project(project)
+        body = {
+            "project_id": place,
+            "model_id": (yield from _model(place, model, upload)),
+            "name": name,
+            "engine": engine,
+            "batch_size": batch,
+            "cores": cores,
+            "device": device,
+            "precision": precision,
+            "spinning": spin,
+            "contract": contract,
+            "dims": dict(dims or {}),
+            "values": dict(values or {}),
+            "inputs": list(inputs),
+            "options": dict(options or {}),
+            "sandbox": _sandbox(sandbox),
+            "repeats": repeats,
+            "timeout_s": timeout,
+            "memory_limit_bytes": memory_limit,
+            "seed": seed,
+        }
+        result = yield from _measured("/profiles", body, listen)
+        assert isinstance(result, ProfileResult)
+        return result
+
 
 # ---------------------------------------------------------------- to the end
 
 
-def _measured(
-    path: str, body: dict[str, Any], listen: Listener | None
-) -> Steps[BenchmarkResult | ComparisonResult]:
+def _measured(path: str, body: dict[str, Any], listen: Listener | None) -> Steps[MeasuringResult]:
     said = {key: value for key, value in body.items() if value is not None}
     made = (yield post(path, said | {"start": True})).json
     latest = made["latest_run"]
@@ -246,7 +297,7 @@ def _tell(job: JobSeen, listen: Listener | None, has_begun: bool) -> bool:
     return True
 
 
-def _outcome(run_id: str, job_id: int) -> Steps[BenchmarkResult | ComparisonResult]:
+def _outcome(run_id: str, job_id: int) -> Steps[MeasuringResult]:
     run = read(RunSeen, (yield get(f"/runs/{run_id}")).json)
     if run.has_result:
         return (yield from result_of(run_id))

@@ -38,6 +38,7 @@ from modeldyno.client.values import (
     EventsFound,
     JobSeen,
     ModelSeen,
+    ProfileSeen,
     ProjectDetails,
     RunSeen,
 )
@@ -46,7 +47,7 @@ from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import FileNotFound, PathRefused, ServerFailed
 from modeldyno.core.notes import Note, Subject, SubjectKind
 from modeldyno.core.projects import Project
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import MeasuringResult
 
 Format = Literal["json", "csv", "md"]
 Told = dict[str, Any]
@@ -256,6 +257,59 @@ class ComparisonCalls:
         yield delete(f"/comparisons/{comparison_id}", cascade=cascade)
 
 
+class ProfileCalls:
+    @operation
+    def create(
+        self, /, project_id: int, model_id: int, *, start: bool = True, **settings: Any
+    ) -> Steps[ProfileSeen]:
+        """``settings`` as in the API: ``engine``, ``batch_size``, ``cores``, ``repeats`` …"""
+        body = {"project_id": project_id, "model_id": model_id, "start": start, **settings}
+        return read(ProfileSeen, (yield post("/profiles", body)).json)
+
+    @operation
+    def get(self, profile_id: int) -> Steps[ProfileSeen]:
+        return read(ProfileSeen, (yield get(f"/profiles/{profile_id}")).json)
+
+    @stream
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[ProfileSeen], Any, None]:
+        yield from each(pages("/profiles", **wanted), lambda item: read(ProfileSeen, item))
+
+    @operation
+    def edit(self, /, profile_id: int, **changes: Any) -> Steps[ProfileSeen]:
+        return read(ProfileSeen, (yield patch(f"/profiles/{profile_id}", changes)).json)
+
+    @operation
+    def start(self, profile_id: int) -> Steps[JobSeen]:
+        """One more run of it."""
+        return read(JobSeen, (yield post(f"/profiles/{profile_id}/runs")).json)
+
+    @stream
+    def rows(
+        self, /, profile_id: int, by: Literal["node", "op"] = "op", **wanted: Any
+    ) -> Generator[Step | Say[Told], Any, None]:
+        """Where the time goes, the slowest first."""
+        yield from pages(f"/profiles/{profile_id}/rows", by=by, **wanted)
+
+    @operation
+    def csv(
+        self, profile_id: int, by: Literal["node", "op"] = "op", path: str | Path | None = None
+    ) -> Steps[str]:
+        """The same as a table; into ``path`` as well, when one is given."""
+        text: str = (yield get(f"/profiles/{profile_id}/csv", by=by)).text
+        if path is not None:
+            Path(path).expanduser().write_text(text)
+        return text
+
+    @stream
+    def runs(self, profile_id: int) -> Generator[Step | Say[RunSeen], Any, None]:
+        found = pages(f"/profiles/{profile_id}/runs")
+        yield from each(found, lambda item: read(RunSeen, item))
+
+    @operation
+    def delete(self, profile_id: int, cascade: bool = False) -> Steps[None]:
+        yield delete(f"/profiles/{profile_id}", cascade=cascade)
+
+
 class RunCalls:
     @operation
     def get(self, run_id: str) -> Steps[RunSeen]:
@@ -266,8 +320,8 @@ class RunCalls:
         yield from each(pages("/runs", **wanted), lambda item: read(RunSeen, item))
 
     @operation
-    def result(self, run_id: str) -> Steps[BenchmarkResult | ComparisonResult]:
-        """As ``modeldyno.bench`` and ``modeldyno.compare`` return it."""
+    def result(self, run_id: str) -> Steps[MeasuringResult]:
+        """As ``modeldyno.bench``, ``compare`` and ``profile`` return it."""
         return (yield from result_of(run_id))
 
     @operation
@@ -439,12 +493,10 @@ class SessionCalls:
 # ---------------------------------------------------------------- shared
 
 
-def result_of(run_id: str) -> Steps[BenchmarkResult | ComparisonResult]:
+def result_of(run_id: str) -> Steps[MeasuringResult]:
     answer = yield get(f"/runs/{run_id}/record")
     try:
-        found: BenchmarkResult | ComparisonResult = decode(
-            BenchmarkResult | ComparisonResult, answer.json
-        )
+        found: MeasuringResult = decode(MeasuringResult, answer.json)
     except (Mismatch, ValueError) as error:
         raise ServerFailed(
             f"The result of run {run_id} cannot be read",
@@ -538,6 +590,14 @@ class Comparisons(ComparisonCalls, SyncResource):
 
 
 class AsyncComparisons(ComparisonCalls, AsyncResource):
+    pass
+
+
+class Profiles(ProfileCalls, SyncResource):
+    pass
+
+
+class AsyncProfiles(ProfileCalls, AsyncResource):
     pass
 
 

@@ -125,6 +125,27 @@ class ComparisonSeen:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ProfileSeen:
+    """A profile; lists leave out what comes after ``summary``."""
+
+    id: int
+    project_id: int
+    name: str
+    state: State
+    model_id: int
+    model_name: str = ""
+    created_at: datetime | None = None
+    last_run_at: datetime | None = None
+    summary: SummarySeen = field(default_factory=SummarySeen)
+    modified_at: datetime | None = None
+    dataset_id: int | None = None
+    settings: dict[str, Any] | None = None
+    latest_run: LatestRunSeen | None = None
+    agreement: dict[str, Any] | None = None  # how far its rows agree with the latency
+    command: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunSeen:
     """One execution; lists leave out what comes after ``summary``."""
 
@@ -143,6 +164,7 @@ class RunSeen:
     cells: tuple[dict[str, Any], ...] = ()
     settings: dict[str, Any] | None = None
     pairing: dict[str, Any] | None = None
+    profiling: dict[str, Any] | None = None
     units_kept: tuple[int, ...] = ()
     has_result: bool | None = None
 

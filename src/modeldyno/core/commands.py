@@ -19,11 +19,13 @@ from modeldyno.core.specs import (
     CellSpec,
     ComparisonSpec,
     ModelSpec,
+    ProfileSpec,
 )
 from modeldyno.core.swept import axes_of
 
 _USUAL_CELL = CellSpec()
 _USUAL = BenchmarkSpec(ModelSpec(""), ())
+_USUAL_PROFILE = ProfileSpec(ModelSpec(""))
 _USUAL_WARMUP = 10  # calls, of a benchmark with exact iterations
 
 
@@ -103,6 +105,22 @@ def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     return shlex.join(words)
 
 
+def profile_command(spec: ProfileSpec, model: str) -> str:
+    """``modeldyno profile m.onnx --cores 2``."""
+    cell = spec.cell
+    words = ["modeldyno", "profile", model]
+    words += _given("--engine", cell.engine or None, None)
+    words += _given("--batch", cell.batch_size, 1)
+    words += _given("--cores", cell.cores, 1)
+    words += _given("--device", cell.device, "cpu")
+    words += _given("--precision", cell.precision, None)
+    words += _call_words(cell, _USUAL_PROFILE.cell.contract) + _input_words(spec.model)
+    words += _given("--repeats", spec.repeats, _USUAL_PROFILE.repeats)
+    words += _given("--timeout", spec.timeout_s, _USUAL_PROFILE.timeout_s)
+    words += _given("--seed", spec.seed, _USUAL_PROFILE.seed)
+    return shlex.join(words)
+
+
 def input_text(spec: InputSpec) -> str:
     """``x=float32[1,3,224,224]``, as ``--input`` reads it."""
     sizes = ",".join("?" if dim is None else str(dim) for dim in spec.shape or ())
@@ -125,8 +143,8 @@ def _side(name: str, cell: CellSpec) -> str:
     return f"{name}@{options}" if options else name
 
 
-def _call_words(cell: CellSpec) -> list[str]:
-    words = _given("--contract", cell.contract, _USUAL_CELL.contract)
+def _call_words(cell: CellSpec, usual: str = _USUAL_CELL.contract) -> list[str]:
+    words = _given("--contract", cell.contract, usual)
     if cell.spinning is not None:
         words += ["--spin", _switch(cell.spinning)]
     for name, value in cell.options.items():

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from modeldyno.core.ids import DatasetId, ProjectId
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetSpec:
+    """All that is needed to read it."""
+
+    name: str
+    kind: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    transforms: tuple[dict[str, Any], ...] = ()
+    filter: dict[str, Any] | None = None
+    metric: dict[str, Any] | None = None
+    template_path: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,3 +40,15 @@ class NewDataset:
 class Dataset(NewDataset):
     id: DatasetId
     created_at: datetime
+
+
+def by_name(transforms: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """In their order; the second of a name has a number, so that none is lost."""
+    found: dict[str, Any] = {}
+    seen: Counter[str] = Counter()
+    for one in transforms:
+        told = dict(one)
+        name = str(told.pop("name", ""))
+        seen[name] += 1
+        found[f"{name} {seen[name]}" if seen[name] > 1 else name] = told.get("params", told)
+    return found

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
-from modeldyno.core.runs import RunState
-from modeldyno.core.sentences import comparison_sentence
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    Failure,
+    MeasuringResult,
+    ProfileResult,
+)
+from modeldyno.core.runs import RunKind, RunState
+from modeldyno.core.sentences import comparison_sentence, profile_sentence
 from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
 
-UNITS = {"benchmark": "session", "comparison": "pair", "profile": "repeat"}  # what each is made of
+# What each is made of.
+UNITS = {
+    "benchmark": "session",
+    "comparison": "pair",
+    "profile": "repeat",
+    "optimization": "trial",
+}
 
 
 @dataclass(frozen=True)
@@ -23,11 +35,11 @@ class KeptRun:
     state: RunState
     spec: MeasuringSpec
     sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
-    result: BenchmarkResult | ComparisonResult | None = None
+    result: MeasuringResult | None = None
     failure: Failure | None = None
 
     @property
-    def kind(self) -> Literal["benchmark", "comparison", "profile"]:
+    def kind(self) -> RunKind:
         return self.spec.kind
 
     @property
@@ -56,6 +68,8 @@ class KeptRun:
             return comparison_sentence(self.result)
         if isinstance(self.result, BenchmarkResult):
             return _headline(self.result)
+        if isinstance(self.result, ProfileResult):
+            return profile_sentence(self.result)
         return self.failure.title if self.failure else f"{self.kept} so far"
 
 

@@ -7,10 +7,11 @@ from typing import Literal
 
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.results import Failure, MeasuringResult
 from modeldyno.core.sessions import Pair, Session
+from modeldyno.core.traces import Repeat
 
-Result = BenchmarkResult | ComparisonResult | ModelFacts | Graph
+Result = MeasuringResult | ModelFacts | Graph
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Unit:
-    """Something measured that is never lost again: a session of a cell, or a pair."""
+    """Something measured that is never lost again: a session of a cell, a pair, or a repeat."""
 
     cell: int
     process: int
-    measured: Session | Pair
+    measured: Session | Pair | Repeat
     round: int = 0  # of a sweep
     kind: Literal["unit"] = "unit"
 

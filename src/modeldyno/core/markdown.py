@@ -6,12 +6,20 @@ import re
 from collections.abc import Iterable, Sequence
 
 from modeldyno.core import figures
-from modeldyno.core.commands import bench_command, compare_command
+from modeldyno.core.commands import bench_command, compare_command, profile_command
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.profile_tables import LEFT, profile_rows
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    MeasuringResult,
+    ProfileResult,
+)
 from modeldyno.core.sentences import (
     comparison_sentence,
+    profile_sentence,
     side_by_side_sentence,
     unranked_sentence,
 )
@@ -50,6 +58,37 @@ def comparison_markdown(result: ComparisonResult) -> str:
     ]
     lines += _origin(result, result.host, compare_command(result.spec, a, b))
     return "\n".join(lines)
+
+
+def profile_markdown(result: ProfileResult) -> str:
+    name, facts = shown_name(result.model.path), result.facts
+    head, rows = profile_rows(result)
+    stopped = "stopped before its end; " if result.interrupted else ""
+    precision = f", {facts.precision}" if facts.precision else ""
+    cores = figures.counted(result.spec.cell.cores, "core")
+    engine = f"{facts.engine} {facts.engine_version} on {facts.device}{precision}; {cores}"
+    lines = [
+        f"### Profile of {plain(name)}",
+        "",
+        f"{plain(engine)}, batch {result.batch_size}.",
+        "",
+    ]
+    lines += [*_table(head, rows, left=LEFT), ""]
+    lines += [f"**{stopped}{plain(profile_sentence(result))}**", ""]
+    lines += [f"- {plain(note)}" for note in (*result.warnings, *result.notes)]
+    lines += [""] if lines[-1] else []
+    lines += _origin(result, result.host, profile_command(result.spec, name))
+    return "\n".join(lines)
+
+
+def markdown_of(result: MeasuringResult) -> str:
+    match result:
+        case BenchmarkResult():
+            return benchmark_markdown(result)
+        case ComparisonResult():
+            return comparison_markdown(result)
+        case ProfileResult():
+            return profile_markdown(result)
 
 
 def plain(text: str) -> str:
@@ -98,7 +137,7 @@ def _remarks(result: BenchmarkResult) -> list[str]:
     return [*found, *filter(None, [unranked_sentence(result)])]
 
 
-def _origin(result: BenchmarkResult | ComparisonResult, host: HostFacts, command: str) -> list[str]:
+def _origin(result: MeasuringResult, host: HostFacts, command: str) -> list[str]:
     cpus = figures.counted(len(host.cpus_allowed), "CPU")
     virtual = ", virtual" if host.hypervisor else ""
     memory = figures.size(host.memory_bytes)

@@ -7,23 +7,12 @@ from datetime import datetime
 from typing import Any, Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId, RunId
-from modeldyno.core.runs import Runnable
+from modeldyno.core.models import Model
+from modeldyno.core.runs import LatestRun, Runnable
+from modeldyno.core.tuning import OptimizationType, TuningSettings, tuning_of
 
-OptimizationType = Literal["quantization", "graph", "mixed-precision"]
 TrialStatus = Literal["done", "failed"]
 PinKind = Literal["accuracy", "performance"]
-
-# What each can aim at; where several types fit a precision, the last one is meant unless one is
-# named: who asks for bfloat16 wants it in the weights.
-PRECISIONS: dict[OptimizationType, tuple[str, ...]] = {
-    "quantization": ("int8", "int8 static quantization", "int8 dynamic quantization"),
-    "graph": ("fp32", "bf16"),
-    "mixed-precision": ("bf16", "fp16"),
-}
-
-
-def types_for(precision: str) -> tuple[OptimizationType, ...]:
-    return tuple(type for type, precisions in PRECISIONS.items() if precision in precisions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +23,12 @@ class NewOptimization:
     type: OptimizationType
     precision: str
     dataset_id: DatasetId | None = None  # for calibration and accuracy
-    settings: dict[str, Any] = field(default_factory=dict)  # batch and sampling size, strategy …
+    settings: dict[str, Any] = field(default_factory=dict)  # those of TuningSettings that were said
+
+    @property
+    def tuning(self) -> TuningSettings:
+        """With what is usual for the rest."""
+        return tuning_of(self.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,11 +38,22 @@ class Optimization(Runnable, NewOptimization):
 
 
 @dataclass(frozen=True, kw_only=True)
+class OptimizationDetails:
+    """All that a line of a list, or a page, shows of one."""
+
+    optimization: Optimization
+    dataset_name: str | None
+    latest: LatestRun | None
+    made: Model | None  # the best of its latest run that has one
+    pins: dict[PinKind, BenchmarkId]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One candidate of a run; its model stays when the optimization goes."""
 
     run_id: RunId
-    number: int
+    number: int  # 0: the model itself, which all others are held against
     status: TrialStatus
     created_at: datetime
     settings: dict[str, Any] = field(default_factory=dict)

@@ -9,10 +9,11 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import MeasuringResult
 
-R = TypeVar("R", bound=BenchmarkResult | ComparisonResult)
+R = TypeVar("R", bound=MeasuringResult)
 
+_NOT_PLACES = ("node", "op_type")  # named in the model, and some look like paths
 _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else
 
 
@@ -41,6 +42,8 @@ def _without(value: Any, names: Mapping[str, str], field: str) -> Any:
 
 
 def _text(text: str, names: Mapping[str, str], field: str) -> str:
+    if field in _NOT_PLACES:
+        return text
     if text in names:
         return names[text]
     if field in _PLACES and "/" in text:

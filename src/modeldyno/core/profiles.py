@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.results import ProfileResult
 from modeldyno.core.runs import LatestRun, Runnable
 from modeldyno.core.specs import ProfileSpec
+
+AGREES = (0.9, 1.1)  # the sum of nodes by the latency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +81,61 @@ class OpMicroseconds:
     cpu_us: int
     op_run: int  # calls of such nodes, in one call of the model
     op_defined: int  # nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement:
+    """How far the rows of a run agree with the latency."""
+
+    run_id: RunId
+    nodes: int
+    sum_s: float
+    latency_s: float | None
+
+    @property
+    def outside_s(self) -> float | None:
+        return None if self.latency_s is None else max(0.0, self.latency_s - self.sum_s)
+
+    @property
+    def coverage(self) -> float | None:
+        return self.sum_s / self.latency_s if self.latency_s else None
+
+    @property
+    def agrees(self) -> bool | None:
+        return None if self.coverage is None else AGREES[0] <= self.coverage <= AGREES[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsWanted:
+    by: Literal["node", "op"] = "op"
+    sort: Literal["time", "graph", "name"] = "time"
+    limit: int | None = None  # all
+    start: int = 0
+
+
+@dataclass(frozen=True)
+class RowsFound:
+    run_id: RunId
+    latency_s: float | None
+    rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]
+    next: int | None = None  # where to go on
+
+
+def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
+    """What the database keeps of a result."""
+    return tuple(
+        ProfileRow(
+            run_id=run_id,
+            number=number,
+            node=row.node,
+            op_type=row.op_type,
+            total_s=row.total_s,
+            cpu_s=row.cpu_s,
+            accelerator_s=row.accelerator_s,
+            calls=row.calls,
+        )
+        for number, row in enumerate(result.rows)
+    )
 
 
 def spec_of(settings: dict[str, Any]) -> ProfileSpec | None:

@@ -25,6 +25,7 @@ from modeldyno.core.results import (
     Latency,
     Measurement,
     Objective,
+    ProfileResult,
     SideBySide,
     SideResult,
     Standing,
@@ -178,7 +179,7 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "error": encode(cell.error),
         "note": "; ".join(cell.notes) or None,
         "call_contract": (facts.contract if facts else None) or cell.spec.contract,
-        "sandbox": _sandbox_text(cell.sandbox),
+        "sandbox": sandbox_text(cell.sandbox),
         "mismatches": list(cell.mismatches),
         **measurement_json(cell.measurement),
         **_parity_json(cell),
@@ -193,7 +194,7 @@ def _parity_json(cell: CellResult) -> dict[str, Any]:
     return {"parity": encode(own), "parity_to": "its own sessions" if own else None}
 
 
-def _sandbox_text(report: SandboxReport | None) -> str | None:
+def sandbox_text(report: SandboxReport | None) -> str | None:
     """``full``, or ``partial (no landlock: …)``; null when no worker got so far."""
     return None if report is None else str(report)
 
@@ -352,7 +353,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "threads": facts.threads,
         "spinning": facts.spinning,
         "call_contract": facts.contract or side.spec.contract,
-        "sandbox": _sandbox_text(side.sandbox),
+        "sandbox": sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }
 
@@ -372,6 +373,9 @@ def _run_json(run: KeptRun) -> dict[str, Any]:
     result = run.result
     best = quickest(result) if isinstance(result, BenchmarkResult) else None
     typical = best.measurement.latency.typical if best and best.measurement else None
+    latency = typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)}
+    if isinstance(result, ProfileResult):
+        latency = {"median": _ms(result.latency_s), "ci95": None}
     compared = result if isinstance(result, ComparisonResult) else None
     return {
         "run_id": run.run_id,
@@ -380,7 +384,7 @@ def _run_json(run: KeptRun) -> dict[str, Any]:
         "models": list(run.models),
         "state": run.state,
         "units": sum(run.sessions),
-        "latency_ms": typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)},
+        "latency_ms": latency,
         "verdict": compared and compared.verdict,
         "ratio": compared and {"value": compared.ratio.value, "ci95": _interval(compared.ratio)},
         "headline": run.headline,

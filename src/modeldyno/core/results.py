@@ -12,7 +12,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory, Parity, SessionFacts
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
@@ -279,3 +279,83 @@ class ComparisonResult:
         from modeldyno.core.tables import comparison_html
 
         return comparison_html(self)
+
+
+@dataclass(frozen=True)
+class NodeResult:
+    """Where a part of a call's time goes; seconds of one call of the model."""
+
+    node: str
+    op_type: str
+    provider: str  # who ran it
+    total_s: float  # what the profiler added taken out
+    told_s: float  # as the profiler told it
+    accelerator_s: float | None = None
+    calls: int = 1  # in one call of the model
+
+    @property
+    def cpu_s(self) -> float:
+        return max(0.0, self.total_s - (self.accelerator_s or 0.0))
+
+
+@dataclass(frozen=True)
+class ProfileResult:
+    """Where a model spends its time; ``rows`` and ``outside_s`` add up to the latency."""
+
+    run_id: RunId
+    created_at: str
+    tool_version: str
+    spec: ProfileSpec
+    model: ModelFacts
+    host: HostFacts
+    weather: HostWeather
+    facts: SessionFacts
+    batch_size: int  # as it really ran
+    contract: str
+    latency_s: float  # typical, of a call without the profiler
+    floor_s: float
+    profiled_s: float  # typical, with it
+    sum_s: float  # of all rows
+    told_s: float  # the same as the profiler told it
+    outside_s: float  # of the latency, in no node
+    event_cost_s: float  # taken out of a node for each event that was recorded in it
+    scale: float  # of all nodes alike, after that: the machine was not always as quick
+    coverage: float  # the sum by the latency
+    rows: tuple[NodeResult, ...]  # in the order in which they ran
+    repeats: int
+    calls: int  # of the model, that the rows are made of
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    sandbox: SandboxReport | None = None
+    interrupted: bool = False
+
+    def __repr__(self) -> str:
+        return (
+            f"<ProfileResult {self.run_id}: {len(self.rows)} nodes, {self.latency_s * 1e3:.3g} ms>"
+        )
+
+    def __str__(self) -> str:
+        """The table of the terminal, by operator."""
+        from modeldyno.core.profile_tables import profile_text
+
+        return profile_text(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno profile --json`` prints."""
+        from modeldyno.core import exports, public_profiles
+
+        return exports.deliver(exports.json_text(public_profiles.profile_json(self)), path)
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """One line per node, and one for what is outside them."""
+        from modeldyno.core.profile_tables import node_csv
+
+        return node_csv(self, path)
+
+    def _repr_html_(self) -> str:
+        from modeldyno.core.profile_tables import profile_html
+
+        return profile_html(self)
+
+
+MeasuringResult = BenchmarkResult | ComparisonResult | ProfileResult  # what a run ends with

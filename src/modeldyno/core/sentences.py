@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modeldyno.core import figures
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Measurement
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Measurement, ProfileResult
 
 RANKED_FROM = 4  # rounds
 WAITING = 1.2  # times what so many threads on so many CPUs must cost
@@ -82,3 +82,17 @@ def unranked_sentence(result: BenchmarkResult) -> str:
         rounds = figures.counted(fewest, "round")
         return f"Not ranked after {rounds}: too few to tell the cells apart; measure longer"
     return "Not ranked: the number that leads is unusable"
+
+
+def profile_sentence(result: ProfileResult) -> str:
+    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97 %), 0.05 ms outside them``."""
+    scale, unit = figures.unit_for([result.latency_s])
+
+    def shown(seconds: float) -> str:
+        return f"{figures.plain(seconds / scale)} {unit}"
+
+    nodes = figures.counted(len(result.rows), "node")
+    return (
+        f"latency {shown(result.latency_s)}; {nodes} add up to {shown(result.sum_s)} "
+        f"({result.coverage:.0%}), {shown(result.outside_s)} outside them"
+    )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.models import Architecture, InputSpec
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
+from modeldyno.core.tuning import OptimizationType, TuningSettings
 
 
 @dataclass(frozen=True)
@@ -115,13 +117,32 @@ class ProfileSpec:
     """Where one cell spends its time, node by node."""
 
     model: ModelSpec
-    cell: CellSpec = field(default_factory=CellSpec)
+    # Hot, so that little of a call lies outside the nodes.
+    cell: CellSpec = field(default_factory=lambda: CellSpec(contract="hot"))
     repeats: int = 5  # fresh sessions, each measured with the engine's profiler and without
     repeat_s: float = 0.25  # of each, at least; a long call is made at least ten times
     timeout_s: float = 600.0  # of the whole, load included
     memory_limit_bytes: int | None = None
     seed: int = 0
     kind: Literal["profile"] = "profile"
+
+
+@dataclass(frozen=True)
+class OptimizationSpec:
+    """Make a better model of one: how is in ``settings``, complete (``core/tuning.py``)."""
+
+    model: ModelSpec
+    type: OptimizationType
+    precision: str
+    settings: TuningSettings
+    dataset: DatasetSpec | None = None
+    name: str = ""  # of the model, for who reads the configuration; as are those below
+    framework: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    timeout_s: float = 2 * 3600.0  # of the whole
+    memory_limit_bytes: int | None = None
+    kind: Literal["optimization"] = "optimization"
 
 
 @dataclass(frozen=True)
@@ -143,6 +164,7 @@ class GraphSpec:
     kind: Literal["graph"] = "graph"
 
 
-MeasuringSpec = BenchmarkSpec | ComparisonSpec | ProfileSpec  # what leaves a run
+# What leaves a run.
+MeasuringSpec = BenchmarkSpec | ComparisonSpec | ProfileSpec | OptimizationSpec
 RunSpec = MeasuringSpec | InspectionSpec | GraphSpec
 LOOKING = (InspectionSpec, GraphSpec)  # nothing is run, and no run is kept

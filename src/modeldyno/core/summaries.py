@@ -6,12 +6,25 @@ import math
 from typing import Any
 
 from modeldyno.core.history import quickest
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.results import (
+    BenchmarkResult,
+    CellResult,
+    ComparisonResult,
+    MeasuringResult,
+    ProfileResult,
+)
 from modeldyno.core.runs import CellOutcome, RunSummary
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, MeasuringSpec, ProfileSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    CellSpec,
+    ComparisonSpec,
+    MeasuringSpec,
+    OptimizationSpec,
+    ProfileSpec,
+)
 
 
-def summarise_result(result: BenchmarkResult | ComparisonResult) -> RunSummary:
+def summarise_result(result: MeasuringResult) -> RunSummary:
     if isinstance(result, ComparisonResult):
         return RunSummary(
             engine=result.b.facts.engine,
@@ -21,6 +34,18 @@ def summarise_result(result: BenchmarkResult | ComparisonResult) -> RunSummary:
             ratio=_finite(result.ratio.value),
             ratio_low=_finite(result.ratio.low),
             ratio_high=_finite(result.ratio.high),
+        )
+    if isinstance(result, ProfileResult):
+        return RunSummary(
+            engine=result.facts.engine,
+            device=result.facts.device,
+            precision=result.facts.precision or result.spec.cell.precision,
+            batch_size=result.batch_size,
+            cores=result.spec.cell.cores,
+            instances=1,
+            floor_s=_finite(result.floor_s),
+            typical_s=_finite(result.latency_s),
+            throughput_per_s=result.batch_size / result.latency_s if result.latency_s else None,
         )
     best = quickest(result)
     if best is None:
@@ -54,9 +79,15 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
 
 
 def _cells(spec: MeasuringSpec) -> tuple[CellSpec, ...]:
-    if isinstance(spec, BenchmarkSpec):
-        return spec.cells
-    return (spec.cell,) if isinstance(spec, ProfileSpec) else (spec.a.cell, spec.b.cell)
+    match spec:
+        case BenchmarkSpec():
+            return spec.cells
+        case ProfileSpec():
+            return (spec.cell,)
+        case ComparisonSpec():
+            return spec.a.cell, spec.b.cell
+        case OptimizationSpec():  # measures models that are not there yet
+            return ()
 
 
 def outcomes_of(result: BenchmarkResult) -> tuple[CellOutcome, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from modeldyno.engines.catalog import Entry, availability, entries
 
-_NO_GPU = "no NVIDIA GPU was found (a container needs `--gpus all`)"
+_NO_GPU = "no NVIDIA GPU was found (a container needs --gpus all)"
 _GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last is Windows' own, for its Linux
 
 

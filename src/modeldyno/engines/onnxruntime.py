@@ -12,6 +12,7 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines import onnx_providers
+from modeldyno.engines.onnx_profiling import OnnxProfiled
 from modeldyno.engines.onnx_providers import Placement
 from modeldyno.engines.protocol import Capabilities, Tensors
 
@@ -48,13 +49,31 @@ class OnnxRuntime:
         trace.unlink()
         return session.examined(events), outputs
 
-    def _load(self, target: Target, options: Any) -> OnnxSession:
+    @contextlib.contextmanager
+    def profiled(self, target: Target, session: OnnxSession) -> Iterator[OnnxProfiled]:
+        """Another session: this profiler begins with one, and never pauses."""
+        options = _options(target)
+        options.enable_profiling = True
+        options.profile_file_prefix = str(Path.cwd() / "profile")
+        is_cpu = target.device.partition(":")[0] == "cpu"
+        profiled = OnnxProfiled(
+            self._load(target, options),
+            (lambda model: self._load(target, _options(target), model)) if is_cpu else None,
+        )
+        try:
+            yield profiled
+        finally:
+            profiled.remove()
+
+    def _load(self, target: Target, options: Any, model: bytes | None = None) -> OnnxSession:
         import onnxruntime
 
         placed = onnx_providers.placement(target.device, onnxruntime.get_available_providers())
         threads_before = _threads()
         try:
-            raw = onnxruntime.InferenceSession(target.model, options, providers=placed.wanted())
+            raw = onnxruntime.InferenceSession(
+                model or target.model, options, providers=placed.wanted()
+            )
         except Exception as error:
             # Not a matter of inputs: nobody need try other shapes.
             raise EngineFailed(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.core.traces import Trace
 
 Tensors = dict[str, Any]  # numpy arrays by name
 
@@ -46,6 +47,37 @@ class Engine(Protocol):
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Load, run once and tell the effective precision and who ran which node; not timed."""
+
+
+# ---------------------------------------------------------------- optional powers of an engine
+
+
+class ProfiledSession(Protocol):
+    """A session that the engine's own profiler watches."""
+
+    @property
+    def facts(self) -> SessionFacts: ...
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        """As of any session."""
+
+    def recording(self) -> AbstractContextManager[None]:
+        """Calls inside it are recorded; those outside may be, too."""
+
+    def trace(self, keep: Sequence[bool]) -> Trace:
+        """Times of nodes in the last ``len(keep)`` recorded calls, of those to be kept."""
+
+    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+        """A call of this engine that computes nothing; None where there is no such thing."""
+
+
+@runtime_checkable
+class Profiles(Protocol):
+    """An engine that can tell where a model spends its time."""
+
+    def profiled(self, target: Target, session: Any) -> AbstractContextManager[ProfiledSession]:
+        """The model under the profiler: ``session`` itself, which goes on without it in between, or
+        another one. What the profiler wrote is gone afterwards."""
 
 
 # ---------------------------------------------------------------- optional powers of a session

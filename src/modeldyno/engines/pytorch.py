@@ -19,6 +19,7 @@ from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Tar
 from modeldyno.engines import torch_precision
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.torch_loading import Loaded, load, refuse_old
+from modeldyno.engines.torch_profiling import TorchProfiled
 
 _AUTOCAST = {"bf16": "bfloat16", "fp16": "float16"}
 _FLUSHED_BYTES = 256 << 20  # larger than any GPU's cache, as in Triton's do_bench
@@ -48,6 +49,10 @@ class PyTorch:
             torch.cuda.reset_peak_memory_stats(asked.device)
         with torch.inference_mode():
             yield TorchSession(target, asked, _loaded(target, asked))
+
+    @contextlib.contextmanager
+    def profiled(self, target: Target, session: TorchSession) -> Iterator[TorchProfiled]:
+        yield TorchProfiled(session, target.device.partition(":")[0])
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once operator by operator, then as it will be measured."""

@@ -8,6 +8,10 @@ loading. ``output`` is the value every output element has. ``faults`` make call 
 (0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``. A fault may wait
 for the ``session`` of that number (0 is the first that a process opens), or be met by one ``batch``
 size only.
+
+``nodes`` are what its profiler tells of each call, ``{"node": "a", "op": "Conv", "us": 90}`` each,
+with ``device_us`` where an accelerator did it. ``profiler_us`` is what each of them costs more
+while it is watched.
 """
 
 from __future__ import annotations
@@ -21,13 +25,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.core.traces import Trace
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.tallies import Event, Tally
 
 
 class Scripted:
@@ -42,6 +48,10 @@ class Scripted:
         script = json.loads(Path(target.model).read_text())
         time.sleep(script.get("load_ms", 0) / 1e3)
         yield ScriptedSession(script, target)
+
+    @contextlib.contextmanager
+    def profiled(self, target: Target, session: ScriptedSession) -> Iterator[ScriptedProfiled]:
+        yield ScriptedProfiled(json.loads(Path(target.model).read_text()), session)
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         with self.open(target) as session:
@@ -109,6 +119,52 @@ class ScriptedSession:
         for fault in self._faults:
             if fault["call"] == call and fault.get("batch", batch) == batch:
                 _FAULTS[fault["do"]](self._target)
+
+
+class ScriptedProfiled:
+    def __init__(self, script: dict[str, Any], session: ScriptedSession) -> None:
+        usual = script.get("latency_us", 100)
+        whole = {
+            "node": "all",
+            "op": "Script",
+            "us": usual[0] if isinstance(usual, list) else usual,
+        }
+        self._nodes = script.get("nodes", [whole])
+        self._cost_ns = int(script.get("profiler_us", 0) * 1e3)
+        self._session = session
+
+    @property
+    def facts(self) -> SessionFacts:
+        return self._session.facts
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        call, more_ns = self._session.bind(inputs, contract), self._cost_ns * len(self._nodes)
+
+        def watched() -> None:
+            call()
+            _spin_for(more_ns)
+
+        return watched
+
+    def recording(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def trace(self, keep: Sequence[bool]) -> Trace:
+        tally = Tally(most_event_ns=1_000_000)
+        for _ in range(sum(keep)):
+            tally.add_call(self._events())
+        return tally.trace()
+
+    def _events(self) -> Iterator[Event]:
+        start_ns = 0
+        for told in self._nodes:
+            took_ns = int(told["us"] * 1e3) + self._cost_ns
+            device_ns = int(told["device_us"] * 1e3) if "device_us" in told else None
+            yield Event(start_ns, took_ns, (told["node"], told["op"], "script"), device_ns)
+            start_ns += took_ns
+
+    def bare(self, contract: CallContract) -> None:
+        return None
 
 
 def _batch(inputs: Tensors) -> int:

@@ -11,7 +11,7 @@ import queue
 import threading
 from dataclasses import dataclass, field
 
-from modeldyno.core.errors import Cancelled, EngineUnavailable, ModeldynoError
+from modeldyno.core.errors import Cancelled, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
@@ -20,6 +20,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     InspectionSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -112,7 +113,13 @@ def _execute(spec: RunSpec, context: Context) -> Result:
 
             return run_comparison(spec, context)
         case ProfileSpec():
-            raise EngineUnavailable("Profiles cannot be made yet")
+            from modeldyno.jobs.profile import run_profile
+
+            return run_profile(spec, context)
+        case OptimizationSpec():
+            from modeldyno.jobs.optimization import run_optimization
+
+            return run_optimization(spec, context)
         case InspectionSpec():
             from modeldyno.jobs.inspection import run_inspection
 

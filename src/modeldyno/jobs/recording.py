@@ -20,7 +20,7 @@ from modeldyno.core.jobs import (
     Started,
     Unit,
 )
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.results import BenchmarkResult, Failure, MeasuringResult
 from modeldyno.core.runs import RunState
 from modeldyno.store.runs import Runs
 
@@ -106,7 +106,7 @@ def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]
 
 
 def _state_of(result: Result) -> RunState:
-    if isinstance(result, (BenchmarkResult, ComparisonResult)) and result.interrupted:
+    if isinstance(result, MeasuringResult) and result.interrupted:
         return "cancelled"
     if isinstance(result, BenchmarkResult) and all(c.status == "failed" for c in result.cells):
         return "failed"

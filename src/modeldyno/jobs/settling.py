@@ -9,8 +9,9 @@ from modeldyno.core import figures
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.history import UNITS
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.core.profiles import rows_of
 from modeldyno.core.queue import Job
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.results import BenchmarkResult, Failure, MeasuringResult, ProfileResult
 from modeldyno.core.summaries import outcomes_of, summarise_result
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
@@ -91,10 +92,12 @@ class Settling:
             said = why if ending.state == "interrupted" else "cancelled"
             reason = f"{said}{self._kept(job)}"
         with self._records.database.writing():
-            if isinstance(result, (BenchmarkResult, ComparisonResult)):
+            if isinstance(result, MeasuringResult):
                 cells = outcomes_of(result) if isinstance(result, BenchmarkResult) else ()
                 summary = summarise_result(result)
                 self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
+            if isinstance(result, ProfileResult):
+                self._records.profiles.add_rows(job.run_id, rows_of(job.run_id, result))
             self._records.jobs.move(job.id, ending.state, reason, failure)
 
     def ended_elsewhere(self, job: Job) -> Ending | None:

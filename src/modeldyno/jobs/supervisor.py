@@ -29,7 +29,7 @@ from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, JobMessage, Unit
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import BenchmarkSpec, RunSpec
+from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.aside import Aside
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
@@ -242,8 +242,7 @@ class Supervisor:
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
             folder = self._folders.create(spec, job.run_id)
-            if isinstance(spec, BenchmarkSpec):
-                write_config(folder.path, spec)
+            write_config(folder.path, spec)
             return folder, ()
         if folder.state() == "running":
             raise WrongState(

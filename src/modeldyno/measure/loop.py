@@ -12,11 +12,12 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import repeat
 
 from modeldyno.core.sessions import Calibration, PairPlan, Samples, SessionPlan, WarmUp
+from modeldyno.core.traces import ProfilePlan
 
 Call = Callable[[], object]
 Clock = Callable[[], int]
@@ -316,6 +317,53 @@ def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Cloc
 def _stretch(sample_ns: float) -> int:
     """Samples between two looks at the clock: about 10 ms."""
     return max(1, int(10_000_000 / sample_ns))
+
+
+# ---------------------------------------------------------------- with a profiler, and without
+
+_FIRST_PROFILED = 3  # calls: the engine is warm already, this session of it is not
+_BARE_CALLS = 400
+
+
+def measure_profiled(
+    plain: Call,
+    profiled: Call,
+    recording: Callable[[], AbstractContextManager[None]],
+    plan: ProfilePlan,
+    clocks: Clocks | None = None,
+) -> tuple[list[int], list[int], list[bool]]:
+    """Nanoseconds of each plain call, of each recorded one, and which of those count.
+
+    In turns, plain ones first and last, so that what the machine does meanwhile hits both alike.
+    The first call of a turn finds a cold cache, and does not count.
+    """
+    clock = (clocks or Clocks()).wall
+    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+    calibration = calibrate(plain, clock, calls_per_sample=1)
+    warm_up(plain, calibration, limits, clock)
+    calls = math.ceil(plan.min_time_s / max(calibration.call_s, 1e-9))
+    calls = max(plan.fewest_calls, min(plan.most_calls, calls))
+    turn = math.ceil(calls / min(plan.turns, calls))
+    plain_ns: list[int] = []
+    recorded_ns: list[int] = []
+    counts: list[bool] = []
+    with quiet_collector():
+        for _ in repeat(None, min(_FIRST_PROFILED, calls)):
+            profiled()
+        while sum(counts) < calls:
+            plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+            with recording():
+                recorded_ns += _read(profiled, 1, clock, turn + 1)
+            counts += [False, *repeat(True, turn)]
+        plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+    return plain_ns, recorded_ns, counts
+
+
+def measure_bare(call: Call, clock: Clock = time.perf_counter_ns) -> int:
+    """Nanoseconds of a call that computes nothing."""
+    with quiet_collector():
+        samples = sorted(_read(call, 1, clock, _BARE_CALLS)[_BARE_CALLS // 4 :])
+    return samples[len(samples) // 2]
 
 
 # ---------------------------------------------------------------- the machine's pulse

@@ -40,7 +40,7 @@ from modeldyno.store.history import History
 from modeldyno.store.named_models import FOLDERS, TOP, NamedModels
 from modeldyno.store.records.all import Records
 
-PROJECT = "By name"  # where what was measured so is kept
+PROJECT = "By name"  # of models that are files; the others have projects of their own
 _NUMBER = re.compile(rf"{TOP}/([1-9]\d{{0,8}})")  # as in /api/v1/models/12
 
 
@@ -100,8 +100,7 @@ class BenchmarkByName:
         """In the queue, unless no device can be used; raises what is wrong with the rest."""
         for device in wish.devices:
             _expect_known(device)
-        project = self._project()
-        found = self._find(wish.name, project)
+        found = self._find(wish.name)
         facts, _ = looked_into(found.model)
         entry = _engine_for(wish.engine, facts.format)
         unavailable = {
@@ -111,9 +110,8 @@ class BenchmarkByName:
         if not usable:
             return Asked(found, entry.name, unavailable)
         self._expect_runnable(found)
-        made, job = self._benchmarks.create(
-            project, found.model.id, "", _spec_of(wish, entry, usable), start=True
-        )
+        model, make_spec = found.model, _spec_of(wish, entry, usable)
+        made, job = self._benchmarks.create(model.project_id, model.id, "", make_spec, start=True)
         return Asked(found, entry.name, unavailable, made, job)
 
     def devices_of(self, engine: str = "") -> dict[str, str]:
@@ -160,26 +158,26 @@ class BenchmarkByName:
 
     def _project(self) -> ProjectId:
         with self._beginning:
-            wanted = Wanted(text=PROJECT, descending=False, limit=200)
-            for project in self._records.projects.page(wanted).items:
-                if project.name == PROJECT:
-                    return project.id
-            return self._records.projects.add(PROJECT).id
+            return self._known_project() or self._records.projects.add(PROJECT).id
 
-    def _find(self, name: str, project: ProjectId) -> Found:
+    def _known_project(self) -> ProjectId | None:
+        wanted = Wanted(text=PROJECT, descending=False, limit=200)
+        found = self._records.projects.page(wanted).items
+        return next((project.id for project in found if project.name == PROJECT), None)
+
+    def _find(self, name: str) -> Found:
         """Files are looked at anew; what was made of them before counts for nothing."""
         if numbered := _NUMBER.fullmatch(name):
             return self._numbered(ModelId(int(numbered[1])))
         paths = self._named.find(name)
-        registered = [
-            model for model in self._records.models.called(name) if model.project_id != project
-        ]
+        ours = self._known_project()
+        registered = [m for m in self._records.models.called(name) if m.project_id != ours]
         if any(_is_exact(path, name) for path in paths) or any(m.name == name for m in registered):
             paths = tuple(path for path in paths if _is_exact(path, name))
             registered = [model for model in registered if model.name == name]
         self._expect_one(name, paths, registered)
         if paths:
-            model = self._files.current(project, paths[0], self._named.roots)
+            model = self._files.current(self._project(), paths[0], self._named.roots)
             return Found(model, f"{TOP}/{paths[0]}")
         return Found(registered[0], f"{TOP}/{registered[0].id}")
 

@@ -130,7 +130,8 @@ class ExampleProjects:
                 why=f"no engine that is installed reads files of its format ({example.format})",
                 fix="Choose an ONNX example",
             )
-        listener.downloading(self._examples.address(example))
+        if shown.available:  # else nothing begins: fetching says why
+            listener.downloading(self._examples.address(example))
         stop = self._is_closing.is_set
         fetched = self._examples.fetch(example.slug, listener.arrived, stop)
         listener.downloaded(fetched.path)

@@ -11,12 +11,31 @@ from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
-from modeldyno.core.ids import BenchmarkId, ComparisonId, JobId, ProfileId, RunId
-from modeldyno.core.markdown import benchmark_markdown, comparison_markdown
+from modeldyno.core.ids import (
+    BenchmarkId,
+    ComparisonId,
+    JobId,
+    OptimizationId,
+    ProfileId,
+    RunId,
+)
+from modeldyno.core.markdown import markdown_of
 from modeldyno.core.placeless import placeless
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.public_profiles import profile_json
+from modeldyno.core.results import (
+    BenchmarkResult,
+    ComparisonResult,
+    MeasuringResult,
+    ProfileResult,
+)
 from modeldyno.core.runs import ACTIVE, CellOutcome, Run
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, MeasuringSpec, ProfileSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    ComparisonSpec,
+    MeasuringSpec,
+    OptimizationSpec,
+    ProfileSpec,
+)
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
@@ -95,7 +114,7 @@ class ExportService:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
-    def _result(self, run_id: RunId) -> BenchmarkResult | ComparisonResult:
+    def _result(self, run_id: RunId) -> MeasuringResult:
         run = self._records.runs.get(run_id)
         kept = self._kept(run_id)
         if kept is None or kept.result is None:
@@ -123,6 +142,10 @@ class ExportService:
             case ProfileSpec() as spec:
                 profile = self._records.profiles.details(ProfileId(run.of.id))
                 return {spec.model.path: profile.model_name}
+            case OptimizationSpec() as spec:
+                optimization = self._records.optimizations.get(OptimizationId(run.of.id))
+                model = self._records.models.get(optimization.model_id)
+                return {spec.model.path: model.name}
 
 
 def _spec(run: Run) -> MeasuringSpec | None:
@@ -150,19 +173,21 @@ def _no_result(run: Run, kept: KeptRun | None) -> NotFound:
     )
 
 
-def _document(result: BenchmarkResult | ComparisonResult) -> dict[str, Any]:
-    if isinstance(result, BenchmarkResult):
-        return public.benchmarks_json([result])
-    return public.comparison_json(result)
+def _document(result: MeasuringResult) -> dict[str, Any]:
+    match result:
+        case BenchmarkResult():
+            return public.benchmarks_json([result])
+        case ComparisonResult():
+            return public.comparison_json(result)
+        case ProfileResult():
+            return profile_json(result)
 
 
-def _text(result: BenchmarkResult | ComparisonResult, format: Format) -> str:
+def _text(result: MeasuringResult, format: Format) -> str:
     match format:
         case "json":
             return exports.json_text(_document(result))
         case "csv":
             return result.to_csv()
         case "md":
-            if isinstance(result, BenchmarkResult):
-                return benchmark_markdown(result)
-            return comparison_markdown(result)
+            return markdown_of(result)

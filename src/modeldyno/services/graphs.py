@@ -28,16 +28,22 @@ class GraphService:
         hostile model has taken over must not be able to say whose graph it sends.
         """
         sha256 = spec.model.sha256 or _hash(Path(spec.model.path))
-        if sha256:
-            known = self._recent.find(sha256) or self._kept.load(sha256)
-            if known is not None:
-                self._recent.remember(known)
-                return known
+        known = self.known(sha256) if sha256 else None
+        if known is not None:
+            return known
         graph = self._runs.run(replace(spec, model=replace(spec.model, sha256=sha256)))
         assert isinstance(graph, Graph)
         if sha256 and NOT_IN_TIME not in graph.notes:
             self._kept.save(graph)
+            self._recent.remember(graph)
         return graph
+
+    def known(self, sha256: str) -> Graph | None:
+        """One that was read before, without a look at the model."""
+        found = self._recent.find(sha256) or self._kept.load(sha256)
+        if found is not None:
+            self._recent.remember(found)
+        return found
 
 
 class _Recent:

@@ -15,7 +15,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
 from modeldyno.store.objects import Incoming, Objects, StoredObject
 from modeldyno.store.records.all import Records
-from modeldyno.store.roots import Listing, OpenFile, Roots
+from modeldyno.store.roots import FileVersion, Listing, OpenFile, Roots
 from modeldyno.store.writers import is_being_written
 
 logger = logging.getLogger(__name__)
@@ -78,6 +78,15 @@ class PreparedModel:
         new = self._new
         with self._records.database.writing():
             return self._records.models.at(new.project_id, new.name, new.path) or self.add()
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """A copy of a file, for a look into it."""
+
+    model: ModelSpec
+    sha256: str
+    version: FileVersion | None  # of the file it is a copy of; None: that changed meanwhile
 
 
 class ModelFiles:
@@ -150,7 +159,7 @@ class ModelFiles:
         return self._prepared(ProjectId(0), path, "")
 
     @contextmanager
-    def borrowed(self, path: str) -> Iterator[ModelSpec]:
+    def borrowed(self, path: str) -> Iterator[Borrowed]:
         """A copy of a file below an allowed folder, without weights beside it, for a look into it:
         it becomes no model, and is gone afterwards.
 
@@ -160,12 +169,15 @@ class ModelFiles:
             self._roots.open(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
+            before = file.version()
             incoming.copy(file.descriptor)
+            version = before if file.version().key == before.key else None
             stored = incoming.settle()
             with self._at_work_on(stored.sha256):
                 incoming.keep(stored)
                 place = self._bundles.alone(file_name(file.name), stored.sha256)
-                yield ModelSpec(str(place), sha256=stored.sha256)
+                model = ModelSpec(str(place), sha256=stored.sha256)
+                yield Borrowed(model, stored.sha256, version)
         self.sweep()
 
     def opened(self, path: str) -> AbstractContextManager[OpenFile]:

@@ -21,6 +21,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     GraphSpec,
     ModelSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -123,7 +124,11 @@ class ModelService:
     def admit(self, spec: RunSpec) -> None:
         """Asked again when a job begins: trust may have been taken back while it waited."""
         match spec:
-            case BenchmarkSpec(model=model) | ProfileSpec(model=model):
+            case (
+                BenchmarkSpec(model=model)
+                | ProfileSpec(model=model)
+                | OptimizationSpec(model=model)
+            ):
                 self._admit(model)
             case ComparisonSpec(a=a, b=b):
                 self._admit(a.model)
@@ -137,17 +142,21 @@ class ModelService:
         """Raises what reading the model raises, or GraphUnavailable."""
         model = self._records.models.get(model_id)
         _, sha256 = looked_into(model)
-        spec = GraphSpec(
-            ModelSpec(model.path, sha256=sha256), memory_limit_bytes=default_memory_limit()
-        )
+        return self.graph_of(ModelSpec(model.path, sha256=sha256), model.name)
+
+    def graph_of(self, model: ModelSpec, name: str) -> Graph:
+        """Of a file that need not be a model of a project; raises as ``graph`` does."""
+        spec = GraphSpec(model, memory_limit_bytes=default_memory_limit())
         try:
             return self._graphs.graph(spec)
         except UNREADABLE as error:
             raise GraphUnavailable(
-                f"The graph of {model.name} cannot be read: {error.title}",
-                why=error.why,
-                fix=error.fix,
+                f"The graph of {name} cannot be read: {error.title}", why=error.why, fix=error.fix
             ) from error
+
+    def known_graph(self, sha256: str) -> Graph | None:
+        """One that was read before, by the content of its model."""
+        return self._graphs.known(sha256)
 
     # ------------------------------------------------------------ inside
 

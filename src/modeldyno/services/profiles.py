@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
-from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.profile_tables import rows_csv
 from modeldyno.core.profiles import (
+    Agreement,
     NewProfile,
     OpMicroseconds,
-    OpTypeRow,
     Profile,
     ProfileDetails,
-    ProfileRow,
+    RowsFound,
+    RowsWanted,
     in_microseconds,
 )
 from modeldyno.core.queue import Job
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.services import requests
 from modeldyno.services.confined import expect_confined
@@ -117,17 +120,25 @@ class ProfileService:
 
     # ------------------------------------------------------------ what came out
 
-    def node_rows(self, profile_id: ProfileId) -> tuple[ProfileRow, ...]:
-        """In the order of the graph, of the latest run that has rows; raises NotFound."""
-        return self._records.profiles.rows(self.shown_run(profile_id))
+    def agreement(self, profile_id: ProfileId) -> Agreement | None:
+        """Of the latest run that has rows; None before there is one."""
+        return self._records.profiles.agreement(profile_id)
 
-    def type_rows(self, profile_id: ProfileId) -> tuple[OpTypeRow, ...]:
-        """The slowest first; raises NotFound."""
-        return self._records.profiles.by_op_type(self.shown_run(profile_id))
+    def rows(self, profile_id: ProfileId, wanted: RowsWanted | None = None) -> RowsFound:
+        """Of the latest run that has rows; raises NotFound when none has."""
+        wanted = wanted or RowsWanted()
+        agreement = self._agreement(profile_id)
+        more = None if wanted.limit is None else wanted.limit + 1
+        rows = self._records.profiles.some_rows(agreement.run_id, replace(wanted, limit=more))
+        if wanted.limit is None or len(rows) <= wanted.limit:
+            return RowsFound(agreement.run_id, agreement.latency_s, rows)
+        after = wanted.start + wanted.limit
+        return RowsFound(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""
-        return in_microseconds(self.type_rows(profile_id))
+        run_id = self._agreement(profile_id).run_id
+        return in_microseconds(self._records.profiles.by_op_type(run_id))
 
     def op_csv(self, profile_id: ProfileId) -> str:
         """The same as a table with CRLF, its columns named as INC Bench names them."""
@@ -138,21 +149,26 @@ class ProfileService:
         named = [dict(zip(OP_COLUMNS, row, strict=True)) for row in rows]
         return csv_text(OP_COLUMNS, named, line_end="\r\n")
 
-    def shown_run(self, profile_id: ProfileId) -> RunId:
-        """The latest run that has rows; raises NotFound when none has."""
-        found = self._records.profiles.latest_with_rows(profile_id)
+    def csv(self, profile_id: ProfileId, by: Literal["node", "op"] = "op") -> str:
+        """The slowest first, with a line for what is outside all nodes; raises NotFound."""
+        agreement = self._agreement(profile_id)
+        rows = self._records.profiles.some_rows(agreement.run_id, RowsWanted(by=by))
+        return rows_csv(rows, agreement)
+
+    def _agreement(self, profile_id: ProfileId) -> Agreement:
+        found = self._records.profiles.agreement(profile_id)
         if found is None:
-            profile = self._records.profiles.get(profile_id)
+            state = self._records.profiles.get(profile_id).state
             raise NotFound(
                 f"Profile {profile_id} has no results yet",
-                why="it was not run" if profile.state == "draft" else f"it is {profile.state}",
-                fix="Run it" if profile.state == "draft" else "Wait until it has ended",
+                why="it was not run" if state == "draft" else f"it is {state}",
+                fix="Wait until it has ended" if state in ACTIVE else "Run it",
             )
         return found
 
 
 def with_threads(threads: int) -> MakeSpec:
-    return lambda path: requests.profile_spec(path, CellOptions(cores=[threads]))
+    return lambda path: requests.profile_spec(path, CellOptions(cores=[threads], contract="hot"))
 
 
 def _of_content(spec: ProfileSpec, model: Model) -> ProfileSpec:

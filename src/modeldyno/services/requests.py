@@ -203,7 +203,7 @@ def profile_spec(
     memory_limit_bytes: int | None = None,
     seed: int = 0,
 ) -> ProfileSpec:
-    specs = cell_specs(cells or CellOptions())
+    specs = cell_specs(cells or CellOptions(contract="hot"))
     if len(specs) != 1 or specs[0].instances != 1:
         raise BadValue(
             "A profile has one cell, of one instance",

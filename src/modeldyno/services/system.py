@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
 import shutil
+import socket
 import threading
 from dataclasses import dataclass
 
@@ -13,9 +16,15 @@ from modeldyno.core.queue import CoreLease
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.versions import tool_version
 from modeldyno.measure import host
+from modeldyno.measure.topology import Topology, topology
 from modeldyno.services.doctor import DoctorService, confinement
 from modeldyno.settings import Settings
 from modeldyno.store.records.all import Records
+
+PACKAGES = (
+    *("torch", "torchvision", "torchaudio", "tensorflow"),
+    *("onnx", "onnxruntime", "onnxruntime-extensions"),
+)
 
 
 @dataclass(frozen=True)
@@ -31,12 +40,24 @@ class SystemFacts:
     leases: tuple[CoreLease, ...]
 
 
+@dataclass(frozen=True)
+class Machine:
+    """What does not change while a server runs."""
+
+    host: HostFacts
+    cpus: Topology
+    address: str  # under which other machines of its network know it
+    distribution: str
+    versions: dict[str, str | None]  # of packages; None: not installed
+
+
 class SystemService:
     def __init__(self, settings: Settings, records: Records, doctor: DoctorService) -> None:
         self._settings = settings
         self._records = records
         self._doctor = doctor
         self._sandbox: list[SandboxReport | None] = []  # looked up once: it starts a worker
+        self._machine: list[Machine] = []
         self._looking = threading.Lock()
         self._examining = threading.Lock()
 
@@ -53,6 +74,16 @@ class SystemService:
             running=len(self._records.jobs.running()),
             leases=self._records.leases.held(),
         )
+
+    def machine(self) -> Machine:
+        """Looked at once. No engine is loaded for its version."""
+        with self._looking:
+            if not self._machine:
+                versions = {name: _version(name) for name in PACKAGES}
+                versions["onnxruntime"] = versions["onnxruntime"] or _version("onnxruntime-gpu")
+                made = Machine(host.facts(), topology(), _address(), _distribution(), versions)
+                self._machine.append(made)
+            return self._machine[0]
 
     def examine(self) -> Checkup:
         """Two seconds, on a core of its own; raises WrongState while another one is under way."""
@@ -72,3 +103,28 @@ class SystemService:
             if not self._sandbox:
                 self._sandbox.append(confinement())
             return self._sandbox[0]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _address() -> str:
+    """Asked of the system's table of routes; nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(("192.0.2.1", 9))  # an address that belongs to nobody (RFC 5737)
+        except OSError:
+            return "127.0.0.1"
+        found: str = asking.getsockname()[0]
+        return found
+
+
+def _distribution() -> str:
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except (OSError, KeyError):
+        return platform.platform()

@@ -16,6 +16,7 @@ from modeldyno.core.specs import (
     GraphSpec,
     InspectionSpec,
     ModelSpec,
+    OptimizationSpec,
     ProfileSpec,
     RunSpec,
 )
@@ -46,7 +47,7 @@ class VouchedRuns(RunService):
         match spec:
             case InspectionSpec() | GraphSpec():  # looking runs nothing
                 return spec
-            case BenchmarkSpec() | ProfileSpec():
+            case BenchmarkSpec() | ProfileSpec() | OptimizationSpec():
                 return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))
             case ComparisonSpec(a=a, b=b, memory_limit_bytes=limit):
                 first, second = (replace(s, model=self._pinned(s.model, limit)) for s in (a, b))

@@ -8,9 +8,11 @@ before it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import os
+import secrets
 import struct
 
 _OPENAT2 = 437  # the same on every architecture
@@ -44,6 +46,32 @@ def open_step_by_step(folder: int, names: tuple[str, ...], flags: int) -> int:
     finally:
         if at != folder:
             os.close(at)
+
+
+def write_beneath(folder: int, names: tuple[str, ...], content: bytes) -> None:
+    """Make or replace a file, and make the folders on the way; no link is followed.
+
+    Raises OSError as ``open_beneath`` does.
+    """
+    at = os.dup(folder)
+    try:
+        for name in names[:-1]:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o755, dir_fd=at)
+            inner = os.open(name, _FOLDER, dir_fd=at)
+            os.close(at)
+            at = inner
+        waiting = f".{secrets.token_hex(8)}.new"
+        new = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFULLY, 0o644, dir_fd=at)
+        try:
+            with os.fdopen(new, "wb") as file:
+                file.write(content)
+            os.replace(waiting, names[-1], src_dir_fd=at, dst_dir_fd=at)
+        except BaseException:
+            os.unlink(waiting, dir_fd=at)
+            raise
+    finally:
+        os.close(at)
 
 
 def _openat2(folder: int, path: str, flags: int) -> int:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.core.commands import config_of
 from modeldyno.core.errors import BadValue
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
+from modeldyno.core.tuning_config import tuning_config
 
 if TYPE_CHECKING:
     from yaml import MappingNode, SafeLoader
@@ -19,14 +20,19 @@ NAME = "config.yaml"
 MOST_BYTES = 64 << 10
 
 
-def config_text(spec: BenchmarkSpec) -> str:
+def config_text(spec: BenchmarkSpec | OptimizationSpec) -> str:
     import yaml
 
-    return yaml.safe_dump(config_of(spec), sort_keys=False, allow_unicode=True, width=100)
+    told = config_of(spec) if isinstance(spec, BenchmarkSpec) else tuning_config(spec)
+    return yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=100)
 
 
-def write_config(folder: Path, spec: BenchmarkSpec) -> None:
-    (folder / NAME).write_text(config_text(spec))
+def write_config(folder: Path, spec: RunSpec) -> None:
+    """Benchmarks and quantizations have one."""
+    if isinstance(spec, BenchmarkSpec) or (
+        isinstance(spec, OptimizationSpec) and spec.type == "quantization"
+    ):
+        (folder / NAME).write_text(config_text(spec))
 
 
 def read_config(path: Path) -> dict[str, Any]:

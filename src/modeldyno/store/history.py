@@ -13,12 +13,16 @@ from modeldyno.core.errors import BadValue, RunNotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.core.specs import LOOKING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"
-_RESULTS: dict[str, Any] = {"benchmark": BenchmarkResult, "comparison": ComparisonResult}
+_RESULTS: dict[str, Any] = {
+    "benchmark": BenchmarkResult,
+    "comparison": ComparisonResult,
+    "profile": ProfileResult,
+}
 
 
 class History:

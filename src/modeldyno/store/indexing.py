@@ -26,10 +26,17 @@ from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
-from modeldyno.core.profiles import NewProfile
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.optimizations import NewOptimization
+from modeldyno.core.profiles import NewProfile, rows_of
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.core.runs import ACTIVE, RunOf, way
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec, ProfileSpec
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    ComparisonSpec,
+    ModelSpec,
+    OptimizationSpec,
+    ProfileSpec,
+)
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
@@ -39,7 +46,8 @@ from modeldyno.store.records.benchmarks import add_benchmark
 from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now
-from modeldyno.store.records.profiles import add_profile
+from modeldyno.store.records.optimizations import add_optimization
+from modeldyno.store.records.profiles import add_profile, add_profile_rows
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import OWNERS, Models, Profiles, Projects, Tombstones
@@ -189,6 +197,9 @@ class RunIndex:
             values["tool_version"] = run.result.tool_version
             cells = outcomes_of(run.result) if isinstance(run.result, BenchmarkResult) else ()
             write_outcome(connection, row, summarise_result(run.result), cells)
+            if isinstance(run.result, ProfileResult):
+                rows = [encode(one) for one in rows_of(run.run_id, run.result)]
+                add_profile_rows(connection, run.run_id, rows)
         connection.execute(update(Rows).where(Rows.id == row.id).values(values))
         show_latest(connection, row)
 
@@ -222,6 +233,8 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     owner = OWNERS[spec.kind]
     if isinstance(spec, ProfileSpec):
         known = _same_profile(connection, project, models[0], spec)
+    elif isinstance(spec, OptimizationSpec):
+        known = None
     else:
         is_it = (owner.project_id == project, _fingerprint(spec.kind) == fingerprint)
         known = connection.scalar(select(owner.id).where(*is_it))
@@ -279,6 +292,16 @@ def _new_owner(
                 project_id=project, model_id=models[0], name=name, settings=encode(spec)
             )
             return add_profile(connection, profile, clock)
+        case OptimizationSpec() as spec:  # of a server whose database is gone
+            optimization = NewOptimization(
+                project_id=project,
+                model_id=models[0],
+                name=name,
+                type=spec.type,
+                precision=spec.precision,
+                settings=encode(spec.settings),
+            )
+            return add_optimization(connection, optimization, clock)
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
@@ -296,7 +319,7 @@ def _models(
 ) -> list[ModelId]:
     spec, result = found.run.spec, found.run.result
     if not isinstance(spec, ComparisonSpec):
-        facts = result.model if isinstance(result, BenchmarkResult) else None
+        facts = result.model if isinstance(result, BenchmarkResult | ProfileResult) else None
         return [_model(connection, project, spec.model, facts, found.sha256, clock)]
     sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)
     return [
@@ -347,4 +370,5 @@ def _model(
 
 
 def _content_of(run: KeptRun) -> str | None:
-    return run.result.model.sha256 if isinstance(run.result, BenchmarkResult) else None
+    result = run.result
+    return result.model.sha256 if isinstance(result, BenchmarkResult | ProfileResult) else None

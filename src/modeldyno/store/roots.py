@@ -10,6 +10,7 @@ import errno
 import heapq
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +19,20 @@ from typing import Literal
 
 from modeldyno.core.client_paths import check_text, names_in, refused, shown
 from modeldyno.core.errors import FileNotFound, PathRefused
-from modeldyno.store.beneath import open_beneath
+from modeldyno.store.beneath import open_beneath, write_beneath
 
 MOST_ENTRIES = 1000
 
 Opening = Callable[[int, tuple[str, ...], int], int]
+
+
+@dataclass(frozen=True)
+class FileVersion:
+    """Two that are equal mean the same bytes, once the file has been left alone for a moment: a
+    change within one tick of the file system's clock does not show."""
+
+    key: tuple[int, ...]
+    age_s: float  # since its last change
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,12 @@ class OpenFile:
     name: str
     size_bytes: int
     place: str  # its path, absolute
+
+    def version(self) -> FileVersion:
+        status = os.fstat(self.descriptor)
+        times = (status.st_mtime_ns, status.st_ctime_ns)  # nobody but the system sets the second
+        key = (status.st_dev, status.st_ino, status.st_size, *times)
+        return FileVersion(key, time.time() - status.st_ctime)
 
     def beside(self, location: str) -> str:
         """The path of a file in the same folder, to be opened in its turn."""
@@ -82,9 +98,32 @@ class Roots:
         finally:
             os.close(descriptor)
 
+    @contextmanager
+    def folder(self, path: str) -> Iterator[tuple[int, str]]:
+        """A folder and its path, absolute; closed at the end. Raises as ``open`` does."""
+        descriptor, place = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield descriptor, place
+        finally:
+            os.close(descriptor)
+
+    def write(self, folder: int, names: tuple[str, ...], content: bytes) -> None:
+        """A file below an open folder, with the folders on the way; replaced in one step, so that
+        a second name of the one before keeps what it had. Raises PathRefused."""
+        try:
+            write_beneath(folder, names, content)
+        except OSError as error:
+            raise _told("/".join(names), error) from error
+
     def entries(self, path: str) -> Listing:
         """Files and folders that could be opened; hidden ones, links and devices are left out."""
         return _cut(self._listed(path))
+
+    def place(self, path: str) -> str:
+        """Where a folder is, absolute; raises as ``entries`` does."""
+        descriptor, place = self._first(path, os.O_RDONLY | os.O_DIRECTORY)
+        os.close(descriptor)
+        return place
 
     def top(self) -> Listing:
         """What lies in all the folders together: what a relative path may start with."""

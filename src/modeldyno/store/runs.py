@@ -34,6 +34,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState, may_move
 from modeldyno.core.sessions import Pair, Session
 from modeldyno.core.specs import RunSpec
+from modeldyno.core.traces import Repeat
 from modeldyno.store.owners import Owner, this_process
 
 
@@ -170,6 +171,8 @@ class Runs:
                 kept["a"] = _keep(folder, "side-a", pair.a)
                 kept["b"] = _keep(folder, "side-b", pair.b)
                 return dict(kept)
+            case Repeat() as repeat:  # a few thousand calls at the most
+                return dict(encode(repeat))
 
     def finish(
         self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
@@ -232,6 +235,9 @@ class Runs:
         """The same, session by session: a piece has the lines of one."""
         yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
         for number, unit in enumerate(self.units(run_id)):
+            if isinstance(unit.measured, Repeat):
+                yield _csv(_calls(unit.process, number, unit.measured))
+                continue
             for label, session in _sessions(unit):
                 yield _csv(_rows(label, unit.process, number, session))
 
@@ -255,7 +261,14 @@ def _is_orphan(told: dict[str, Any]) -> bool:
 def _sessions(unit: Unit) -> list[tuple[str, Session]]:
     if isinstance(unit.measured, Pair):
         return [("a", unit.measured.a), ("b", unit.measured.b)]
+    assert isinstance(unit.measured, Session)
     return [(str(unit.cell), unit.measured)]
+
+
+def _calls(process: int, number: int, repeat: Repeat) -> Iterator[tuple[object, ...]]:
+    for label, walls in (("plain", repeat.plain_ns), ("profiled", repeat.profiled_ns)):
+        for i, wall in enumerate(walls):
+            yield label, process, number, i, 1, wall, ""
 
 
 def _rows(label: str, process: int, number: int, session: Session) -> Iterator[tuple[object, ...]]:
@@ -285,8 +298,9 @@ def _keep(folder: RunFolder, name: str, session: Session) -> dict[str, Any]:
 
 def _load(folder: RunFolder, record: dict[str, Any]) -> Unit:
     measured = record["measured"]
-    for session in (measured["a"], measured["b"]) if "a" in measured else (measured,):
-        _fill(folder, session["samples"])
+    if measured.get("kind") != "repeat":
+        for session in (measured["a"], measured["b"]) if "a" in measured else (measured,):
+            _fill(folder, session["samples"])
     unit: Unit = decode(Unit, record)
     return unit
 

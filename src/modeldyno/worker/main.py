@@ -16,6 +16,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from itertools import compress
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -29,9 +30,10 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxSpec
-from modeldyno.core.sessions import Memory, Pair, Parity, Session, Target
+from modeldyno.core.sessions import CallContract, Memory, Pair, Parity, Session, Target
+from modeldyno.core.traces import Repeat
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, FillsDevice, Resumes, Tensors, TimesDevice
+from modeldyno.engines.protocol import Engine, FillsDevice, Profiles, Resumes, Tensors, TimesDevice
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
@@ -49,9 +51,11 @@ from modeldyno.worker.messages import (
     MeasureWindow,
     OpenSide,
     PairMeasured,
+    ProfileSession,
     ReadGraph,
     Reply,
     SessionMeasured,
+    SessionProfiled,
     Side,
     SideReady,
     WindowMeasured,
@@ -166,6 +170,8 @@ def _do(command: Command, bench: _Bench) -> Reply:
             return SessionMeasured(_measure_session(command))
         case MeasurePair():
             return PairMeasured(_measure_pair(command))
+        case ProfileSession():
+            return SessionProfiled(_profile(command))
         case OpenSide():
             return bench.open(command)
         case MeasureBlock():
@@ -328,6 +334,59 @@ def _measure_pair(command: MeasurePair) -> Pair:
         a, b = ready["a"], ready["b"]
         timed_a, timed_b = loop.measure_pair(a.contender, b.contender, command.plan)
         return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
+
+
+def _profile(command: ProfileSession) -> Repeat:
+    engine = catalog.load(command.target.engine)
+    if not isinstance(engine, Profiles):
+        raise BadValue(
+            f"{engine.name} has no profiler", fix="Profile the model with another engine"
+        )
+    engine.version()
+    settle(command.target)
+    tensors, _, _ = _inputs(command.inputs)
+    target = command.target
+    with (
+        padded_heap(command.padding_seed),
+        _opened(engine, target) as opened,
+        engine.profiled(target, opened.session) as profiled,
+    ):
+        plain, contract = _bound(opened.session, tensors, command.contract)
+        watched = profiled.bind(tensors, contract)
+        plain_ns, recorded_ns, counts = loop.measure_profiled(
+            plain, watched, profiled.recording, command.plan
+        )
+        facts = opened.session.facts
+        bare = profiled.bare(contract)
+        return Repeat(
+            facts=facts,
+            load_s=opened.load_s,
+            contract=facts.contract or contract,
+            plain_ns=tuple(plain_ns),
+            profiled_ns=tuple(compress(recorded_ns, counts)),
+            trace=profiled.trace(_middle_half(recorded_ns, counts)),
+            bare_ns=None if bare is None else loop.measure_bare(bare),
+        )
+
+
+def _bound(
+    session: Any, tensors: Tensors, contract: CallContract
+) -> tuple[Callable[[], object], CallContract]:
+    """Some models have outputs that no hot call can hold: then it is the ordinary one."""
+    try:
+        return session.bind(tensors, contract), contract
+    except Exception:
+        if contract != "hot":
+            raise
+        traceback.print_exc()
+        return session.bind(tensors, "api"), "api"
+
+
+def _middle_half(walls_ns: list[int], counts: list[bool]) -> list[bool]:
+    """Calls between the quartiles: a trace of them belongs to a median, not to the worst call."""
+    ranked = sorted(compress(walls_ns, counts))
+    low, high = ranked[len(ranked) // 4], ranked[(3 * len(ranked)) // 4]
+    return [is_one and low <= wall <= high for wall, is_one in zip(walls_ns, counts, strict=True)]
 
 
 class _Opened:

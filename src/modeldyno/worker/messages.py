@@ -28,6 +28,7 @@ from modeldyno.core.sessions import (
     SessionPlan,
     Target,
 )
+from modeldyno.core.traces import ProfilePlan, Repeat
 
 HEADER = struct.Struct(">I")
 LONGEST = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
@@ -72,6 +73,18 @@ class MeasureSession:
     padding_seed: int
     reference: str
     kind: Literal["measure-session"] = "measure-session"
+
+
+@dataclass(frozen=True)
+class ProfileSession:
+    """Measure a session as it is, and another under the engine's profiler."""
+
+    target: Target
+    inputs: InputPlan
+    contract: CallContract
+    plan: ProfilePlan
+    padding_seed: int
+    kind: Literal["profile"] = "profile"
 
 
 @dataclass(frozen=True)
@@ -159,6 +172,12 @@ class SessionMeasured:
 
 
 @dataclass(frozen=True)
+class SessionProfiled:
+    repeat: Repeat
+    kind: Literal["profiled"] = "profiled"
+
+
+@dataclass(frozen=True)
 class PairMeasured:
     pair: Pair
     kind: Literal["pair-measured"] = "pair-measured"
@@ -189,8 +208,8 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | Beside
-Measured = SessionMeasured | PairMeasured | SideReady | WindowMeasured
+Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | ProfileSession | Beside
+Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
 Reply = Inspected | GraphRead | Examined | Measured | Failed
 
 

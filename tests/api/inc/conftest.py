@@ -4,13 +4,6 @@ from tests.api.inc.events import listening
 from tests.api.v1.server import serving
 
 
-@pytest.fixture(scope="package")
-def shared(tmp_path_factory):
-    """One server for all tests that do not mind each other; each makes a project of its own."""
-    with serving(tmp_path_factory.mktemp("inc")) as found:
-        yield found
-
-
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     """One server for the tests of a file; each makes a project of its own."""

@@ -19,8 +19,8 @@ KEYS = [
 
 
 @pytest.fixture
-def project(shared):
-    return shared.project()
+def project(served):
+    return served.project()
 
 
 def form(project, **said):
@@ -37,7 +37,7 @@ def added(server, asked):
     return server.post("/api/dataset", {"id": answer.json["dataset_id"]}).json
 
 
-def test_a_dataset_is_added_as_documented_and_listed(shared, project):
+def test_a_dataset_is_added_as_documented_and_listed(served, project):
     asked = form(
         str(project),
         name="My Dataset",
@@ -50,7 +50,7 @@ def test_a_dataset_is_added_as_documented_and_listed(shared, project):
         ],
         dataloader={"name": "ImageRecord", "params": {"root": ""}},
     )
-    told = added(shared, asked)
+    told = added(served, asked)
     assert [*told] == KEYS
     assert told["parameters"] == {"root": "/path/to/dataset"}
     assert told["transforms"] == {
@@ -59,7 +59,7 @@ def test_a_dataset_is_added_as_documented_and_listed(shared, project):
     assert told["metric"] == {"name": "topk", "param": 1}
     assert (told["filter"], told["template_path"]) == (None, None)
     assert (told["calibration_batch_size"], told["calibration_sampling_size"]) == (100, 100)
-    rows = shared.get(f"/api/dataset/list?project_id={project}").json["datasets"]
+    rows = served.get(f"/api/dataset/list?project_id={project}").json["datasets"]
     assert rows == [{key: told[key] for key in ("id", "name", "dataset_type", "created_at")}]
 
 
@@ -75,60 +75,60 @@ def test_a_dataset_is_added_as_documented_and_listed(shared, project):
         ("[" * 1500, None),
     ],
 )
-def test_shapes_are_read_from_text(shared, project, said, meant):
+def test_shapes_are_read_from_text(served, project, said, meant):
     asked = form(project, dataloader={"name": "dummy_v2", "params": {"input_shape": said}})
-    answer = shared.post("/api/dataset/add", asked)
+    answer = served.post("/api/dataset/add", asked)
     if meant is None:
         assert answer.status == 400
         assert answer.text.startswith("input_shape cannot be")
         return
-    told = shared.post("/api/dataset", {"id": answer.json["dataset_id"]}).json
+    told = served.post("/api/dataset", {"id": answer.json["dataset_id"]}).json
     assert told["parameters"] == {"input_shape": meant}
 
 
 @pytest.mark.parametrize("framework", ["TensorFlow", "ONNXRT"])
-def test_defect_07_every_default_of_our_own_dictionaries_can_be_added(shared, project, framework):
+def test_defect_07_every_default_of_our_own_dictionaries_can_be_added(served, project, framework):
     of = {"framework": framework}
-    readers = shared.post("/api/dict/dataloaders/framework", of).json["dataloaders"]
-    transforms = shared.post("/api/dict/transforms/framework", of).json["transforms"]
-    metrics = shared.post("/api/dict/metrics/framework", of).json["metrics"]
+    readers = served.post("/api/dict/dataloaders/framework", of).json["dataloaders"]
+    transforms = served.post("/api/dict/transforms/framework", of).json["transforms"]
+    metrics = served.post("/api/dict/metrics/framework", of).json["metrics"]
     assert {"CIFAR10", "MNIST", "FashionMNIST"} <= {reader["name"] for reader in readers}
     for reader in readers:
         params = {param["name"]: param["value"] for param in reader["params"]}
         location = "/data" if reader["show_dataset_location"] else ""
         asked = form(project, dataset_path=location)
-        told = added(shared, asked | {"dataloader": {"name": reader["name"], "params": params}})
+        told = added(served, asked | {"dataloader": {"name": reader["name"], "params": params}})
         kept = {name: value for name, value in params.items() if value != ""}
         assert told["parameters"].keys() == kept.keys() | ({"root"} if location else set())
     everything = [
         {"name": one["name"], "params": {p["name"]: p["value"] for p in one["params"]}}
         for one in transforms
     ]
-    told = added(shared, form(project, transform=everything))
+    told = added(served, form(project, transform=everything))
     assert [*told["transforms"]] == [one["name"] for one in transforms]
     resized = {"min_dim": 800, "max_dim": 1365, "padding": False}
     assert told["transforms"]["ResizeWithRatio"] == resized
     ratio = told["transforms"]["RandomResizedCrop"]["ratio"]
     assert ratio == pytest.approx([3 / 4, 4 / 3])
     for metric in metrics:
-        told = added(shared, form(project, metric=metric["name"], metric_param=metric["params"]))
+        told = added(served, form(project, metric=metric["name"], metric_param=metric["params"]))
         assert told["metric"]["name"] == metric["name"]
 
 
-def test_the_stock_clients_metric_parameters_are_kept(shared, project):
+def test_the_stock_clients_metric_parameters_are_kept(served, project):
     mapping = {"num_detections": 0, "boxes": "1", "scores": 2, "classes": 3}
     param = {"anno_path": "/a.yaml", "output_index_mapping": mapping}
-    told = added(shared, form(project, metric="COCOmAPv2", metric_param=param))
+    told = added(served, form(project, metric="COCOmAPv2", metric_param=param))
     meant = {"anno_path": "/a.yaml", "output_index_mapping": mapping | {"boxes": 1}}
     assert told["metric"] == {"name": "COCOmAPv2", "param": meant}
-    told = added(shared, form(project, metric="topk", metric_param=[1, 5]))  # left as it was
+    told = added(served, form(project, metric="topk", metric_param=[1, 5]))  # left as it was
     assert told["metric"] == {"name": "topk", "param": 1}
-    assert added(shared, form(project, metric="", metric_param=None))["metric"] == {}
+    assert added(served, form(project, metric="", metric_param=None))["metric"] == {}
 
 
-def test_two_transforms_of_a_name_are_both_told(shared, project):
+def test_two_transforms_of_a_name_are_both_told(served, project):
     casts = [{"name": "Cast", "params": {"dtype": dtype}} for dtype in ("float32", "uint8")]
-    told = added(shared, form(project, transform=casts))
+    told = added(served, form(project, transform=casts))
     assert told["transforms"] == {"Cast": {"dtype": "float32"}, "Cast 2": {"dtype": "uint8"}}
 
 
@@ -148,29 +148,29 @@ def test_two_transforms_of_a_name_are_both_told(shared, project):
         {"project_id": "seven"},
     ],
 )
-def test_what_no_reader_takes_is_refused_with_words(shared, project, said):
-    answer = shared.post("/api/dataset/add", form(project, **said))
+def test_what_no_reader_takes_is_refused_with_words(served, project, said):
+    answer = served.post("/api/dataset/add", form(project, **said))
     assert answer.status == 400
     assert answer.headers["content-type"].startswith("text/plain")
-    assert shared.get(f"/api/dataset/list?project_id={project}").json == {"datasets": []}
+    assert served.get(f"/api/dataset/list?project_id={project}").json == {"datasets": []}
 
 
 @pytest.mark.parametrize("name", ["project_id", "name", "dataset_path", "transform", "metric"])
-def test_a_key_that_is_required_is_missed(shared, project, name):
+def test_a_key_that_is_required_is_missed(served, project, name):
     asked = form(project)
     del asked[name]
-    answer = shared.post("/api/dataset/add", asked)
+    answer = served.post("/api/dataset/add", asked)
     assert answer.status == 400
     assert answer.text.startswith("Could not find required parameter.")
 
 
-def test_an_unknown_project_is_not_found_and_nothing_is_stored(shared):
-    assert shared.post("/api/dataset/add", form(2_000_000)).status == 404
-    assert shared.get("/api/dataset/list?project_id=2000000").json == {"datasets": []}
+def test_an_unknown_project_is_not_found_and_nothing_is_stored(served):
+    assert served.post("/api/dataset/add", form(2_000_000)).status == 404
+    assert served.get("/api/dataset/list?project_id=2000000").json == {"datasets": []}
 
 
-def test_an_unknown_dataset_is_not_found_in_the_words_that_clients_know(shared):
-    answer = shared.post("/api/dataset", {"id": 2_000_000})
+def test_an_unknown_dataset_is_not_found_in_the_words_that_clients_know(served):
+    answer = served.post("/api/dataset", {"id": 2_000_000})
     assert answer.status == 404
     assert answer.text == "Could not found specified dataset in database."
 
@@ -183,47 +183,47 @@ def test_an_unknown_dataset_is_not_found_in_the_words_that_clients_know(shared):
         ("custom", "custom", {"Dataset", "Metric"}),
     ],
 )
-def test_code_of_ones_own_begins_with_a_template(shared, project, reader, metric, classes):
+def test_code_of_ones_own_begins_with_a_template(served, project, reader, metric, classes):
     asked = form(project, name="../My Data", dataloader={"name": reader, "params": None})
-    told = added(shared, asked | {"metric": metric, "metric_param": {}})
-    path = shared.workspace / "custom_datasets" / f"_my_data_{told['id']}" / "code_template.py"
+    told = added(served, asked | {"metric": metric, "metric_param": {}})
+    path = served.workspace / "custom_datasets" / f"_my_data_{told['id']}" / "code_template.py"
     assert told["template_path"] == str(path)
     names: dict[str, object] = {}
     exec(path.read_text(), names)
     assert classes == {"Dataset", "Metric"} & names.keys()
-    assert "template_path" not in shared.get(f"datasets/{told['id']}").json  # nobody's business
-    assert shared.post("/api/dataset/delete", {"id": told["id"], "name": "../My Data"}).json == {
+    assert "template_path" not in served.get(f"datasets/{told['id']}").json  # nobody's business
+    assert served.post("/api/dataset/delete", {"id": told["id"], "name": "../My Data"}).json == {
         "id": told["id"]
     }
     assert not path.parent.exists()
 
 
-def test_code_that_somebody_worked_on_stays(shared, project):
-    told = added(shared, form(project, dataloader={"name": "custom"}))
-    path = shared.workspace / "custom_datasets" / f"dataset1_{told['id']}" / "code_template.py"
+def test_code_that_somebody_worked_on_stays(served, project):
+    told = added(served, form(project, dataloader={"name": "custom"}))
+    path = served.workspace / "custom_datasets" / f"dataset1_{told['id']}" / "code_template.py"
     path.write_text("mine = True\n")
-    assert shared.post("/api/dataset/delete", {"id": told["id"], "name": "Dataset1"}).json["id"]
+    assert served.post("/api/dataset/delete", {"id": told["id"], "name": "Dataset1"}).json["id"]
     assert path.read_text() == "mine = True\n"
 
 
-def test_deleting_needs_the_number_and_the_name(shared, project):
-    number = added(shared, form(project))["id"]
+def test_deleting_needs_the_number_and_the_name(served, project):
+    number = added(served, form(project))["id"]
     for wrong in ({"id": number, "name": "dataset1"}, {"id": 2_000_000, "name": "Dataset1"}):
-        answer = shared.post("/api/dataset/delete", wrong)
+        answer = served.post("/api/dataset/delete", wrong)
         assert (answer.status, answer.json) == (200, {"id": None})
-    assert shared.post("/api/dataset/delete", {"id": number}).status == 400
-    assert shared.post("/api/dataset/delete", {"id": number, "name": "Dataset1"}).json["id"]
-    assert shared.post("/api/dataset", {"id": number}).status == 404
+    assert served.post("/api/dataset/delete", {"id": number}).status == 400
+    assert served.post("/api/dataset/delete", {"id": number, "name": "Dataset1"}).json["id"]
+    assert served.post("/api/dataset", {"id": number}).status == 404
 
 
-def test_defect_21_a_dataset_that_is_used_stays_and_its_users_are_named(shared, project):
-    number = added(shared, form(project))["id"]
-    used = shared.benchmark(project, dataset_id=number, start=False, name="my bench")["id"]
-    refused = shared.post("/api/dataset/delete", {"id": number, "name": "Dataset1"})
+def test_defect_21_a_dataset_that_is_used_stays_and_its_users_are_named(served, project):
+    number = added(served, form(project))["id"]
+    used = served.benchmark(project, dataset_id=number, start=False, name="my bench")["id"]
+    refused = served.post("/api/dataset/delete", {"id": number, "name": "Dataset1"})
     assert refused.status == 400
     assert f"it is used by benchmark {used} (my bench)" in refused.text
-    assert shared.get(f"benchmarks/{used}").status == 200
-    assert shared.post("/api/dataset", {"id": number}).status == 200
+    assert served.get(f"benchmarks/{used}").status == 200
+    assert served.post("/api/dataset", {"id": number}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -245,42 +245,42 @@ def test_defect_21_a_dataset_that_is_used_stays_and_its_users_are_named(shared, 
     ],
 )
 def test_presets_fill_the_form_and_can_be_added(
-    shared, project, framework, domain, flavour, reader, transforms, metric
+    served, project, framework, domain, flavour, reader, transforms, metric
 ):
     asked = {"framework": framework, "domain": domain, "domain_flavour": flavour}
-    told = shared.post("/api/dataset/predefined", asked).json
+    told = served.post("/api/dataset/predefined", asked).json
     assert [*told] == ["transform", "dataloader", "metric", "metric_param"]
     assert told["dataloader"]["name"] == reader
     assert [one["name"] for one in told["transform"]] == transforms
     assert told["metric"] == metric
-    made = added(shared, form(project, dataset_path="/data") | told)
+    made = added(served, form(project, dataset_path="/data") | told)
     assert [*made["transforms"]] == transforms
 
 
-def test_presets_without_a_reader_are_empty(shared):
+def test_presets_without_a_reader_are_empty(served):
     asked = {"framework": "TensorFlow", "domain": "Recommendation", "domain_flavour": ""}
     empty: dict[str, object] = {"transform": {}, "dataloader": {}, "metric": {}, "metric_param": {}}
-    assert shared.post("/api/dataset/predefined", asked).json == empty
+    assert served.post("/api/dataset/predefined", asked).json == empty
 
 
-def test_defect_16_a_model_without_a_preset_can_be_run(shared, project):
+def test_defect_16_a_model_without_a_preset_can_be_run(served, project):
     for domain in ("", "Recommendation"):
         asked = {"framework": "ONNXRT", "domain": domain, "domain_flavour": ""}
-        answer = shared.post("/api/dataset/predefined", asked)
+        answer = served.post("/api/dataset/predefined", asked)
         assert answer.status == 404
         assert answer.text.startswith("Could not found predefined config")
-    dataset = added(shared, form(project))["id"]
-    model = shared.model(project)  # of no domain; nothing that runs asks for one
-    started = shared.benchmark(project, model, dataset_id=dataset)
-    assert shared.ended(started["latest_run"]["job_id"])["state"] == "done"
+    dataset = added(served, form(project))["id"]
+    model = served.model(project)  # of no domain; nothing that runs asks for one
+    started = served.benchmark(project, model, dataset_id=dataset)
+    assert served.ended(started["latest_run"]["job_id"])["state"] == "done"
 
 
-def test_a_list_costs_one_query_however_long_it_is(shared, project):
-    added(shared, form(project))
-    with shared.counting() as few:
-        shared.get(f"/api/dataset/list?project_id={project}")
+def test_a_list_costs_one_query_however_long_it_is(served, project):
+    added(served, form(project))
+    with served.counting() as few:
+        served.get(f"/api/dataset/list?project_id={project}")
     for number in range(5):
-        added(shared, form(project, name=f"more {number}"))
-    with shared.counting() as many:
-        shared.get(f"/api/dataset/list?project_id={project}")
+        added(served, form(project, name=f"more {number}"))
+    with served.counting() as many:
+        served.get(f"/api/dataset/list?project_id={project}")
     assert len(few) == len(many) == 2  # with the beginning of the transaction

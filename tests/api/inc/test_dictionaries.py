@@ -6,8 +6,8 @@ from modeldyno.core.inc_ids import DOMAINS
 from modeldyno.store.dictionaries import dictionaries
 
 
-def test_the_basic_dictionaries_have_the_documented_numbers(shared):
-    assert shared.get("/api/dict/domains").json == {
+def test_the_basic_dictionaries_have_the_documented_numbers(served):
+    assert served.get("/api/dict/domains").json == {
         "domains": [
             {"id": 1, "name": "Image Recognition"},
             {"id": 2, "name": "Object Detection"},
@@ -16,8 +16,8 @@ def test_the_basic_dictionaries_have_the_documented_numbers(shared):
         ]
     }
     flavours = [{"id": 1, "name": ""}, {"id": 2, "name": "SSD"}, {"id": 3, "name": "Yolo"}]
-    assert shared.get("/api/dict/domain_flavours").json == {"domain_flavours": flavours}
-    assert shared.get("/api/dict/optimization_types").json == {
+    assert served.get("/api/dict/domain_flavours").json == {"domain_flavours": flavours}
+    assert served.get("/api/dict/optimization_types").json == {
         "optimization_types": [
             {"id": 1, "name": "Quantization"},
             {"id": 2, "name": "Graph optimization"},
@@ -25,7 +25,7 @@ def test_the_basic_dictionaries_have_the_documented_numbers(shared):
         ]
     }
     found = {
-        one["name"]: one["id"] for one in shared.get("/api/dict/precisions").json["precisions"]
+        one["name"]: one["id"] for one in served.get("/api/dict/precisions").json["precisions"]
     }
     assert found == {
         "fp32": 1,
@@ -48,14 +48,14 @@ def test_the_basic_dictionaries_have_the_documented_numbers(shared):
         ("nope", [False, False, False]),
     ],
 )
-def test_each_precision_says_what_can_make_it(shared, precision, supported):
-    told = shared.post("/api/dict/optimization_types/precision", {"precision": precision}).json
+def test_each_precision_says_what_can_make_it(served, precision, supported):
+    told = served.post("/api/dict/optimization_types/precision", {"precision": precision}).json
     assert [one["is_supported"] for one in told["optimization_types"]] == supported
 
 
-def test_a_missing_parameter_is_named(shared):
+def test_a_missing_parameter_is_named(served):
     for operation in ("optimization_types/precision", "dataloaders/framework", "transforms/domain"):
-        answer = shared.get(f"/api/dict/{operation}")
+        answer = served.get(f"/api/dict/{operation}")
         assert answer.status == 400
         assert answer.text.startswith("Could not find required parameter.")
 
@@ -65,25 +65,25 @@ def test_a_missing_parameter_is_named(shared):
     [("dataloaders", 27, 11), ("transforms", 39, 16), ("metrics", 37, 13)],
 )
 def test_rows_have_the_documented_keys_and_are_filtered_by_framework(
-    shared, name, count, of_onnxrt
+    served, name, count, of_onnxrt
 ):
-    rows = shared.get(f"/api/dict/{name}").json[name]
+    rows = served.get(f"/api/dict/{name}").json[name]
     assert [row["id"] for row in rows] == [*range(1, count + 1)]
     for row in rows:
         assert row["help"]
         assert {"id", "name", "help", "params", "framework"} <= row.keys()
         assert all(param["help"] and "value" in param for param in row["params"])
-    told = shared.post(f"/api/dict/{name}/framework", {"framework": "onnxrt"}).json[name]
+    told = served.post(f"/api/dict/{name}/framework", {"framework": "onnxrt"}).json[name]
     assert len(told) == of_onnxrt
     assert told == [row for row in rows if row["framework"] == {"id": 2, "name": "ONNXRT"}]
-    assert told == shared.get(f"/api/dict/{name}/framework?framework=ONNXRT").json[name]
-    unknown = shared.post(f"/api/dict/{name}/framework", {"framework": "MXNet"})
+    assert told == served.get(f"/api/dict/{name}/framework?framework=ONNXRT").json[name]
+    unknown = served.post(f"/api/dict/{name}/framework", {"framework": "MXNet"})
     assert unknown.status == 400
     assert unknown.text.startswith("Framework MXNet is not supported.")
 
 
-def test_a_dataloader_says_whether_it_wants_to_know_where(shared):
-    rows = shared.post("/api/dict/dataloaders/framework", {"framework": "TensorFlow"}).json
+def test_a_dataloader_says_whether_it_wants_to_know_where(served):
+    rows = served.post("/api/dict/dataloaders/framework", {"framework": "TensorFlow"}).json
     first = rows["dataloaders"][0]
     assert [*first] == ["id", "name", "help", "show_dataset_location", "params", "framework"]
     assert (first["id"], first["name"], first["show_dataset_location"]) == (12, "CIFAR10", True)
@@ -95,8 +95,8 @@ def test_a_dataloader_says_whether_it_wants_to_know_where(shared):
 
 
 @pytest.mark.parametrize("domain", [domain.name for domain in DOMAINS])
-def test_transforms_of_a_domain_are_those_that_fit_it(shared, domain):
-    rows = shared.post("/api/dict/transforms/domain", {"domain": domain}).json["transforms"]
+def test_transforms_of_a_domain_are_those_that_fit_it(served, domain):
+    rows = served.post("/api/dict/transforms/domain", {"domain": domain}).json["transforms"]
     fitting = [e.id for e in dictionaries().transforms if not e.domains or domain in e.domains]
     assert [row["id"] for row in rows] == fitting
     names = {row["name"] for row in rows}
@@ -106,10 +106,10 @@ def test_transforms_of_a_domain_are_those_that_fit_it(shared, domain):
     assert frameworks == {"TensorFlow", "ONNXRT"}  # the original took one for the other
 
 
-def test_no_domain_in_particular_gets_all_transforms(shared):
-    everything = shared.get("/api/dict/transforms").json
-    assert shared.post("/api/dict/transforms/domain", {"domain": ""}).json == everything
-    assert shared.post("/api/dict/transforms/domain", {"domain": "Fish"}).status == 400
+def test_no_domain_in_particular_gets_all_transforms(served):
+    everything = served.get("/api/dict/transforms").json
+    assert served.post("/api/dict/transforms/domain", {"domain": ""}).json == everything
+    assert served.post("/api/dict/transforms/domain", {"domain": "Fish"}).status == 400
 
 
 def possible(server, param, **config):
@@ -119,12 +119,12 @@ def possible(server, param, **config):
     return [value["name"] for value in answer.json[param]]
 
 
-def test_possible_values_are_known_for_every_documented_parameter(shared):
-    assert "TensorFlow" in possible(shared, "framework")
-    assert "Object Detection" in possible(shared, "domain", framework="TensorFlow")
+def test_possible_values_are_known_for_every_documented_parameter(served):
+    assert "TensorFlow" in possible(served, "framework")
+    assert "Object Detection" in possible(served, "domain", framework="TensorFlow")
     chosen = {"framework": "TensorFlow", "domain": "Image Recognition"}
-    assert {"inception_v3", "mobilenetv1"} <= {*possible(shared, "model", **chosen)}
-    assert possible(shared, "objective") == ["accuracy", "performance", "footprint", "modelsize"]
+    assert {"inception_v3", "mobilenetv1"} <= {*possible(served, "model", **chosen)}
+    assert possible(served, "objective") == ["accuracy", "performance", "footprint", "modelsize"]
     strategies = [
         "",
         "bayesian",
@@ -135,22 +135,22 @@ def test_possible_values_are_known_for_every_documented_parameter(shared):
         "mse",
         "tpe",
     ]
-    assert possible(shared, "strategy") == strategies
+    assert possible(served, "strategy") == strategies
     static = "post_training_static_quant"
-    assert possible(shared, "quantization_approach", framework="tensorflow") == [static]
-    assert len(possible(shared, "quantization_approach", framework="onnxrt")) == 2
-    assert possible(shared, "precision", framework="onnxrt") == ["int8"]
-    assert len(possible(shared, "dataloader", framework="ONNXRT")) == 11
+    assert possible(served, "quantization_approach", framework="tensorflow") == [static]
+    assert len(possible(served, "quantization_approach", framework="onnxrt")) == 2
+    assert possible(served, "precision", framework="onnxrt") == ["int8"]
+    assert len(possible(served, "dataloader", framework="ONNXRT")) == 11
     assert "SquadV1" not in possible(
-        shared, "transform", framework="TensorFlow", domain="image_recognition"
+        served, "transform", framework="TensorFlow", domain="image_recognition"
     )
-    assert shared.post("/api/get_possible_values", {"param": "moon"}).status == 400
+    assert served.post("/api/get_possible_values", {"param": "moon"}).status == 400
 
 
-def test_a_metric_without_parameters_has_null_for_a_value(shared):
+def test_a_metric_without_parameters_has_null_for_a_value(served):
     asked = {"param": "metric", "config": {"framework": "onnxrt"}}  # as the stock client asks
     rows = {
-        row["name"]: row for row in shared.post("/api/get_possible_values", asked).json["metric"]
+        row["name"]: row for row in served.post("/api/get_possible_values", asked).json["metric"]
     }
     assert len(rows) == 13
     assert rows["F1"]["value"] is None

@@ -82,6 +82,10 @@ class Announcer:
         """``take`` says True of runs that it tells of itself; called in the announcer's thread."""
         self._takers.append(take)
 
+    def owe(self, move: Move) -> None:
+        """Told once the first client is there: it happened when no server could say so."""
+        self._owed[move.run_id] = move
+
     def remember(self, run_id: RunId, request_id: str) -> None:
         """In the transaction that makes the job: its row may be gone when its end is told."""
         self._requests[run_id] = request_id
@@ -101,7 +105,7 @@ class Announcer:
             if job.request_id is not None:
                 self.remember(job.run_id, job.request_id)
         for job, of in self._records.jobs.with_untold_end():
-            self._owed[job.run_id] = Move(job.run_id, of, job.project_id, job.state)
+            self.owe(Move(job.run_id, of, job.project_id, job.state))
         thread = threading.Thread(target=self._work, name="announcing", daemon=True)
         thread.start()
         try:
@@ -150,17 +154,20 @@ class Announcer:
             if move.state == "done":
                 told = request | speech.details(move.of.id)
             else:
-                status, told = speech.unhappy, self._why(move) | request
+                status, told = speech.unhappy, self.why(move) | request
         except NotFound:  # deleted a moment later
-            status, told = speech.unhappy, _failed("It was deleted", "NOT_FOUND") | request
+            status, told = speech.unhappy, DELETED | request
         told |= {"id": move.of.id, "project_id": move.project_id}
         self._broadcast.say(f"{speech.name}_finish", status, told)
         self._requests.pop(move.run_id, None)
         self._records.jobs.forget_request(move.run_id)
 
-    def _why(self, move: Move) -> dict[str, Any]:
-        """The real reason, in words."""
-        failure = self._records.runs.get(move.run_id).failure
+    def why(self, move: Move) -> dict[str, Any]:
+        """Why a run is not done: the real reason, in words."""
+        try:
+            failure = self._records.runs.get(move.run_id).failure
+        except NotFound:
+            return DELETED
         if failure is not None:
             words = (failure["title"], failure.get("why"), failure.get("fix"))
             return _failed(". ".join(word for word in words if word), failure["code"])
@@ -183,3 +190,6 @@ class Announcer:
 def _failed(message: str, code: str) -> dict[str, Any]:
     told = without_folders(message)
     return {"message": told[:1].upper() + told[1:], "code": FAILED, "error_code": code}
+
+
+DELETED = _failed("It was deleted", "NOT_FOUND")

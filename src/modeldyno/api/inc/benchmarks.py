@@ -24,6 +24,7 @@ from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything
+from modeldyno.api.inc.workload import Calls
 from modeldyno.core.benchmarks import Benchmark, Mode
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, WrongState
@@ -139,9 +140,12 @@ def operations(inc: Inc) -> Operations:
         folder = server.history.folder(run_id)
         return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
 
+    calls = Calls(inc)
     inc.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
     return {
-        "benchmark": lambda asked: details_of(asked.id()),
+        "benchmark": lambda asked: (
+            calls.begin(asked) if "input_model" in asked else details_of(asked.id())
+        ),
         "benchmark/add": add,
         "benchmark/edit": edit,
         "benchmark/list": listed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.api.inc.shapes import moment
-from modeldyno.core.datasets import Dataset
+from modeldyno.core.datasets import Dataset, by_name
 
 CALIBRATION = 100  # samples, and how many at once: what optimizations begin with
 
@@ -33,7 +33,7 @@ def dataset_shape(dataset: Dataset) -> dict[str, Any]:
         "name": dataset.name,
         "dataset_type": dataset.kind,
         "parameters": dataset.parameters,
-        "transforms": _transforms(dataset),
+        "transforms": by_name(dataset.transforms),
         "filter": dataset.filter,
         "metric": dataset.metric or {},
         "calibration_batch_size": CALIBRATION,
@@ -51,14 +51,3 @@ def dataset_row(dataset: Dataset) -> dict[str, Any]:
         "dataset_type": dataset.kind,
         "created_at": moment(dataset.created_at),
     }
-
-
-def _transforms(dataset: Dataset) -> dict[str, Any]:
-    """By name, in their order; the second of a name has a number, so that none is lost."""
-    found: dict[str, Any] = {}
-    for one in dataset.transforms:
-        told = dict(one)
-        name = str(told.pop("name", ""))
-        count = sum(key == name or key.startswith(f"{name} ") for key in found)
-        found[f"{name} {count + 1}" if count else name] = told.get("params", told)
-    return found

@@ -10,7 +10,7 @@ from modeldyno.api.inc.operations import Operation, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.dictionaries import Entry, Parameter, of_domain, of_framework
 from modeldyno.core.inc_ids import DOMAINS, FLAVOURS, OPTIMIZATION_TYPES, PRECISIONS, Numbered
-from modeldyno.core.optimizations import types_for
+from modeldyno.core.tuning import types_for
 from modeldyno.store.dictionaries import dictionaries
 
 if TYPE_CHECKING:

@@ -1,17 +1,7 @@
-"""The web client that came with INC Bench, out of a folder that the owner names.
-
-The folder is read once, when the server starts: what is asked for later is looked up among the
-names that were found, so no request ever opens a file.
-"""
+"""The web client that came with INC Bench (``store/web_client.py``), at ``/``."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-import stat
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -21,69 +11,11 @@ from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal
 from modeldyno.api.listening import Listening, set_cookie
 from modeldyno.api.markup import element, page
-from modeldyno.core.errors import BadValue
 from modeldyno.services.sign_ins import LIFETIME_S
-
-INDEX = "index.html"
-PLACEHOLDER = (
-    b"{{ url_prefix }}"  # the original filled it in; the client reads its API's base there
-)
-PREFIX = b"/"
-MOST_FILES = 1000
-MOST_BYTES = 64 << 20
-# Ours, so that they do not differ from machine to machine: browsers run no script of another type.
-MEDIA_TYPES = {
-    ".css": "text/css",
-    ".html": "text/html",
-    ".ico": "image/x-icon",
-    ".js": "text/javascript",
-    ".json": "application/json",
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-    ".ttf": "font/ttf",
-    ".txt": "text/plain",
-    ".woff": "font/woff",
-    ".woff2": "font/woff2",
-}
+from modeldyno.store.web_client import INDEX, Asset, WebClient
 
 
-@dataclass(frozen=True)
-class Asset:
-    body: bytes
-    media_type: str
-    tag: str
-
-
-class StockGui:
-    def __init__(self, assets: dict[str, Asset]) -> None:
-        self._assets = assets
-
-    @classmethod
-    def read(cls, folder: Path) -> StockGui:
-        """Raises BadValue unless that is the client's folder. Links in it are left out."""
-        assets: dict[str, Asset] = {}
-        room = MOST_BYTES
-        for name, descriptor, size in _files(folder):
-            room -= size
-            if room < 0 or len(assets) >= MOST_FILES:
-                raise _no_client(folder, "it holds far more than a web client")
-            with os.fdopen(os.dup(descriptor), "rb") as file:
-                assets[name] = _asset(name, file.read(size))
-        if INDEX not in assets or PLACEHOLDER not in assets[INDEX].body:
-            raise _no_client(folder, f"its {INDEX} is missing, or is not the original's")
-        index = assets[INDEX].body.replace(PLACEHOLDER, PREFIX)
-        return cls(assets | {INDEX: _asset(INDEX, index)})
-
-    @property
-    def index(self) -> Asset:
-        return self._assets[INDEX]
-
-    def find(self, name: str) -> Asset | None:
-        """None: the client itself knows what to show there, and begins with its index."""
-        return self._assets.get(name)
-
-
-def router(gui: StockGui, listening: Listening, access: Access) -> APIRouter:
+def router(client: WebClient, listening: Listening, access: Access) -> APIRouter:
     """Whatever no other route has, so it comes after all of them."""
     routes = APIRouter()
 
@@ -93,27 +25,27 @@ def router(gui: StockGui, listening: Listening, access: Access) -> APIRouter:
     ) -> Response:
         """The token in the address stays there, since that is where the client reads it; with it
         the browser gets a cookie, which its Socket.IO comes in by."""
-        asset = gui.find(name)
-        if asset is not None and name != INDEX:
+        asset = client.find(name)
+        if asset is not None:
             return _sent(asset, request)
         if not listening.needs_token:
-            return _sent(gui.index, request)
+            return _sent(client.index, request)
         if not token:
-            return page("Sign in", _ASK) if name in ("", INDEX) else _sent(gui.index, request)
+            is_first = name in ("", INDEX)
+            return page("Sign in", _ASK) if is_first else _sent(client.index, request)
         return _with_cookie(request, token)
 
     def _with_cookie(request: Request, token: str) -> Response:
+        response = _sent(client.index, request)
         if access.seen(request.scope) and access.knows(token):  # who reloads has its cookie
-            return _sent(gui.index, request)
+            return response
         found = access.sign_in(request.scope, token=token)
         if isinstance(found, Refusal):
             more = {name.decode(): value.decode() for name, value in found.headers}
             return page("Sign in", element("p", f"{found.title}.") + _ASK, found.status, more)
-        response = _sent(gui.index, request)
         is_secure = listening.scheme == "https"
-        response.headers["Set-Cookie"] = set_cookie(
-            listening.cookie, found[0], LIFETIME_S, secure=is_secure
-        )
+        cookie = set_cookie(listening.cookie, found[0], LIFETIME_S, secure=is_secure)
+        response.headers["Set-Cookie"] = cookie
         return response
 
     return routes
@@ -122,7 +54,7 @@ def router(gui: StockGui, listening: Listening, access: Access) -> APIRouter:
 # Sends the token in the address: `/?token=…`, as the original's start message had it.
 _ASK = (
     "<h1>INC Bench, on Modeldyno</h1>"
-    "<p>The client needs the token in its address. `modeldyno token` prints it.</p>"
+    "<p>The client needs the token in its address. <code>modeldyno token</code> prints it.</p>"
     '<form method="get" action="/">'
     '<p><label for="token">Token</label><br>'
     '<input id="token" name="token" type="password" autocomplete="off" required></p>'
@@ -150,34 +82,3 @@ def _sent(asset: Asset, request: Request) -> Response:
     if request.headers.get("if-none-match") == asset.tag:
         return Response(status_code=304, headers=headers)
     return Response(asset.body, headers=headers, media_type=asset.media_type)
-
-
-def _asset(name: str, body: bytes) -> Asset:
-    kind = MEDIA_TYPES.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
-    return Asset(body, kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
-
-
-def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Name below the folder, a descriptor that is good until the next one, and its size."""
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-    for place, _, names, at in os.fwalk(folder, follow_symlinks=False):
-        inner = Path(place).relative_to(folder)
-        for name in sorted(names):
-            try:
-                descriptor = os.open(name, flags, dir_fd=at)
-            except OSError:  # a link, or nothing that we may read
-                continue
-            try:
-                status = os.fstat(descriptor)
-                if stat.S_ISREG(status.st_mode):
-                    yield (inner / name).as_posix(), descriptor, status.st_size
-            finally:
-                os.close(descriptor)
-
-
-def _no_client(folder: Path, why: str) -> BadValue:
-    return BadValue(
-        f"{folder} does not hold the web client of INC Bench",
-        why=why,
-        fix="Give --inc-gui the folder neural_compressor/ux/web/static of its release 1.14",
-    )

@@ -13,7 +13,7 @@ from modeldyno.core.inc_ids import (
     Numbered,
     find,
 )
-from modeldyno.core.optimizations import OptimizationType
+from modeldyno.core.tuning import OptimizationType
 
 TYPES: dict[OptimizationType, Numbered] = {
     "quantization": QUANTIZATION,

@@ -19,7 +19,7 @@ Operation = Callable[[Parameters], Any]
 Operations = Mapping[str, Operation]
 
 PROCESSING = {"exit_code": 102, "message": "processing"}  # accepted; what becomes of it is an event
-MOST_PARAMETERS = 100
+MOST_PARAMETERS = 500  # open groups of a graph are one each
 
 
 class _NotOurs(Convertor[str]):

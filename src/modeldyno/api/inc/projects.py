@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.errors import Refusal, Refused
 from modeldyno.api.inc.model_shape import NO_MODEL, model_shape
+from modeldyno.api.inc.naming import domain_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything, moment
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.inc_ids import DOMAINS, PRECISIONS, known
+from modeldyno.core.inc_ids import PRECISIONS, known
 from modeldyno.core.projects import Project
 from modeldyno.core.shape_texts import shapes_in
 from modeldyno.services.projects import ProjectShown, ProjectWanted
@@ -110,15 +111,10 @@ def _wanted(asked: Parameters) -> ProjectWanted:
         path=model.text("path"),
         inputs=_nodes(model, "input_nodes"),
         outputs=_nodes(model, "output_nodes"),
-        domain=_domain(domain) if "domain" in model else None,
+        domain=domain_named(domain) if "domain" in model else None,
         precision=known(PRECISIONS, precision, "precision").name if precision else None,
         shapes=_shapes(model),
     )
-
-
-def _domain(name: str) -> str:
-    """An empty one is none, which its clients may say, too."""
-    return known(DOMAINS, name, "domain").name if name.strip() else ""
 
 
 def _nodes(model: Parameters, name: str) -> tuple[str, ...]:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc import benchmarks, datasets, dictionaries, possible_values, projects
+from modeldyno.api.inc import (
+    benchmarks,
+    datasets,
+    diagnosis,
+    dictionaries,
+    examples,
+    jobs,
+    models,
+    optimizations,
+    possible_values,
+    projects,
+    system,
+)
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operation, Operations
@@ -24,11 +36,17 @@ class Inc:
 
 
 NOUNS = (
-    projects.operations,
-    datasets.operations,
-    dictionaries.operations,
-    possible_values.operations,
     benchmarks.operations,
+    datasets.operations,
+    diagnosis.operations,
+    dictionaries.operations,
+    examples.operations,
+    jobs.operations,
+    models.operations,
+    optimizations.operations,
+    possible_values.operations,
+    projects.operations,
+    system.operations,
 )
 
 

@@ -213,8 +213,9 @@ def router(server: Server) -> APIRouter:
         asked: Annotated[ByNameAsked, queried(ByNameAsked)],
         request: Request,
     ) -> Response:
-        """Measures, and waits for the result. A job like any other: it waits its turn, and is
-        kept in the project `By name`. Needs the token in the header. Who goes away stops it."""
+        """Measures, and waits for the result. It is a job like any other: it waits its turn, and is
+        kept, in the model's project or, of a file, in `By name`. Needs the token in the header. Who
+        goes away stops it."""
         wish = asked.wish(model_name)
         begun = await to_thread.run_sync(service.start, wish, limiter=beginning)
         if begun.job is not None:

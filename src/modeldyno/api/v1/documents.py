@@ -68,10 +68,12 @@ def _answer(description: str, **content: dict[str, Any]) -> dict[int | str, dict
     return {200: {"description": description, "content": kinds}}
 
 
-_RESULT = {"anyOf": [document("benchmark"), document("comparison")]}
+_RESULT = {"anyOf": [document("benchmark"), document("comparison"), document("profile")]}
 _TEXT = {"type": "string"}
 
-RESULT = _answer("What came out: of a benchmark or of a comparison.", application_json=_RESULT)
+RESULT = _answer(
+    "What came out: of a benchmark, a comparison or a profile.", application_json=_RESULT
+)
 RECORD = _answer(
     "The result as it is kept.",
     application_json={"type": "object", "additionalProperties": True},
@@ -79,4 +81,5 @@ RECORD = _answer(
 EXPORTED = _answer("A file to keep.", application_json=_RESULT, text_csv=_TEXT, text_markdown=_TEXT)
 EXAMPLES = _answer("The catalogue.", application_json=document("examples"))
 GRAPH = _answer("The whole graph.", application_json=document("graph"))
+TABLE = _answer("One line for each row.", text_csv=_TEXT)
 SAMPLES = _answer("One line for each sample.", text_csv=_TEXT)

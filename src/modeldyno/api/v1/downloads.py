@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import FileIO
 from typing import Any
 from urllib.parse import quote
 
-from fastapi import HTTPException, Request, Response
+from fastapi import HTTPException, Response
 from fastapi.responses import StreamingResponse
 
 from modeldyno.api.v1.shape import problems
@@ -31,17 +31,18 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def sent(request: Request, descriptor: int, name: str, sha256: str) -> Response:
-    """Takes the descriptor over. Raises 416 when the file does not reach so far."""
+def sent(asked: Mapping[str, str], descriptor: int, name: str, sha256: str) -> Response:
+    """``asked`` are the request's headers. Takes the descriptor over. Raises 416 when the file does
+    not reach so far."""
     file = os.fdopen(descriptor, "rb", buffering=0)
     size = os.fstat(descriptor).st_size
     tag = f'"{sha256}"'
     headers = {"ETag": tag, "Accept-Ranges": "bytes"}
-    if tag in request.headers.get("if-none-match", ""):
+    if tag in asked.get("if-none-match", ""):
         file.close()
         return Response(status_code=304, headers=headers)
-    is_same = request.headers.get("if-range", tag) == tag
-    wanted = _wanted(request.headers.get("range", ""), size) if is_same else None
+    is_same = asked.get("if-range", tag) == tag
+    wanted = _wanted(asked.get("range", ""), size) if is_same else None
     first, end = wanted or (0, size)
     if first >= end and size:
         file.close()

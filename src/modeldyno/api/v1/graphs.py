@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 from pydantic_core import to_json
 
+from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1.documents import GRAPH
 from modeldyno.api.v1.shape import Id, Told, answer, problems
 from modeldyno.core import graph_groups
@@ -21,7 +20,6 @@ from modeldyno.core.public_graphs import graph_json
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
-MOST_BYTES = 32 << 20  # of documents that are ready to be sent
 Scope = Annotated[str, Field(max_length=2000)]
 
 
@@ -57,7 +55,7 @@ class ViewTold(Told):
 
 def router(server: Server) -> APIRouter:
     models = server.models
-    documents = _Documents()
+    documents = KeptBytes()
     routes = APIRouter(prefix="/models/{model_id}/graph", tags=["models"])
 
     @routes.get("", response_class=Response, responses={**GRAPH, **problems(404, 409)})
@@ -66,7 +64,8 @@ def router(server: Server) -> APIRouter:
 
         Read by a worker the first time, and kept by the content of the model.
         """
-        body = documents.of(models.graph(ModelId(model_id)))
+        graph = models.graph(ModelId(model_id))
+        body = documents.of(graph.sha256, lambda: to_json(graph_json(graph), inf_nan_mode="null"))
         return Response(body, media_type="application/json")
 
     @routes.get("/view", response_model=ViewTold, responses=problems(404, 409))
@@ -106,22 +105,3 @@ def _view(graph: Graph, opened: frozenset[str]) -> dict[str, Any]:
         "expanded": drawn.expanded,
         "groups": [vars(group) for group in graph.groups if group.scope in shown],
     }
-
-
-class _Documents:
-    """Those sent last, as bytes: to write 4 000 nodes down takes longer than all the rest."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def of(self, graph: Graph) -> bytes:
-        with self._lock:
-            known = self._kept.get(graph.sha256)
-        body = known or to_json(graph_json(graph), inf_nan_mode="null")
-        with self._lock:
-            self._kept[graph.sha256] = body
-            self._kept.move_to_end(graph.sha256)
-            while sum(map(len, self._kept.values())) > MOST_BYTES:
-                self._kept.popitem(last=False)
-        return body

@@ -197,7 +197,7 @@ def router(server: Server) -> APIRouter:
         """The model's own file, without weights beside it. One range may be asked for."""
         model = models.get(ModelId(model_id)).model
         descriptor = files.open(model)
-        return downloads.sent(request, descriptor, model.name, model.sha256 or "")
+        return downloads.sent(request.headers, descriptor, model.name, model.sha256 or "")
 
     @routes.put(
         "/models/{model_id}/files/{name:path}",

@@ -1,4 +1,4 @@
-"""``/api/v1/runs``: every execution of a benchmark or a comparison, and what came out."""
+"""``/api/v1/runs``: every execution of a benchmark, comparison or profile, and what came out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.settings import PairingTold, SettingsTold, pairing_of, settings_of
+from modeldyno.api.v1.settings import (
+    PairingTold,
+    ProfilingTold,
+    SettingsTold,
+    pairing_of,
+    profiling_of,
+    settings_of,
+)
 from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
     CellTold,
@@ -30,7 +37,7 @@ from modeldyno.api.v1.summaries import (
 )
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ProfileSpec
 from modeldyno.services.exports import Format, RunShown
 from modeldyno.services.logs import stretch
 
@@ -80,9 +87,10 @@ class RunDetailsTold(RunTold):
     cells: list[CellTold] = Field(description="Empty until it has ended, and of a comparison.")
     settings: SettingsTold | None = Field(description="Of a benchmark, as it was asked for.")
     pairing: PairingTold | None = Field(description="Of a comparison, as it was asked for.")
+    profiling: ProfilingTold | None = Field(description="Of a profile, as it was asked for.")
     units_kept: list[int] = Field(
-        description="Sessions of each cell, or pairs, that are safe on the disk; what was stopped "
-        "goes on from there.",
+        description="Sessions of each cell, pairs, or repeats, that are safe on the disk; what was "
+        "stopped goes on from there.",
         examples=[[4, 4]],
     )
     has_result: bool = Field(description="Whether there is something to export.")
@@ -130,7 +138,7 @@ def router(server: Server) -> APIRouter:
     def export_run(run_id: Word, format: Format = "json") -> Response:
         """The result as a file: JSON, a table for a spreadsheet, or Markdown to paste."""
         file = exports.file(RunId(run_id), format)
-        return Response(file.text, headers=_attached(file.name), media_type=file.media_type)
+        return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.get(
         "/{run_id}/samples", response_class=StreamingResponse, responses=SAMPLES | problems(404)
@@ -138,7 +146,7 @@ def router(server: Server) -> APIRouter:
     def export_run_samples(run_id: Word) -> Response:
         """Every sample of it, in nanoseconds."""
         lines = exports.samples(RunId(run_id))
-        headers = _attached(f"{run_id}-samples.csv")
+        headers = attached(f"{run_id}-samples.csv")
         return StreamingResponse(lines, headers=headers, media_type="text/csv; charset=utf-8")
 
     @routes.get("/{run_id}/log", response_class=Response, responses=LOG | problems(404))
@@ -149,7 +157,7 @@ def router(server: Server) -> APIRouter:
     return routes
 
 
-def _attached(name: str) -> dict[str, str]:
+def attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
@@ -193,6 +201,7 @@ def _details(shown: RunShown) -> dict[str, Any]:
         "cells": [outcome_of(cell) for cell in shown.cells],
         "settings": settings_of(spec) if isinstance(spec, BenchmarkSpec) else None,
         "pairing": pairing_of(spec) if isinstance(spec, ComparisonSpec) else None,
+        "profiling": profiling_of(spec) if isinstance(spec, ProfileSpec) else None,
         "units_kept": list(shown.units_kept),
         "has_result": shown.has_result,
     }

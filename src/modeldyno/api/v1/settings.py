@@ -21,6 +21,7 @@ from modeldyno.core.specs import (
     CellSpec,
     ComparisonSpec,
     ModelSpec,
+    ProfileSpec,
     SideSpec,
 )
 from modeldyno.core.swept import axes_of
@@ -192,6 +193,48 @@ class PairingAsked(Limits):
         )
 
 
+class ProfilingAsked(InputsAsked, Limits):
+    """Of a profile: one cell, looked at several times."""
+
+    engine: Word | None = Field(
+        None, description="Null: the first that reads the model.", examples=["onnxruntime"]
+    )
+    batch_size: Count = 1
+    cores: Count = Field(1, description="The engine has as many threads.", examples=[2])
+    device: Word = "cpu"
+    precision: Word | None = Field(None, examples=["fp32"])
+    spinning: bool | None = None
+    contract: CallContract = Field("hot", description="What one call includes.")
+    options: Options = Field({})
+    sandbox: SandboxAsked = "on"
+    repeats: Annotated[int, Field(ge=1, le=requests.MOST_REPEATS)] = Field(
+        5, description="Fresh sessions, each measured with the engine's profiler and without."
+    )
+
+    def spec(self, path: str) -> ProfileSpec:
+        """Raises BadValue and its kin, with the words of the terminal."""
+        cells = CellOptions(
+            engine=[self.engine] if self.engine else [],
+            batch=[self.batch_size],
+            cores=[self.cores],
+            device=[self.device],
+            precision=[self.precision] if self.precision else [],
+            spin=self.spinning,
+            contract=self.contract,
+            options=requests.known_options(self.options),
+            sandbox=self.sandbox,
+        )
+        return requests.profile_spec(
+            path,
+            cells,
+            self.fed(),
+            repeats=self.repeats,
+            timeout_s=self.timeout_s,
+            memory_limit_bytes=self.memory_limit_bytes,
+            seed=self.seed,
+        )
+
+
 def resettled(shape: type[A], known: dict[str, Any], kind: str) -> A:
     """Settings of before together with new ones; raises BadValue for those of the terminal that
     are beyond what we accept."""
@@ -268,6 +311,24 @@ class PairingTold(Told):
     seed: int
 
 
+class ProfilingTold(InputsTold):
+    """Of a profile, as it was asked for; those of the terminal may be beyond what we accept."""
+
+    engine: str | None = Field(examples=["onnxruntime"])
+    batch_size: int
+    cores: int
+    device: str = Field(examples=["cpu"])
+    precision: str | None
+    spinning: bool | None
+    contract: CallContract
+    options: dict[str, bool | int | float | str]
+    sandbox: Sandboxing
+    repeats: int = Field(examples=[5])
+    timeout_s: float
+    memory_limit_bytes: int | None
+    seed: int
+
+
 def settings_of(spec: BenchmarkSpec) -> dict[str, Any]:
     """As SettingsTold describes."""
     axes, cell = axes_of(spec.cells), spec.cells[0]
@@ -301,6 +362,16 @@ def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
     }
 
 
+def profiling_of(spec: ProfileSpec) -> dict[str, Any]:
+    """As ProfilingTold describes."""
+    return {
+        **_fed(spec.model),
+        **_cell(spec.cell),
+        "repeats": spec.repeats,
+        **_limits(spec),
+    }
+
+
 def asked_of(spec: ComparisonSpec) -> dict[str, Any]:
     """The same as a client would ask for it; whose models they are, it does not say."""
     told = pairing_of(spec)
@@ -312,10 +383,15 @@ def asked_of(spec: ComparisonSpec) -> dict[str, Any]:
 
 
 def _side(side: SideSpec) -> dict[str, Any]:
-    cell = side.cell
     return {
         **_fed(side.model),
         "label": name_of_file(side.label),
+        **_cell(side.cell),
+    }
+
+
+def _cell(cell: CellSpec) -> dict[str, Any]:
+    return {
         "engine": cell.engine or None,
         "batch_size": cell.batch_size,
         "cores": cell.cores,
@@ -339,7 +415,7 @@ def _call(cell: CellSpec) -> dict[str, Any]:
     }
 
 
-def _limits(spec: BenchmarkSpec | ComparisonSpec) -> dict[str, Any]:
+def _limits(spec: BenchmarkSpec | ComparisonSpec | ProfileSpec) -> dict[str, Any]:
     return {
         "timeout_s": spec.timeout_s,
         "memory_limit_bytes": spec.memory_limit_bytes,

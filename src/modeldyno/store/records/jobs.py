@@ -25,6 +25,8 @@ _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
 _QUERY = select(*Rows.__table__.c, Runs.kind, Runs.project_id).join(Runs, Runs.id == Rows.run_id)
 
+_WITH_OWNER = _QUERY.add_columns(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
+
 
 class Jobs:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
@@ -80,10 +82,20 @@ class Jobs:
             row = connection.execute(_QUERY.where(Rows.run_id == run_id)).one_or_none()
         return _job(row) if row else None
 
+    def in_order(self) -> tuple[list[RunOf], list[RunOf]]:
+        """What runs, and what waits in the order in which it will be started; in one query."""
+        query = _WITH_OWNER.where(Rows.state.in_(ACTIVE)).order_by(*_ORDER)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        found = [(row.state, RunOf(row.kind, owner_id(row))) for row in rows]
+        return (
+            [of for state, of in found if state == "running"],
+            [of for state, of in found if state == "queued"],
+        )
+
     def with_untold_end(self) -> tuple[tuple[Job, RunOf], ...]:
         """Those whose end nobody has told to who asked for them, and whose runs they are."""
-        owners = [getattr(Runs, f"{kind}_id") for kind in RUNNABLE]
-        query = _QUERY.add_columns(*owners).order_by(Rows.id)
+        query = _WITH_OWNER.order_by(Rows.id)
         query = query.where(Rows.request_id.is_not(None), Rows.state.not_in(ACTIVE))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()

@@ -46,11 +46,11 @@ class Models:
             row |= {"trusted_at": None, "trust_reason": ""}
             number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
             tell(connection, "model.created", new.project_id, {"id": number}, now)
-            return _model(find(connection, "model", number))
+            return model_of(find(connection, "model", number))
 
     def get(self, number: ModelId) -> Model:
         with self._database.reading() as connection:
-            return _model(find(connection, "model", number))
+            return model_of(find(connection, "model", number))
 
     def of_content(self, project_id: ProjectId, sha256: str) -> Model | None:
         """The first one of a project with this content."""
@@ -59,14 +59,14 @@ class Models:
         )
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def with_content(self, sha256: str) -> Model | None:
         """The first one of any project that was looked into."""
         query = select(*Rows.__table__.c).where(Rows.sha256 == sha256, Rows.facts.is_not(None))
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def at(self, project_id: ProjectId, name: str, path: str) -> Model | None:
         """The first one of a project with that name that is read from there."""
@@ -75,7 +75,7 @@ class Models:
         )
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def called(self, name: str, most: int = 100) -> tuple[Model, ...]:
         """Those of all projects with exactly that name, or that name and a suffix; newest first.
@@ -87,7 +87,7 @@ class Models:
         )
         with self._database.reading() as connection:
             rows = connection.execute(query.order_by(Rows.id.desc()).limit(most)).all()
-        found = tuple(_model(row) for row in rows)  # LIKE of SQLite cares for no case: look again
+        found = tuple(model_of(row) for row in rows)  # LIKE of SQLite cares for no case: look again
         return tuple(m for m in found if name in (m.name, m.name.rpartition(".")[0]))
 
     def input_of(self, project_id: ProjectId) -> Model | None:
@@ -97,7 +97,7 @@ class Models:
         )
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def kept_at(self, path: str) -> Model | None:
         """The newest that is read from there."""
@@ -141,7 +141,7 @@ class Models:
         refuse(wanted, "engine", "state")
         query = of_project(_LIST, wanted, Rows)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _model)
+            return page_of(connection, query, wanted, _SORTINGS, Rows.id, model_of)
 
     def delete(self, number: ModelId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
@@ -151,14 +151,14 @@ class Models:
         query = select(*Rows.__table__.c).where(*conditions, Rows.facts.is_not(None))
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id.desc()).limit(1)).one_or_none()
-        return _model(row) if row else None
+        return model_of(row) if row else None
 
     def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
         with self._database.writing() as connection:
             row = find(connection, "model", number)
             connection.execute(update(Rows).where(Rows.id == number).values(values))
             tell(connection, "model.changed", row.project_id, {"id": number}, self._clock())
-            return _model(find(connection, "model", number))
+            return model_of(find(connection, "model", number))
 
     def _vouch(self, sha256: str, values: dict[str, Any]) -> int:
         now = self._clock()
@@ -174,6 +174,6 @@ class Models:
             return len(changed)
 
 
-def _model(row: Any) -> Model:
+def model_of(row: Any) -> Model:
     facts, boundary = decode(ModelFacts | None, row.facts), decode(Boundary | None, row.boundary)
     return value_of(Model, row, facts=facts, boundary=boundary)

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
-from modeldyno.core.ids import DatasetId, OptimizationId, RunId
-from modeldyno.core.optimizations import NewOptimization, Optimization, OptimizationType, Trial
+from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, RunId
+from modeldyno.core.models import Model
+from modeldyno.core.optimizations import (
+    NewOptimization,
+    Optimization,
+    OptimizationDetails,
+    PinKind,
+    Trial,
+)
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.tuning import OptimizationType
 from modeldyno.store import runnables
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.latest_runs import latest_run_of, with_latest_run
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import (
     Clock,
     expect_in_project,
     find,
+    not_found,
     summary_of,
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Runs, Trials
+from modeldyno.store.records.models import model_of
+from modeldyno.store.tables import Datasets, Models, Pins, Runs, Trials
+from modeldyno.store.tables import Optimizations as Rows
+
+_DETAILS = with_latest_run(
+    select(*Rows.__table__.c, Datasets.name.label("dataset_name")).outerjoin(
+        Datasets, Datasets.id == Rows.dataset_id
+    ),
+    "optimization",
+)
+_ONE = _DETAILS.where(Rows.id == bindparam("number"))
 
 
 class Optimizations:
@@ -33,20 +54,26 @@ class Optimizations:
         self._clock = clock
 
     def add(self, new: NewOptimization) -> Optimization:
-        values = encode(new)
-        values["target_precision"] = values.pop("precision")  # the other one is of its latest run
         with self._database.writing() as connection:
-            expect_in_project(
-                connection, new.project_id, model=new.model_id, dataset=new.dataset_id
-            )
-            number = runnables.add(
-                connection, "optimization", new.project_id, new.name, values, self._clock()
-            )
+            number = add_optimization(connection, new, self._clock)
             return _optimization(find(connection, "optimization", number))
 
     def get(self, number: OptimizationId) -> Optimization:
         with self._database.reading() as connection:
             return _optimization(find(connection, "optimization", number))
+
+    def details(self, number: OptimizationId) -> OptimizationDetails:
+        with self._database.reading() as connection:
+            row = connection.execute(_ONE, {"number": number}).one_or_none()
+            if row is None:
+                raise not_found("optimization", number)
+            return _with_details(connection, [row])[0]
+
+    def details_page(self, wanted: Wanted) -> Page[OptimizationDetails]:
+        """Three queries, however many there are."""
+        with self._database.reading() as connection:
+            found = runnables.page(connection, "optimization", wanted, lambda row: row, _DETAILS)
+            return Page(tuple(_with_details(connection, found.items)), found.next)
 
     def edit(
         self,
@@ -106,6 +133,49 @@ class Optimizations:
         """With runs, trials and pins; the models it made stay."""
         with self._database.writing() as connection:
             delete_thing(connection, "optimization", number, self._clock(), cascade=cascade)
+
+
+def add_optimization(connection: Connection, new: NewOptimization, clock: Clock) -> int:
+    values = encode(new)
+    values["target_precision"] = values.pop("precision")  # the other one is of its latest run
+    expect_in_project(connection, new.project_id, model=new.model_id, dataset=new.dataset_id)
+    return runnables.add(connection, "optimization", new.project_id, new.name, values, clock())
+
+
+def _with_details(connection: Connection, rows: Sequence[Any]) -> list[OptimizationDetails]:
+    numbers = [row.id for row in rows]
+    made, pins = _made(connection, numbers), _pins(connection, numbers)
+    return [
+        OptimizationDetails(
+            optimization=_optimization(row),
+            dataset_name=row.dataset_name,
+            latest=latest_run_of(row),
+            made=made.get(row.id),
+            pins=pins.get(row.id, {}),
+        )
+        for row in rows
+    ]
+
+
+def _made(connection: Connection, numbers: list[int]) -> dict[int, Model]:
+    """The best model of the latest run of each that has one."""
+    query = (
+        select(*Models.__table__.c, Runs.optimization_id.label("made_by"))
+        .join(Trials, Trials.model_id == Models.id)
+        .join(Runs, Runs.id == Trials.run_id)
+        .where(Runs.optimization_id.in_(numbers), Trials.is_best)
+        .order_by(Runs.id)
+    )
+    return {row.made_by: model_of(row) for row in connection.execute(query)}
+
+
+def _pins(connection: Connection, numbers: list[int]) -> dict[int, dict[PinKind, BenchmarkId]]:
+    found: dict[int, dict[PinKind, BenchmarkId]] = {}
+    for row in connection.execute(
+        select(*Pins.__table__.c).where(Pins.optimization_id.in_(numbers))
+    ):
+        found.setdefault(row.optimization_id, {})[row.kind] = BenchmarkId(row.benchmark_id)
+    return found
 
 
 def _optimization(row: Any) -> Optimization:

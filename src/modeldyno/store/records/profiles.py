@@ -6,18 +6,20 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import DatasetId, ProfileId, RunId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.profiles import (
+    Agreement,
     NewProfile,
     OpTypeRow,
     Profile,
     ProfileDetails,
     ProfileRow,
+    RowsWanted,
     spec_of,
 )
 from modeldyno.core.summaries import summarise_spec
@@ -44,6 +46,22 @@ _DETAILS = with_latest_run(
     ),
     "profile",
 ).where(Rows.id == bindparam("number"))
+
+_TOTAL = func.sum(ProfileRows.total_s)
+_BY_NODE = select(*ProfileRows.__table__.c)
+_BY_OP = select(
+    ProfileRows.op_type,
+    func.count().label("nodes"),
+    _TOTAL.label("total_s"),
+    func.sum(ProfileRows.cpu_s).label("cpu_s"),
+    func.sum(ProfileRows.accelerator_s).label("accelerator_s"),
+    func.sum(ProfileRows.calls).label("calls"),
+    func.sum(ProfileRows.defined).label("defined"),
+).group_by(ProfileRows.op_type)
+_ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
+    "node": (ProfileRows.total_s, ProfileRows.number, ProfileRows.node),
+    "op": (_TOTAL, func.min(ProfileRows.number), ProfileRows.op_type),
+}
 
 
 class Profiles:
@@ -89,14 +107,13 @@ class Profiles:
             return runnables.page(connection, "profile", wanted or Wanted(), _profile)
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
-        """All rows of a run at once."""
+        """All rows of a run at once, instead of those of the part before, if it goes on."""
         values = [encode(row) for row in rows]
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
             if run.kind != "profile" or any(row["run_id"] != run_id for row in values):
                 raise BadValue(f"Run {run_id} is not the one that was profiled")
-            if values:
-                connection.execute(insert(ProfileRows), values)
+            add_profile_rows(connection, run_id, values)
 
     def rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
         """Node by node, in the order of the graph."""
@@ -107,37 +124,44 @@ class Profiles:
 
     def by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
         """The slowest first."""
-        total = func.sum(ProfileRows.total_s).label("total_s")
+        found = self.some_rows(run_id, RowsWanted(by="op"))
+        return tuple(row for row in found if isinstance(row, OpTypeRow))
+
+    def some_rows(
+        self, run_id: RunId, wanted: RowsWanted
+    ) -> tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]:
+        """Sorted and cut in the database."""
+        by_node = wanted.by == "node"
+        query: Any = _BY_NODE if by_node else _BY_OP
+        total, first, name = _ORDERS[wanted.by]
+        order = {"time": (total.desc(), first), "graph": (first,), "name": (name, first)}
+        query = query.where(ProfileRows.run_id == run_id).order_by(*order[wanted.sort])
+        query = query.offset(wanted.start).limit(wanted.limit)
+        with self._database.reading() as connection:
+            found = connection.execute(query).all()
+        if by_node:
+            return tuple(value_of(ProfileRow, row) for row in found)
+        return tuple(value_of(OpTypeRow, row) for row in found)
+
+    def agreement(self, number: ProfileId) -> Agreement | None:
+        """Of the newest run of it that has rows; None before there is one. Raises NotFound."""
         query = (
             select(
-                ProfileRows.op_type,
+                Runs.id.label("run_id"),
+                Runs.typical_s.label("latency_s"),
                 func.count().label("nodes"),
-                total,
-                func.sum(ProfileRows.cpu_s).label("cpu_s"),
-                func.sum(ProfileRows.accelerator_s).label("accelerator_s"),
-                func.sum(ProfileRows.calls).label("calls"),
-                func.sum(ProfileRows.defined).label("defined"),
+                func.sum(ProfileRows.total_s).label("sum_s"),
             )
-            .where(ProfileRows.run_id == run_id)
-            .group_by(ProfileRows.op_type)
-            .order_by(total.desc(), ProfileRows.op_type)
-        )
-        with self._database.reading() as connection:
-            return tuple(value_of(OpTypeRow, row) for row in connection.execute(query))
-
-    def latest_with_rows(self, number: ProfileId) -> RunId | None:
-        """The newest run of it that came far enough to have some; raises NotFound."""
-        has_rows = select(ProfileRows.run_id).where(ProfileRows.run_id == Runs.id).exists()
-        query = (
-            select(Runs.id)
-            .where(Runs.profile_id == number, has_rows)
+            .join(ProfileRows, ProfileRows.run_id == Runs.id)
+            .where(Runs.profile_id == number)
+            .group_by(Runs.id, Runs.typical_s, Runs.created_at)
             .order_by(Runs.created_at.desc(), Runs.id.desc())
             .limit(1)
         )
         with self._database.reading() as connection:
             find(connection, "profile", number)
-            found = connection.scalar(query)
-        return None if found is None else RunId(found)
+            row = connection.execute(query).one_or_none()
+        return None if row is None else value_of(Agreement, row)
 
     def delete(self, number: ProfileId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
@@ -148,6 +172,12 @@ def add_profile(connection: Connection, new: NewProfile, clock: Clock) -> int:
     expect_in_project(connection, new.project_id, model=new.model_id, dataset=new.dataset_id)
     values = encode(new) | _summary(new.settings)
     return runnables.add(connection, "profile", new.project_id, new.name, values, clock())
+
+
+def add_profile_rows(connection: Connection, run_id: RunId, values: list[dict[str, Any]]) -> None:
+    connection.execute(delete(ProfileRows).where(ProfileRows.run_id == run_id))
+    if values:
+        connection.execute(insert(ProfileRows), values)
 
 
 def _summary(settings: dict[str, Any]) -> dict[str, Any]:

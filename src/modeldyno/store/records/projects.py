@@ -38,6 +38,14 @@ class Projects:
         with self._database.reading() as connection:
             return value_of(Project, find(connection, "project", number))
 
+    def named(self, name: str) -> Project | None:
+        """The first one that is called exactly so."""
+        name = checked_name(name)
+        query = _LIST.where(Rows.name == name).order_by(Rows.id).limit(1)
+        with self._database.reading() as connection:
+            row = connection.execute(query).one_or_none()
+        return value_of(Project, row) if row else None
+
     def rename(self, number: ProjectId, name: str) -> Project:
         name = checked_name(name)
         now = self._clock()

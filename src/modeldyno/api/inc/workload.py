@@ -1,0 +1,223 @@
+"""``benchmark`` with an input model: the call of 1.9, and its three events in their own shape."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from modeldyno.api.inc.announcing import Move
+from modeldyno.api.inc.benchmark_shape import best_of
+from modeldyno.api.inc.operations import PROCESSING
+from modeldyno.api.inc.parameters import Parameters
+from modeldyno.core.commands import config_command
+from modeldyno.core.errors import BadValue, NotFound
+from modeldyno.core.ids import RunId
+from modeldyno.core.inc_ids import framework_of
+from modeldyno.core.runs import ACTIVE, RunOf
+from modeldyno.core.workloads import Mode, Part, Side, WantedModel, Workload
+
+if TYPE_CHECKING:
+    from modeldyno.api.inc.surface import Inc
+
+SIDES: tuple[Side, ...] = ("input_model", "optimized_model")
+# As the document calls what is to be found out, and as its answers call it.
+MODES: dict[str, Mode] = {
+    "benchmark": "performance",
+    "performance": "performance",
+    "accuracy": "accuracy",
+}
+NO_ACCURACY = "Accuracy is not measured yet: it comes with datasets in a later version"
+
+
+@dataclass
+class _Call:
+    """How far it is."""
+
+    workload: Workload
+    done: set[RunId] = field(default_factory=set)
+    told: int = 0  # measurements
+    details: dict[str, dict[str, Any]] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict)
+    is_over: bool = False
+
+    def next(self) -> tuple[Part, Mode] | None:
+        """The one to be told now, in their order; None while it has not been measured."""
+        if self.told == len(self.workload.measurements):
+            return None
+        part, mode = self.workload.measurements[self.told]
+        return (part, mode) if mode == "accuracy" or part.run_id in self.done else None
+
+    @property
+    def progress(self) -> str:
+        return f"{self.told}/{len(self.workload.measurements)}"
+
+
+class Calls:
+    """Everything but ``begin`` happens in the announcer's thread."""
+
+    def __init__(self, inc: Inc) -> None:
+        self._inc = inc
+        self._service = inc.server.workloads
+        self._calls: dict[RunId, _Call] = {}
+        for workload in self._service.unfinished():
+            self._go_on(workload)
+        inc.announcer.instead(self.hear)
+
+    def begin(self, asked: Parameters) -> dict[str, Any]:
+        """What cannot be read is refused here, and then nothing is told."""
+        models = [
+            _wanted(asked, side)
+            for side in SIDES
+            if side == "input_model" or asked.value(side) not in (None, "", {})
+        ]
+        folder = asked.text("workspace_path", "")
+        made = self._service.begin(_id(asked), models, folder, self._remember)
+        if not made.run_ids:  # nothing to wait for
+            self._tell(_Call(made))
+        return PROCESSING
+
+    def hear(self, move: Move) -> bool:
+        """Whether the run is of one of these calls."""
+        call = self._calls.get(move.run_id)
+        if call is None:
+            return False
+        if move.state == "running":
+            self._say_started(call)
+        elif move.state not in ACTIVE and not call.is_over:
+            if move.state == "done":
+                call.done.add(move.run_id)
+                self._tell(call)
+            else:
+                self._fail(call, self._inc.announcer.why(move))
+        if move.state not in ACTIVE:
+            self._calls.pop(move.run_id, None)
+        return True
+
+    # ------------------------------------------------------------ inside
+
+    def _remember(self, workload: Workload, call: _Call | None = None) -> None:
+        call = call or _Call(workload)
+        for run_id in workload.run_ids:
+            self._calls[run_id] = call
+
+    def _go_on(self, workload: Workload) -> None:
+        """Of an earlier server. What was done then was told then; what ended otherwise, or was the
+        last, is still to be told."""
+        call = _Call(workload)
+        self._remember(workload, call)
+        states = self._service.states(workload)
+        ended = {run_id: state for run_id, state in states.items() if state not in ACTIVE}
+        failed = [run_id for run_id, state in ended.items() if state != "done"]
+        owed = failed[:1] or ([*ended][-1:] if len(ended) == len(states) else [])
+        call.done |= {RunId(run_id) for run_id in ended if run_id not in owed and not failed}
+        self._catch_up(call)
+        for part in workload.parts:
+            if part.run_id in owed and part.run_id is not None:
+                of = RunOf("benchmark", part.benchmark_id or 0)
+                state = states[part.run_id]
+                self._inc.announcer.owe(Move(part.run_id, of, workload.project_id, state))
+
+    def _catch_up(self, call: _Call) -> None:
+        while (found := call.next()) is not None:
+            self._count(call, *found)
+
+    def _say_started(self, call: _Call) -> None:
+        if not call.workload.is_started:
+            call.workload = replace(call.workload, is_started=True)
+            self._service.keep(call.workload)
+            self._say("benchmark_start", call, {"message": "started"})
+
+    def _tell(self, call: _Call) -> None:
+        """Each measurement that is there, and the end after the last."""
+        self._say_started(call)
+        try:
+            while (found := call.next()) is not None:
+                self._count(call, *found)
+                self._say("benchmark_progress", call, self._so_far(call))
+        except NotFound:  # deleted a moment after it was done
+            self._fail(call, self._inc.announcer.why(_gone(call)))
+            return
+        if call.told == len(call.workload.measurements):
+            self._say("benchmark_finish", call, self._so_far(call))
+            self._end(call)
+
+    def _fail(self, call: _Call, why: dict[str, Any]) -> None:
+        self._service.stop(call.workload)  # first: a database that is away costs no finish
+        self._say("benchmark_finish", call, why | self._so_far(call), is_good=False)
+        self._end(call)
+
+    def _end(self, call: _Call) -> None:
+        call.is_over = True
+        self._service.forget(call.workload)
+
+    def _count(self, call: _Call, part: Part, mode: Mode) -> None:
+        """Raises NotFound when it is gone by now; then nothing was counted."""
+        side = part.wanted.side
+        if mode == "accuracy":
+            call.figures |= {f"acc_{side}": None, "message": NO_ACCURACY}
+        else:
+            told, throughput = self._measured(call, part)
+            call.details[f"{side}_benchmark"] = {"performance": told}
+            call.figures[f"perf_throughput_{side}"] = throughput
+            self._service.write_log(call.workload, part)
+        call.told += 1
+
+    def _measured(self, call: _Call, part: Part) -> tuple[dict[str, Any], float | None]:
+        server = self._inc.server
+        assert part.benchmark_id is not None
+        best = best_of(server.benchmarks.outcome(part.benchmark_id).cells)
+        model = server.records.models.get(part.model_id)
+        config = self._service.config_path(call.workload, part)
+        told = {
+            "instances": best.instances if best else None,
+            "cores_per_instance": best.cores if best else None,
+            "model_path": part.wanted.path,
+            "precision": part.wanted.precision or model.precision or "fp32",
+            "mode": "performance",
+            "batch_size": best.batch_size if best else None,
+            "framework": framework_of(model.format, model.framework).name.lower(),
+            "config_path": config,
+            "benchmark_script": shutil.which("modeldyno") or "modeldyno",
+            "command": config_command(config),
+        }
+        throughput = best.throughput_per_s if best else None
+        return told, None if throughput is None else round(throughput, 3)
+
+    def _so_far(self, call: _Call) -> dict[str, Any]:
+        return {"execution_details": call.details, "progress": call.progress, **call.figures}
+
+    def _say(self, event: str, call: _Call, data: dict[str, Any], *, is_good: bool = True) -> None:
+        told = {"id": call.workload.id, **data}
+        self._inc.broadcast.say(event, "success" if is_good else "error", told)
+
+
+def _gone(call: _Call) -> Move:
+    run_id = next(iter(call.workload.run_ids))
+    return Move(run_id, RunOf("benchmark", 0), call.workload.project_id, "cancelled")
+
+
+def _id(asked: Parameters) -> str | int:
+    found = asked.value("id", "")
+    if isinstance(found, int) and not isinstance(found, bool):
+        return found
+    return asked.text("id", "")
+
+
+def _wanted(asked: Parameters, side: Side) -> WantedModel:
+    said = asked.value(side)
+    model = Parameters({"path": said}) if isinstance(said, str) else asked.inside(side)
+    path = model.text("path", "")
+    if not path:
+        raise BadValue("Could not find required parameter.", why=f"{side} has no path")
+    modes = []
+    for word in model.texts("mods") or asked.texts("mods") or ("benchmark",):
+        if word not in MODES:
+            raise BadValue("Could not parse value", why=f"mods are {', '.join(MODES)}")
+        modes.append(MODES[word])
+    return WantedModel(
+        side=side,
+        path=path,
+        precision=model.text("precision", ""),
+        modes=tuple(dict.fromkeys(modes)),
+    )

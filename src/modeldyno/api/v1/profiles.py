@@ -1,0 +1,309 @@
+"""``/api/v1/profiles``: where a model spends its time, by node and by operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import ConfigDict, Field
+
+from modeldyno.api.v1.documents import TABLE
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.paging import (
+    ListAsked,
+    OfRuns,
+    PageTold,
+    listed,
+    page_answer,
+    parameters,
+)
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, attached, latest_of, run_of
+from modeldyno.api.v1.settings import ProfilingAsked, ProfilingTold, profiling_of, resettled
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Id,
+    Moment,
+    Name,
+    Told,
+    answer,
+    problems,
+    without_defaults,
+)
+from modeldyno.api.v1.summaries import SummaryTold, ms, summary_of
+from modeldyno.core.commands import profile_command
+from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
+from modeldyno.core.profiles import (
+    Agreement,
+    OpTypeRow,
+    Profile,
+    ProfileDetails,
+    ProfileRow,
+    RowsWanted,
+    spec_of,
+)
+from modeldyno.core.runs import RunOf, State
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
+By = Literal["node", "op"]
+
+
+class ProfilesAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+
+
+class ProfileAsked(ProfilingAsked):
+    project_id: Reference = Field(examples=[1])
+    model_id: Reference = Field(examples=[1])
+    name: Name | None = Field(None, description="Null: the model's.", examples=["On the edge box"])
+    dataset_id: Reference | None = None
+    start: bool = Field(True, description="Put it in the queue at once.")
+
+
+class ProfileEdited(ProfilingAsked):
+    """What is not sent stays."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    name: Name | None = Field(None, examples=["On the edge box"])
+    dataset_id: Reference | None = None
+
+
+class ProfileRowTold(Told):
+    id: int = Field(examples=[1])
+    project_id: int = Field(examples=[1])
+    name: str = Field(examples=["resnet50.onnx"])
+    model_id: int = Field(examples=[1])
+    state: State = Field(description="Of its latest run; `draft` before the first.")
+    created_at: Moment
+    last_run_at: Moment | None
+    summary: SummaryTold
+
+
+class AgreementTold(Told):
+    """How far the rows agree with the latency: `sum_ms` and `outside_ms` make it up."""
+
+    run_id: str = Field(description="Whose rows are shown.", examples=["20261115-095116-3fa9c1"])
+    nodes: int = Field(examples=[57])
+    latency_ms: float | None = Field(
+        description="Typical, of a call without the profiler.", examples=[4.1]
+    )
+    sum_ms: float = Field(description="Of all nodes.", examples=[4.0])
+    outside_ms: float | None = Field(description="In no node.", examples=[0.1])
+    coverage: float | None = Field(description="The sum by the latency.", examples=[0.98])
+    agrees: bool | None = Field(description="Within a tenth; if not, see the result's warnings.")
+
+
+class ProfileTold(ProfileRowTold):
+    model_name: str = Field(examples=["resnet50.onnx"])
+    modified_at: Moment | None
+    dataset_id: int | None
+    settings: ProfilingTold | None = Field(description="Null where another version wrote them.")
+    latest_run: LatestRunTold | None
+    agreement: AgreementTold | None = Field(description="Null before a run has rows.")
+    command: str = Field(
+        description="Profiles the same in a terminal.",
+        examples=["modeldyno profile resnet50.onnx --cores 2"],
+    )
+
+
+class TimeTold(Told):
+    """A node, or all nodes of one operator; times are of one call of the model."""
+
+    node: str | None = Field(description="Null by operator.", examples=["/layer1/Conv"])
+    op_type: str = Field(examples=["Conv"])
+    nodes: int = Field(examples=[1])
+    calls: int = Field(description="In one call of the model.", examples=[1])
+    total_ms: float = Field(examples=[0.31])
+    share: float | None = Field(description="Of the latency.", examples=[0.076])
+    cpu_ms: float | None = Field(examples=[0.31])
+    accelerator_ms: float | None = Field(description="By an accelerator's own clock.")
+
+
+class TimesTold(PageTold[TimeTold]):
+    run_id: str = Field(examples=["20261115-095116-3fa9c1"])
+    by: By
+
+
+Sort = Annotated[
+    Literal["time", "graph", "name"],
+    Query(description="`time`: the slowest first; `graph`: as they ran."),
+]
+Limit = Annotated[int, Query(ge=1, le=1000)]
+Cursor = Annotated[
+    str | None, Query(pattern=r"^[0-9]{1,9}$", description="`next` of the page before.")
+]
+
+
+def router(server: Server) -> APIRouter:
+    profiles = server.profiles
+    routes = APIRouter(prefix="/profiles", tags=["profiles"])
+
+    def details(profile_id: ProfileId, status: int = 200, **headers: str) -> Response:
+        found = profiles.details(profile_id)
+        told = _details(found, profiles.agreement(profile_id))
+        return answer(told, status, **headers)
+
+    @routes.get(
+        "",
+        response_model=PageTold[ProfileRowTold],
+        responses=problems(),
+        openapi_extra=parameters(ProfilesAsked),
+    )
+    def list_profiles(asked: Annotated[ProfilesAsked, listed(ProfilesAsked)]) -> Response:
+        """Newest first unless asked otherwise."""
+        return page_answer(profiles.page(asked.wanted()), _row)
+
+    @routes.post("", status_code=201, response_model=ProfileTold, responses=problems(404, 409, 413))
+    @once(server)
+    def create_profile(asked: ProfileAsked) -> Response:
+        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
+        made, _ = profiles.create(
+            ProjectId(asked.project_id),
+            ModelId(asked.model_id),
+            asked.name or "",
+            _dataset(asked.dataset_id),
+            make_spec=asked.spec,
+            start=asked.start,
+        )
+        return details(made.id, 201, location=f"/api/v1/profiles/{made.id}")
+
+    @routes.get("/{profile_id}", response_model=ProfileTold, responses=problems(404))
+    def get_profile(profile_id: Id) -> Response:
+        """Its settings, its latest run, and how far the rows agree with the latency."""
+        return details(ProfileId(profile_id))
+
+    @routes.patch("/{profile_id}", response_model=ProfileTold, responses=problems(404, 409, 413))
+    def edit_profile(profile_id: Id, asked: ProfileEdited) -> Response:
+        """What is not sent stays. The name may change at any time, all else before the first
+        run."""
+        number = ProfileId(profile_id)
+        settings = _edited(profiles.get(number), asked)
+        profiles.edit(
+            number,
+            name=asked.name,
+            dataset_id=_dataset(asked.dataset_id),
+            make_spec=settings.spec if settings else None,
+        )
+        return details(number)
+
+    @routes.delete("/{profile_id}", status_code=204, responses=problems(404, 409))
+    def delete_profile(profile_id: Id, cascade: bool = False) -> None:
+        """With its runs. With `cascade`, what depends on it goes along."""
+        with server.archive.deleting():
+            profiles.delete(ProfileId(profile_id), cascade=cascade)
+
+    @routes.get(
+        "/{profile_id}/runs",
+        response_model=PageTold[RunTold],
+        responses=problems(404),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_profile_runs(
+        profile_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
+        """Every run that it had, newest first unless asked otherwise."""
+        of = RunOf("profile", profiles.get(ProfileId(profile_id)).id)
+        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+
+    @routes.post(
+        "/{profile_id}/runs", status_code=202, response_model=JobTold, responses=problems(404, 409)
+    )
+    @once(server)
+    def run_profile(profile_id: Id) -> Response:
+        """One more run of it, at the end of the queue."""
+        job = profiles.start(ProfileId(profile_id))
+        shown = job_of(server.jobs.get(job.id))
+        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+
+    @routes.get("/{profile_id}/rows", response_model=TimesTold, responses=problems(404))
+    def list_profile_rows(
+        profile_id: Id,
+        by: By = "op",
+        sort: Sort = "time",
+        limit: Limit = 100,
+        cursor: Cursor = None,
+    ) -> Response:
+        """Where the time goes, by node or by operator, of the latest run that has rows."""
+        wanted = RowsWanted(by=by, sort=sort, limit=limit, start=int(cursor or 0))
+        found = profiles.rows(ProfileId(profile_id), wanted)
+        more = str(found.next) if found.next is not None else None
+        items = [_time(row, found.latency_s) for row in found.rows]
+        return answer({"items": items, "next": more, "run_id": found.run_id, "by": by})
+
+    @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
+    def export_profile_rows(profile_id: Id, by: By = "op") -> Response:
+        """The same as a table for a spreadsheet, with a line for what is outside all nodes."""
+        text = profiles.csv(ProfileId(profile_id), by)
+        headers = attached(f"profile-{profile_id}-by-{by}.csv")
+        return Response(text, headers=headers, media_type="text/csv; charset=utf-8")
+
+    return routes
+
+
+def _dataset(number: int | None) -> DatasetId | None:
+    return None if number is None else DatasetId(number)
+
+
+def _edited(before: Profile, asked: ProfileEdited) -> ProfilingAsked | None:
+    """The settings with what was sent; None when no setting was."""
+    sent = asked.model_dump(include=asked.model_fields_set & ProfilingAsked.model_fields.keys())
+    if not sent:
+        return None
+    return resettled(ProfilingAsked, profiling_of(before.spec) | sent, "profile")
+
+
+def _row(found: Profile) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "project_id": found.project_id,
+        "name": found.name,
+        "model_id": found.model_id,
+        "state": found.state,
+        "created_at": found.created_at,
+        "last_run_at": found.last_run_at,
+        "summary": summary_of(found.summary),
+    }
+
+
+def _details(found: ProfileDetails, agreement: Agreement | None) -> dict[str, Any]:
+    profile = found.profile
+    spec = spec_of(profile.settings)
+    return {
+        **_row(profile),
+        "model_name": found.model_name,
+        "modified_at": profile.modified_at,
+        "dataset_id": profile.dataset_id,
+        "settings": profiling_of(spec) if spec else None,
+        "latest_run": latest_of(found.latest),
+        "agreement": _agreement(agreement) if agreement else None,
+        "command": profile_command(spec, found.model_name) if spec else "",
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        "run_id": found.run_id,
+        "nodes": found.nodes,
+        "latency_ms": ms(found.latency_s),
+        "sum_ms": found.sum_s * 1e3,
+        "outside_ms": ms(found.outside_s),
+        "coverage": found.coverage,
+        "agrees": found.agrees,
+    }
+
+
+def _time(row: ProfileRow | OpTypeRow, latency_s: float | None) -> dict[str, Any]:
+    return {
+        "node": row.node if isinstance(row, ProfileRow) else None,
+        "op_type": row.op_type,
+        "nodes": row.nodes if isinstance(row, OpTypeRow) else row.defined,
+        "calls": row.calls,
+        "total_ms": row.total_s * 1e3,
+        "share": row.total_s / latency_s if latency_s else None,
+        "cpu_ms": ms(row.cpu_s),
+        "accelerator_ms": ms(row.accelerator_s),
+    }

@@ -1,0 +1,210 @@
+"""``modeldyno profile``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.results import ProfileResult
+    from modeldyno.services.requests import CellOptions, InputOptions
+
+    Run = Callable[[Callable[[JobMessage], None] | None], object]
+
+INTERRUPTED = 130
+TOP = 20
+
+
+class By(StrEnum):
+    op = "op"
+    node = "node"
+
+
+def profile(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    engine: options.Engine = None,
+    batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size.")] = 1,
+    cores: Annotated[
+        int, typer.Option("--cores", "-c", help="Cores, and threads of the engine.")
+    ] = 1,
+    device: Annotated[
+        str, typer.Option("--device", help="Device: cpu, cuda, cuda:1, mps.")
+    ] = "cpu",
+    precision: Annotated[
+        str | None,
+        typer.Option(help="Precision: fp32, bf16, fp16.", show_default="as the model has it"),
+    ] = None,
+    contract: options.Contract = "hot",
+    spin: options.Spin = None,
+    dim: options.Dim = None,
+    value: options.Value = None,
+    data: options.Data = None,
+    input_: options.Input = None,
+    architecture: options.ArchitectureName = None,
+    arg: options.Argument = None,
+    option: options.EngineOption = None,
+    repeats: Annotated[
+        int, typer.Option(help="Fresh sessions, each with the profiler and without.")
+    ] = 5,
+    by: Annotated[By, typer.Option("--by", help="One row for each node, or operator.")] = By.op,
+    top: Annotated[
+        int, typer.Option("--top", help="Rows to show, the slowest first; 0: all.")
+    ] = TOP,
+    csv: Annotated[Path | None, typer.Option(help="Also write all rows to a CSV file.")] = None,
+    timeout: options.Timeout = 600.0,
+    memory_limit: options.MemoryLimit = None,
+    no_sandbox: options.NoSandbox = False,
+    require_sandbox: options.RequireSandbox = False,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """Where does the time go? By operator or by node, as the engine's own profiler sees it.
+
+    Examples:
+
+        modeldyno profile m.onnx
+
+        modeldyno profile m.onnx --cores 2 --by node --top 10 --csv nodes.csv
+    """
+    from modeldyno.cli.bench import split_models
+    from modeldyno.services import requests
+    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
+
+    files, words = split_models([model], dim)
+    if len(files) != 1:
+        raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
+    requests.check_folder(csv)
+    sizes = parse_pairs("--dim", words)
+    inputs = InputOptions(
+        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
+        {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
+        data,
+        inputs=input_ or [],
+        architecture=architecture,
+        arguments=requests.parse_arguments("--arg", arg or []),
+    )
+    cells = CellOptions(
+        engine=[engine] if engine else [],
+        batch=[batch],
+        cores=[cores],
+        device=[device],
+        precision=[precision] if precision else [],
+        spin=None if spin is None else requests.parse_switch("--spin", spin),
+        contract=contract,
+        options=requests.parse_options(option or []),
+        sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
+    )
+    more = {
+        "repeats": repeats,
+        "timeout_s": timeout,
+        "memory_limit_bytes": (
+            requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+        ),
+        "seed": seed,
+    }
+    asked = (files[0], cells, inputs, more)
+    run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
+    result = listened(run, quiet)
+    present(result, json, quiet, by, top, csv)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _here(
+    file: str,
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    workspace: Path | None,
+) -> Run:
+    from modeldyno.services.requests import profile_spec
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    spec = profile_spec(file, cells, inputs, **more)
+    return partial(open_workbench(Settings.read(workspace)).service.run, spec)
+
+
+def _there(
+    file: str,
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    server: str,
+    workspace: Path | None,
+) -> Run:
+    from modeldyno.cli import remote
+
+    client = remote.connected(server, workspace)
+    words = remote.one_cell(cells, inputs, more) | {"repeats": more["repeats"]}
+    measure = partial(client.profile, file, project=remote.PROJECT, **words)
+    return lambda listen: measure(listen=listen, upload=remote.sending(listen))
+
+
+def listened(run: Run, quiet: bool) -> ProfileResult:
+    """Run it, with its progress on the terminal."""
+    from modeldyno.cli.progress import live
+    from modeldyno.core.results import ProfileResult
+
+    with live(quiet) as listen:
+        result = run(listen)
+    assert isinstance(result, ProfileResult)
+    return result
+
+
+def present(
+    result: ProfileResult,
+    as_json: bool,
+    quiet: bool,
+    by: By = By.op,
+    top: int = TOP,
+    csv: Path | None = None,
+) -> None:
+    if csv is not None:
+        from modeldyno.core.profile_tables import profile_csv
+
+        with output.writing(csv):
+            profile_csv(result, by.value, csv)
+    if as_json:
+        from modeldyno.core.public_profiles import profile_json
+
+        output.document(profile_json(result))
+    else:
+        show(result, by, top, quiet)
+
+
+def show(result: ProfileResult, by: By = By.op, top: int = TOP, quiet: bool = False) -> None:
+    from modeldyno.core.profile_tables import LEFT, profile_rows
+    from modeldyno.core.sentences import profile_sentence
+
+    head, rows = profile_rows(result, by.value, top or None)
+    output.table(head, rows, left=LEFT)
+    output.say("")
+    stopped = "stopped before its end; " if result.interrupted else ""
+    output.headline(f"{stopped}{profile_sentence(result)}")
+    for warning in result.warnings:
+        output.warn(warning)
+    if quiet:
+        return
+    facts = result.facts
+    output.tell(
+        f"{facts.engine} {facts.engine_version} on {facts.device}, {result.spec.cell.name}; "
+        f"{result.repeats} repeats, {result.calls} profiled calls; "
+        f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
+    )
+    if str(result.sandbox) != "full":
+        output.tell(f"sandbox: {result.sandbox}")
+    for note in result.notes:
+        output.tell(f"note: {note}")

@@ -1,0 +1,190 @@
+"""Where the time goes, as tables: by node or by operator, the slowest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from modeldyno.core import exports, figures
+from modeldyno.core.plain import table_text
+from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
+from modeldyno.core.results import ProfileResult
+from modeldyno.core.sentences import profile_sentence
+
+By = Literal["node", "op"]
+OUTSIDE = "(outside nodes)"
+TOP = 20
+LEFT = ("node", "operator", "where")
+CSV_COLUMNS = (
+    *("node", "op_type", "provider", "calls", "nodes", "total_ms", "share", "cumulative_share"),
+    *("cpu_ms", "accelerator_ms", "told_ms"),
+)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A node, or all nodes of one operator; seconds of one call of the model."""
+
+    node: str | None  # None: of an operator
+    op_type: str
+    provider: str
+    nodes: int
+    calls: int
+    total_s: float
+    told_s: float
+    cpu_s: float
+    accelerator_s: float | None
+    share: float  # of the latency
+    cumulative: float  # with all that are slower
+
+
+def slices(result: ProfileResult, by: By) -> list[Slice]:
+    """The slowest first."""
+    parts: dict[tuple[Any, ...], list[Any]] = {}
+    for number, row in enumerate(result.rows):
+        key = (row.op_type,) if by == "op" else (number,)
+        parts.setdefault(key, []).append(row)
+    merged = sorted(parts.values(), key=lambda rows: -sum(row.total_s for row in rows))
+    found: list[Slice] = []
+    cumulative = 0.0
+    for rows in merged:
+        total = sum(row.total_s for row in rows)
+        cumulative += total
+        on_device = [row.accelerator_s for row in rows if row.accelerator_s is not None]
+        found.append(
+            Slice(
+                node=rows[0].node if by == "node" else None,
+                op_type=rows[0].op_type,
+                provider="+".join(dict.fromkeys(row.provider for row in rows if row.provider)),
+                nodes=len(rows),
+                calls=sum(row.calls for row in rows),
+                total_s=total,
+                told_s=sum(row.told_s for row in rows),
+                cpu_s=sum(row.cpu_s for row in rows),
+                accelerator_s=sum(on_device) if on_device else None,
+                share=_share(total, result),
+                cumulative=_share(cumulative, result),
+            )
+        )
+    return found
+
+
+def _share(seconds: float, result: ProfileResult) -> float:
+    return seconds / result.latency_s if result.latency_s else 0.0
+
+
+def profile_rows(
+    result: ProfileResult, by: By = "op", top: int | None = TOP
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and cells; the last row is what is outside nodes."""
+    found = slices(result, by)
+    shown = found if top is None else found[:top]
+    scale, unit = figures.unit_for([result.latency_s])
+    has_device = any(one.accelerator_s is not None for one in found)
+    head = ("node", "operator") if by == "node" else ("operator", "nodes")
+    head = (*head, unit, "share", "in all", "calls", *(("on device",) if has_device else ()))
+    rows = [_cells(one, by, scale, has_device) for one in shown]
+    if left := found[len(shown) :]:
+        rows.append(_rest(left, by, scale, result, has_device))
+    outside = (figures.plain(result.outside_s / scale), _percent(_share(result.outside_s, result)))
+    rows.append((OUTSIDE, "", *outside, "", "", *(("",) if has_device else ())))
+    return head, rows
+
+
+def _cells(one: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
+    names = (one.node or "", one.op_type) if by == "node" else (one.op_type, str(one.nodes))
+    figures_ = (figures.plain(one.total_s / scale), _percent(one.share), _percent(one.cumulative))
+    device = (figures.plain((one.accelerator_s or 0.0) / scale),) if has_device else ()
+    return (*names, *figures_, str(one.calls), *device)
+
+
+def _rest(
+    left: Sequence[Slice], by: By, scale: float, result: ProfileResult, has_device: bool
+) -> tuple[str, ...]:
+    total = sum(one.total_s for one in left)
+    what = "node" if by == "node" else "operator"
+    calls = sum(one.calls for one in left)
+    nodes = "" if by == "node" else str(sum(one.nodes for one in left))
+    numbers = (figures.plain(total / scale), _percent(_share(total, result)))
+    last = _percent(left[-1].cumulative)
+    device = (figures.plain(sum(o.accelerator_s or 0.0 for o in left) / scale),) * has_device
+    return (
+        f"({figures.counted(len(left), 'more ' + what)})",
+        nodes,
+        *numbers,
+        last,
+        str(calls),
+        *device,
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.1f} %"
+
+
+def profile_text(result: ProfileResult, by: By = "op", top: int | None = TOP) -> str:
+    head, rows = profile_rows(result, by, top)
+    return f"{table_text(head, rows, left=LEFT)}\n{profile_sentence(result)}"
+
+
+def profile_html(result: ProfileResult) -> str:
+    head, rows = profile_rows(result)
+    return exports.html_table(head, rows, caption=profile_sentence(result))
+
+
+def node_csv(result: ProfileResult, path: str | Path | None = None) -> str:
+    return profile_csv(result, "node", path)
+
+
+def profile_csv(result: ProfileResult, by: By, path: str | Path | None = None) -> str:
+    """One line for each, the slowest first, and one for what is outside nodes."""
+    text = exports.csv_text(CSV_COLUMNS, _csv_rows(result, by))
+    return exports.deliver(text, path)
+
+
+def _csv_rows(result: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
+    for one in slices(result, by):
+        yield {
+            "node": one.node or "",
+            "op_type": one.op_type,
+            "provider": one.provider,
+            "calls": one.calls,
+            "nodes": one.nodes,
+            "total_ms": one.total_s * 1e3,
+            "share": one.share,
+            "cumulative_share": one.cumulative,
+            "cpu_ms": one.cpu_s * 1e3,
+            "accelerator_ms": None if one.accelerator_s is None else one.accelerator_s * 1e3,
+            "told_ms": one.told_s * 1e3,
+        }
+    outside = {"node": OUTSIDE, "total_ms": result.outside_s * 1e3}
+    yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": _share(result.outside_s, result)}
+
+
+ROW_COLUMNS = (
+    "node", "op_type", "nodes", "calls", "total_ms", "share", "cpu_ms", "accelerator_ms"
+)  # fmt: skip
+
+
+def rows_csv(rows: Sequence[ProfileRow | OpTypeRow], agreement: Agreement) -> str:
+    """What the database keeps of a run, and what is outside all nodes."""
+    latency_s, outside_s = agreement.latency_s, agreement.outside_s
+    lines: list[dict[str, Any]] = [
+        {
+            "node": row.node if isinstance(row, ProfileRow) else "",
+            "op_type": row.op_type,
+            "nodes": row.nodes if isinstance(row, OpTypeRow) else row.defined,
+            "calls": row.calls,
+            "total_ms": row.total_s * 1e3,
+            "share": row.total_s / latency_s if latency_s else None,
+            "cpu_ms": None if row.cpu_s is None else row.cpu_s * 1e3,
+            "accelerator_ms": None if row.accelerator_s is None else row.accelerator_s * 1e3,
+        }
+        for row in rows
+    ]
+    if latency_s and outside_s is not None:
+        outside = {"node": OUTSIDE, "total_ms": outside_s * 1e3, "share": outside_s / latency_s}
+        lines.append(dict.fromkeys(ROW_COLUMNS, "") | outside)
+    return exports.csv_text(ROW_COLUMNS, lines)

@@ -1,0 +1,57 @@
+"""What an engine's profiler told of one repeat: raw, as the worker sends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.sessions import CallContract, SessionFacts
+
+MOST_NODES = 20_000  # of a trace; all beyond are one
+OTHERS = "(other nodes)"
+
+
+@dataclass(frozen=True)
+class NodeTime:
+    """A node, in all calls of the trace together."""
+
+    node: str
+    op_type: str
+    provider: str
+    self_ns: int  # without the nodes inside it, so that nothing counts twice
+    events: int  # that were recorded of it: how often it ran
+    inner: int = 0  # events of nodes inside it, whose recording cost time of this one
+    device_ns: int | None = None  # on an accelerator, by its own clock
+
+
+@dataclass(frozen=True)
+class Trace:
+    nodes: tuple[NodeTime, ...]
+    calls: int  # of the model: those that were looked at
+    outer: int  # events that lie in no other, in all calls together
+    most_event_ns: int  # that recording an event may cost, whatever a busy machine makes of it
+
+
+@dataclass(frozen=True)
+class ProfilePlan:
+    """How long to measure one repeat: with the profiler, and as long without."""
+
+    min_time_s: float = 0.25
+    fewest_calls: int = 5
+    most_calls: int = 2_000
+    turns: int = 4  # of each, one after the other
+    warmup_limit_s: float = 0.5
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """One fresh session beside another under the profiler, called in turns."""
+
+    facts: SessionFacts
+    load_s: float
+    contract: CallContract  # as it was called: an engine may lack the one asked for
+    plain_ns: tuple[int, ...]  # of each call without the profiler, half of them before, half after
+    profiled_ns: tuple[int, ...]  # of each call with it
+    trace: Trace
+    bare_ns: int | None = None  # of a call that computes nothing, where the engine has one
+    kind: Literal["repeat"] = "repeat"

@@ -1,0 +1,108 @@
+"""How an optimization looks for a better model, and what counts as good enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from modeldyno.core.errors import BadValue
+
+OptimizationType = Literal["quantization", "graph", "mixed-precision"]
+Strategy = Literal[
+    "basic", "bayesian", "exhaustive", "automixedprecision", "mse", "random", "sigopt", "tpe"
+]
+Objective = Literal["accuracy", "performance", "footprint", "modelsize"]
+Criterion = Literal["relative", "absolute"]
+
+# What each type can aim at.
+PRECISIONS: dict[OptimizationType, tuple[str, ...]] = {
+    "quantization": ("int8", "int8 static quantization", "int8 dynamic quantization"),
+    "graph": ("fp32", "bf16"),
+    "mixed-precision": ("bf16", "fp16"),
+}
+MOST = 1_000_000
+MOST_SEED = 2**32 - 1
+
+
+def types_for(precision: str) -> tuple[OptimizationType, ...]:
+    return tuple(type for type, precisions in PRECISIONS.items() if precision in precisions)
+
+
+def type_for(precision: str, before: OptimizationType) -> OptimizationType:
+    """What is meant by a precision alone: as before where that can be, else what changes the
+    weights rather than the graph."""
+    fitting = types_for(precision)
+    if before in fitting or not fitting:
+        return before
+    return fitting[-1]
+
+
+def expect_fit(type: OptimizationType, precision: str) -> None:
+    """Raises BadValue when that type cannot make that precision."""
+    if precision not in PRECISIONS[type]:
+        raise BadValue(
+            f"A {TYPE_NAMES[type]} cannot make {precision}",
+            fix=f"It makes: {', '.join(PRECISIONS[type])}",
+        )
+
+
+TYPE_NAMES: dict[OptimizationType, str] = {
+    "quantization": "quantization",
+    "graph": "graph optimization",
+    "mixed-precision": "mixed precision",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuningSettings:
+    """The usual ones are those that clients of INC Bench know."""
+
+    batch_size: int = 100
+    sampling_size: int = 100  # samples to calibrate with
+    strategy: Strategy = "basic"
+    criterion: Criterion = "relative"
+    threshold: float = 0.1  # a fraction: 0.1 allows a tenth less, or 0.1 less where absolute
+    objective: Objective = "performance"
+    timeout_s: float = 0.0  # 0: as soon as a model is good enough
+    max_trials: int = 25
+    seed: int = 9527
+
+
+def tuning_of(settings: dict[str, Any]) -> TuningSettings:
+    """Of what was said; raises BadValue for what cannot be."""
+    known = {one.name for one in fields(TuningSettings)}
+    found = TuningSettings(**{name: settings[name] for name in known & settings.keys()})
+    _one_of("strategy", found.strategy, Strategy)
+    _one_of("objective", found.objective, Objective)
+    _one_of("accuracy criterion", found.criterion, Criterion)
+    _between("batch size", found.batch_size, 1, MOST)
+    _between("sampling size", found.sampling_size, 1, MOST)
+    _between("number of trials", found.max_trials, 1, MOST)
+    _between("timeout", found.timeout_s, 0, MOST)
+    _between("random seed", found.seed, 0, MOST_SEED)
+    if not 0 <= found.threshold <= 1:
+        raise BadValue(
+            f"The accuracy criterion cannot be {found.threshold:g}",
+            why="it is a fraction from 0 to 1, as accuracies are",
+            fix="For one percent send 0.01",
+        )
+    return found
+
+
+def minimal_accuracy(tuning: TuningSettings, baseline: float) -> float:
+    if tuning.criterion == "relative":
+        return baseline * (1 - tuning.threshold)
+    return baseline - tuning.threshold
+
+
+def _one_of(what: str, value: str, among: Any) -> None:
+    known = get_args(among)
+    if value not in known:
+        raise BadValue(
+            f"There is no {what} {str(value)[:100]!r}", fix=f"Choose one of: {', '.join(known)}"
+        )
+
+
+def _between(what: str, value: float, least: int, most: int) -> None:
+    if not least <= value <= most:
+        raise BadValue(f"The {what} cannot be {value:g}", why=f"it is from {least} to {most}")

@@ -1,0 +1,166 @@
+"""ONNX Runtime's own profiler: a trace of JSON lines, read one by one.
+
+It writes one event a line, and those of a call before its ``model_run``. Durations are whole
+microseconds, cut off. It records from the moment a session is opened, so calls before those that
+count are skipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from modeldyno.core.errors import EngineFailed
+from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.traces import Trace
+from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.tallies import Event, Tally, last
+
+_KERNEL = "_kernel_time"
+_CALL = "model_run"
+_MOST_EVENT_NS = 12_000
+_CUT_OFF_NS = 500  # of a duration, on average
+_LONGEST_LINE = 1 << 20  # a node with thousands of inputs has them all in its line
+
+
+class OnnxProfiled:
+    """A session under the profiler; ``open_bare`` makes one of a model that computes nothing."""
+
+    def __init__(self, session: Any, open_bare: Callable[[bytes], Any] | None) -> None:
+        self._session = session
+        self._open_bare = open_bare
+        self._trace: Path | None = None
+
+    @property
+    def facts(self) -> SessionFacts:
+        facts: SessionFacts = self._session.facts
+        return facts
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        call: Callable[[], object] = self._session.bind(inputs, contract)
+        return call
+
+    def recording(self) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()  # it records all the time
+
+    def trace(self, keep: Sequence[bool]) -> Trace:
+        self.end()
+        assert self._trace is not None
+        return read_trace(self._trace, keep)
+
+    def end(self) -> None:
+        if self._trace is None:
+            self._trace = Path(self._session.raw.end_profiling())
+
+    def remove(self) -> None:
+        self.end()
+        assert self._trace is not None
+        self._trace.unlink(missing_ok=True)
+
+    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+        """The same call of a model with as many inputs and outputs, which only hands them on."""
+        if self._open_bare is None:
+            return None
+        import numpy as np
+
+        raw = self._session.raw
+        counts = len(raw.get_inputs()), len(raw.get_outputs())
+        if 0 in counts:
+            return None
+        session = self._open_bare(bare_model(*counts))
+        inputs = {f"x{number}": np.zeros(1, np.float32) for number in range(counts[0])}
+        call: Callable[[], object] = session.bind(inputs, contract)
+        return call
+
+
+# ---------------------------------------------------------------- the trace
+
+
+def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
+    """Times of nodes in those of the last calls that are to be kept."""
+    calls = sum(1 for event in _events(path) if event.get("name") == _CALL)
+    if calls < len(keep):
+        raise EngineFailed(
+            "ONNX Runtime's profiler lost calls",
+            why=f"{len(keep)} were made, {calls} are in its trace",
+            fix="Profile it with a larger batch: then fewer calls do",
+        )
+    wanted = last(calls, keep)
+    tally, number = Tally(_MOST_EVENT_NS, _CUT_OFF_NS), 0
+    kernels: list[Event] = []
+    for event in _events(path):
+        name = event.get("name", "")
+        if name == _CALL:
+            if number in wanted:
+                tally.add_call(kernels)
+            number, kernels = number + 1, []
+        elif number in wanted and name.endswith(_KERNEL):
+            kernels.append(_kernel(event, name))
+    return tally.trace()
+
+
+def _kernel(event: dict[str, Any], name: str) -> Event:
+    said = event.get("args", {})
+    provider = str(said.get("provider", ""))
+    duration_ns = int(event["dur"]) * 1000
+    return Event(
+        start_ns=int(event["ts"]) * 1000,
+        duration_ns=duration_ns,
+        key=(name.removesuffix(_KERNEL), str(said.get("op_name", "")), provider),
+        device_ns=None if provider in ("", "CPUExecutionProvider") else duration_ns,
+    )
+
+
+def _events(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        while line := file.readline(_LONGEST_LINE):
+            text = line.strip().removesuffix(",")
+            if not text.startswith("{"):  # the brackets around all, or the rest of an endless line
+                continue
+            with contextlib.suppress(ValueError):
+                yield json.loads(text)
+
+
+# ---------------------------------------------------------------- a model that computes nothing
+
+
+def bare_model(inputs: int, outputs: int) -> bytes:
+    """An ONNX file whose outputs are its inputs; written by hand, for a worker has no ``onnx``."""
+    graph = b"".join(
+        _message(1, _text(1, f"x{number % inputs}") + _text(2, f"y{number}") + _text(4, "Identity"))
+        for number in range(outputs)
+    )
+    graph += _text(2, "bare")
+    graph += b"".join(_message(11, _value(f"x{number}")) for number in range(inputs))
+    graph += b"".join(_message(12, _value(f"y{number}")) for number in range(outputs))
+    return _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
+
+
+def _value(name: str) -> bytes:
+    one = _message(1, _number(1, 1))
+    float32 = 1
+    return _text(1, name) + _message(2, _message(1, _number(1, float32) + _message(2, one)))
+
+
+def _text(field: int, text: str) -> bytes:
+    return _message(field, text.encode())
+
+
+def _message(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _varint(value: int) -> bytes:
+    found = bytearray()
+    while value > 0x7F:
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    found.append(value)
+    return bytes(found)

@@ -1,0 +1,121 @@
+"""PyTorch's own profiler: which operator took how long, the operators inside it taken out.
+
+An operator has no name in a model; it is called by its kind and its place: ``aten::addmm #3`` is
+the third of a call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from modeldyno.core.errors import EngineFailed
+from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.traces import Trace
+from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.tallies import Event, Tally, last
+
+_CALL = "modeldyno call"
+_MOST_EVENT_NS = 3_000
+_OPERATOR = "cpu_op"
+_NOT_WORK = ("gpu_user_annotation", "user_annotation")
+
+
+class TorchProfiled:
+    def __init__(self, session: Any, device: str) -> None:
+        self._session = session
+        self._device = device
+        self._events: list[Any] = []
+
+    @property
+    def facts(self) -> SessionFacts:
+        facts: SessionFacts = self._session.facts
+        return facts
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        """Each call has a mark around it, which says in the trace where it began and ended."""
+        from torch.profiler import record_function
+
+        call = self._session.bind(inputs, contract)
+
+        def marked() -> object:
+            with record_function(_CALL):
+                return call()
+
+        return marked
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        from torch.profiler import ProfilerActivity, profile
+
+        activities = [ProfilerActivity.CPU]
+        if self._device == "cuda":
+            activities.append(ProfilerActivity.CUDA)
+        with profile(activities=activities) as profiler:
+            yield
+        # Its own tables take a hundred times as long to build as all these calls took.
+        self._events += profiler.profiler.kineto_results.events()
+
+    def trace(self, keep: Sequence[bool]) -> Trace:
+        return read_events(self._events, keep, self._device)
+
+    def bare(self, contract: CallContract) -> None:
+        return None  # what is around operators is in the trace
+
+
+def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Trace:
+    calls = sorted(
+        (event.start_ns(), event.start_ns() + event.duration_ns())
+        for event in events
+        if event.name() == _CALL and event.activity_type() == "user_annotation"
+    )
+    if len(calls) < len(keep):
+        raise EngineFailed(
+            "PyTorch's profiler lost calls",
+            why=f"{len(keep)} were made, {len(calls)} are in its trace",
+            fix="Profile it again",
+        )
+    operators = sorted((e for e in events if e.activity_type() == _OPERATOR), key=_start)
+    on_device = _device_times(events, operators)
+    tally, wanted, place = Tally(_MOST_EVENT_NS), last(len(calls), keep), 0
+    for number, (begin, end) in enumerate(calls):
+        inside = []
+        while place < len(operators) and operators[place].start_ns() < end:
+            if operators[place].start_ns() >= begin:
+                inside.append(operators[place])
+            place += 1
+        if number in wanted:
+            tally.add_call(_named(inside, on_device, device))
+    return tally.trace()
+
+
+def _start(event: Any) -> int:
+    return int(event.start_ns())
+
+
+def _named(operators: list[Any], on_device: dict[int, int], device: str) -> Iterator[Event]:
+    seen: Counter[str] = Counter()
+    for operator in operators:
+        name = str(operator.name())
+        seen[name] += 1
+        yield Event(
+            start_ns=operator.start_ns(),
+            duration_ns=operator.duration_ns(),
+            key=(f"{name} #{seen[name]}", name, device),
+            device_ns=on_device.get(operator.correlation_id(), 0) if device != "cpu" else None,
+        )
+
+
+def _device_times(events: Sequence[Any], operators: Sequence[Any]) -> dict[int, int]:
+    """Nanoseconds on the device, by the operator that asked for it."""
+    known = {operator.correlation_id() for operator in operators}
+    found: dict[int, int] = defaultdict(int)
+    for event in events:
+        if str(event.device_type()).endswith(".CPU") or event.activity_type() in _NOT_WORK:
+            continue
+        asked_by = event.linked_correlation_id()
+        if asked_by in known:
+            found[asked_by] += event.duration_ns()
+    return found

@@ -1,0 +1,22 @@
+"""Optimizations: a job like any other, which this version cannot carry out yet."""
+
+from __future__ import annotations
+
+from modeldyno.core.errors import NotYet
+from modeldyno.core.jobs import Result
+from modeldyno.core.specs import OptimizationSpec
+from modeldyno.core.tuning import TYPE_NAMES
+from modeldyno.jobs.protocol import Context
+
+
+def run_optimization(spec: OptimizationSpec, context: Context) -> Result:
+    """Raises NotYet: no model comes of it, and nobody is told that one did."""
+    what = TYPE_NAMES[spec.type].capitalize()
+    error = NotYet(
+        f"{what} cannot be carried out yet",
+        why="this version keeps what was asked for, and makes no models",
+        fix=f"{what} comes with a later version; run this again then",
+    )
+    with context.folder.log.open("a", encoding="utf-8") as log:
+        log.write(f"{error}\n")
+    raise error

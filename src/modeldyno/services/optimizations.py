@@ -1,0 +1,174 @@
+"""Optimizations of projects: asked for, changed until they run, run, and spoken for by pins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from modeldyno.core.datasets import Dataset, DatasetSpec
+from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
+from modeldyno.core.inc_ids import ONNXRT, PYTORCH, TENSORFLOW, Numbered, framework_of
+from modeldyno.core.models import Boundary, Model, TensorSpec
+from modeldyno.core.optimizations import (
+    NewOptimization,
+    Optimization,
+    OptimizationDetails,
+    Pin,
+    PinKind,
+    Trial,
+)
+from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.queue import Job
+from modeldyno.core.runs import RunOf
+from modeldyno.core.specs import ModelSpec, OptimizationSpec
+from modeldyno.core.tuning import OptimizationType, expect_fit, tuning_of, type_for
+from modeldyno.services.jobs import JobService
+from modeldyno.services.models import ModelService
+from modeldyno.services.requests import default_memory_limit
+from modeldyno.store.records.all import Records
+
+# As INC's own files name them.
+_FRAMEWORKS: dict[Numbered, str] = {
+    TENSORFLOW: "tensorflow",
+    ONNXRT: "onnxrt_qlinearops",
+    PYTORCH: "pytorch",
+}
+
+
+class OptimizationService:
+    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
+        self._records = records
+        self._models = models
+        self._jobs = jobs
+
+    def create(
+        self,
+        project_id: ProjectId,
+        name: str,
+        type: OptimizationType,
+        precision: str,
+        *,
+        dataset_id: DatasetId | None = None,
+        model_id: ModelId | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> Optimization:
+        """Of the project's first model where none is named. Raises BadValue for what does not fit
+        together: it would only fail later."""
+        expect_fit(type, precision)
+        tuning_of(settings or {})
+        with self._records.database.writing():
+            return self._records.optimizations.add(
+                NewOptimization(
+                    project_id=project_id,
+                    model_id=model_id or self._first_model(project_id),
+                    name=name,
+                    type=type,
+                    precision=precision,
+                    dataset_id=dataset_id,
+                    settings=settings or {},
+                )
+            )
+
+    def get(self, number: OptimizationId) -> Optimization:
+        return self._records.optimizations.get(number)
+
+    def details(self, number: OptimizationId) -> OptimizationDetails:
+        return self._records.optimizations.details(number)
+
+    def page(self, wanted: Wanted) -> Page[OptimizationDetails]:
+        return self._records.optimizations.details_page(wanted)
+
+    def trials(self, shown: OptimizationDetails) -> tuple[Trial, ...]:
+        """Of its latest run."""
+        return self._records.optimizations.trials(shown.latest.id) if shown.latest else ()
+
+    def edit(
+        self,
+        number: OptimizationId,
+        *,
+        name: str | None = None,
+        type: OptimizationType | None = None,
+        precision: str | None = None,
+        dataset_id: DatasetId | None = None,
+        settings: dict[str, Any] | None = None,
+    ) -> Optimization:
+        """What is not given stays. A precision that its type cannot make changes the type, unless
+        one is named. Raises WrongState once it has run (a name may change still)."""
+        with self._records.database.writing():
+            before = self._records.optimizations.get(number)
+            if precision is not None and type is None:
+                type = type_for(precision, before.type)
+            expect_fit(type or before.type, precision or before.precision)
+            tuning_of(before.settings | (settings or {}))
+            return self._records.optimizations.edit(
+                number,
+                name=name,
+                type=type if type != before.type else None,
+                precision=precision,
+                dataset_id=dataset_id,
+                settings=settings,
+            )
+
+    def start(
+        self, number: OptimizationId, priority: int = 0, request_id: str | None = None
+    ) -> Job:
+        """One more run of it, in the queue; raises WrongState while one is not over."""
+        optimization = self._records.optimizations.get(number)
+        model = self._models.runnable(optimization.model_id)
+        spec = self._spec(optimization, model)
+        return self._jobs.start(RunOf("optimization", number), spec, priority, request_id)
+
+    def delete(self, number: OptimizationId) -> None:
+        """With its runs and pins; models that it made stay."""
+        self._records.optimizations.delete(number)
+
+    def pin(self, number: OptimizationId, kind: PinKind, benchmark_id: BenchmarkId) -> Pin:
+        """Raises BadValue when it measures another model, or something else."""
+        return self._records.pins.put(Pin(number, kind, benchmark_id))
+
+    def unpin(self, number: OptimizationId, kind: PinKind) -> bool:
+        return self._records.pins.remove(number, kind)
+
+    def _first_model(self, project_id: ProjectId) -> ModelId:
+        self._records.projects.get(project_id)  # raises NotFound
+        first = Wanted(project_id=project_id, descending=False, limit=1)
+        for model in self._records.models.page(first).items:
+            return model.id
+        raise BadValue(
+            "This project has no model", why="there is nothing to optimize", fix="Add one first"
+        )
+
+    def _spec(self, optimization: Optimization, model: Model) -> OptimizationSpec:
+        number = optimization.dataset_id
+        dataset = self._records.datasets.get(number) if number is not None else None
+        boundary = model.boundary or Boundary()
+        facts = model.facts
+        return OptimizationSpec(
+            model=ModelSpec(model.path, sha256=model.sha256),
+            type=optimization.type,
+            precision=optimization.precision,
+            settings=optimization.tuning,
+            dataset=_dataset_spec(dataset) if dataset else None,
+            name=model.name,
+            framework=_FRAMEWORKS.get(framework_of(model.format, model.framework), ""),
+            inputs=boundary.inputs or _names(facts.inputs if facts else ()),
+            outputs=boundary.outputs or _names(facts.outputs if facts else ()),
+            memory_limit_bytes=default_memory_limit(),
+        )
+
+
+def _dataset_spec(dataset: Dataset) -> DatasetSpec:
+    return DatasetSpec(
+        name=dataset.name,
+        kind=dataset.kind,
+        parameters=dataset.parameters,
+        transforms=dataset.transforms,
+        filter=dataset.filter,
+        metric=dataset.metric,
+        template_path=dataset.template_path,
+    )
+
+
+def _names(ends: Iterable[TensorSpec]) -> tuple[str, ...]:
+    return tuple(one.name for one in ends)

@@ -1,0 +1,216 @@
+"""Measure one or two models for a client of 1.9: a project, models, benchmarks and jobs at once.
+
+Each call is a small file until its end was told, so that a server that is started again knows whose
+runs wait in its queue.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from modeldyno.core.codec import decode, encode
+from modeldyno.core.errors import ModeldynoError, NotFound
+from modeldyno.core.ids import ProjectId, new_run_id
+from modeldyno.core.models import Model
+from modeldyno.core.names import name_of_file
+from modeldyno.core.runs import ACTIVE, RunState
+from modeldyno.core.specs import QUICK, BenchmarkSpec
+from modeldyno.core.workloads import Part, Side, WantedModel, Workload
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.benchmarks import BenchmarkService
+from modeldyno.services.jobs import JobService
+from modeldyno.services.model_files import ModelFiles, PreparedModel
+from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.store.configs import NAME as CONFIG
+from modeldyno.store.configs import config_text
+from modeldyno.store.history import History
+from modeldyno.store.records.all import Records
+from modeldyno.store.roots import Roots
+
+logger = logging.getLogger(__name__)
+
+USUAL_CORES = 4  # of an instance; or as many as there are
+MOST_LOG_BYTES = 16 << 20
+LOG = "output.txt"
+NAMES: dict[Side, str] = {"input_model": "Input model", "optimized_model": "Optimized model"}
+_PREFIXES: dict[Side, str] = {"input_model": "", "optimized_model": "optimized_"}
+
+
+class WorkloadService:
+    """``folder`` keeps a file for each call that has not ended."""
+
+    def __init__(
+        self,
+        records: Records,
+        files: ModelFiles,
+        benchmarks: BenchmarkService,
+        jobs: JobService,
+        history: History,
+        roots: Roots,
+        folder: Path,
+    ) -> None:
+        self._records = records
+        self._files = files
+        self._benchmarks = benchmarks
+        self._jobs = jobs
+        self._history = history
+        self._roots = roots
+        self._folder = folder
+
+    def begin(
+        self,
+        id: str | int,
+        models: Sequence[WantedModel],
+        workspace_path: str,
+        remember: Callable[[Workload], None],
+    ) -> Workload:
+        """All of it or nothing; ``remember`` hears of it before anybody hears of its runs.
+
+        Raises PathRefused, FileNotFound, and what reading a model raises.
+        """
+        prepared = [self._files.prepared(model.path) for model in models]
+        folder = self._wanted_folder(workspace_path, models[0].path, id)
+        name = new_run_id()
+        try:
+            with self._records.database.writing():
+                project_id = self._project(str(id) or name_of_file(models[0].path))
+                parts = tuple(
+                    self._part(project_id, model, found)
+                    for model, found in zip(models, prepared, strict=True)
+                )
+                made = Workload(id=id, name=name, project_id=project_id, parts=parts, folder=folder)
+                self.keep(made)
+                self._write_configs(made)
+                remember(made)
+        except BaseException:
+            self._file(name).unlink(missing_ok=True)
+            raise
+        return made
+
+    def keep(self, workload: Workload) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        file = self._file(workload.name)
+        waiting = file.with_suffix(".new")
+        waiting.write_text(json.dumps(encode(workload)))
+        waiting.replace(file)
+
+    def unfinished(self) -> list[Workload]:
+        """Of an earlier server; one that cannot be read is left out, and said."""
+        found = []
+        for file in sorted(self._folder.glob("*.json")):
+            try:
+                found.append(decode(Workload, json.loads(file.read_text())))
+            except (OSError, ValueError, KeyError, TypeError):
+                logger.exception("%s cannot be read", file.name)
+        return found
+
+    def forget(self, workload: Workload) -> None:
+        with suppress(OSError):
+            self._file(workload.name).unlink(missing_ok=True)
+
+    def states(self, workload: Workload) -> dict[str, RunState]:
+        """Of its runs; one that was deleted was cancelled before."""
+        found: dict[str, RunState] = {}
+        for run_id in workload.run_ids:
+            try:
+                found[run_id] = self._records.runs.get(run_id).state
+            except NotFound:
+                found[run_id] = "cancelled"
+        return found
+
+    def stop(self, workload: Workload) -> None:
+        """What has not ended of it; what was measured stays."""
+        for run_id in workload.run_ids:
+            job = self._records.jobs.of_run(run_id)
+            if job is not None and job.state in ACTIVE:
+                self._jobs.cancel(job.id)
+
+    def config_path(self, workload: Workload, part: Part) -> str:
+        return self._place(workload, part, CONFIG, CONFIG)
+
+    def write_log(self, workload: Workload, part: Part) -> None:
+        """Where the client wants it, if anywhere else than where it is."""
+        if workload.folder is None or part.run_id is None:
+            return
+        try:
+            with self._history.folder(part.run_id).log.open("rb") as log:
+                content = log.read(MOST_LOG_BYTES)
+            self._write(workload, part, LOG, content)
+        except (OSError, ModeldynoError) as error:
+            logger.warning("run %s: its log is only in its own folder: %s", part.run_id, error)
+
+    # ------------------------------------------------------------ inside
+
+    def _project(self, name: str) -> ProjectId:
+        known = self._records.projects.named(name)
+        return known.id if known else self._records.projects.add(name).id
+
+    def _part(self, project_id: ProjectId, wanted: WantedModel, prepared: PreparedModel) -> Part:
+        model = self._model(project_id, wanted, prepared)
+        if "performance" not in wanted.modes:
+            return Part(wanted=wanted, model_id=model.id, benchmark_id=None, run_id=None)
+        made, job = self._benchmarks.create(
+            project_id, model.id, NAMES[wanted.side], _spec, start=True
+        )
+        assert job is not None
+        return Part(wanted=wanted, model_id=model.id, benchmark_id=made.id, run_id=job.run_id)
+
+    def _model(self, project_id: ProjectId, wanted: WantedModel, prepared: PreparedModel) -> Model:
+        known = self._records.models.of_content(project_id, prepared.new.sha256 or "")
+        if known is not None:
+            return known
+        precision = wanted.precision or prepared.new.precision
+        return prepared.add(project_id=project_id, name=NAMES[wanted.side], precision=precision)
+
+    def _wanted_folder(self, path: str, model: str, id: str | int) -> str | None:
+        """None: the client wants none, or one where we may not write."""
+        if not path:
+            return None
+        try:
+            with self._roots.folder(path) as (_, place):
+                return f"{place}/workloads/{_plain(PurePosixPath(model).stem)}_{_plain(str(id))}"
+        except ModeldynoError as error:
+            logger.info("config and log stay in the workspace: %s", error)
+            return None
+
+    def _write_configs(self, workload: Workload) -> None:
+        if workload.folder is None:
+            return
+        for part in workload.parts:
+            if part.run_id is not None:
+                spec = decode(BenchmarkSpec, self._records.runs.get(part.run_id).spec)
+                self._write(workload, part, CONFIG, config_text(spec).encode())
+
+    def _write(self, workload: Workload, part: Part, name: str, content: bytes) -> None:
+        assert workload.folder is not None
+        base, _, inner = workload.folder.rpartition("/workloads/")
+        names = ("workloads", inner, f"{_PREFIXES[part.wanted.side]}{name}")
+        with self._roots.folder(base) as (folder, _):
+            self._roots.write(folder, names, content)
+
+    def _place(self, workload: Workload, part: Part, name: str, own: str) -> str:
+        if workload.folder is not None:
+            return f"{workload.folder}/{_PREFIXES[part.wanted.side]}{name}"
+        if part.run_id is None:
+            return ""
+        return str(self._history.folder(part.run_id).path / own)
+
+    def _file(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+
+def _spec(path: str) -> BenchmarkSpec:
+    available = len(allowed_cpus())
+    cores = min(USUAL_CORES, available)
+    cells = CellOptions(cores=[cores], instances=[max(1, available // cores)])
+    return benchmark_spec(path, cells, InputOptions(), budget=QUICK)
+
+
+def _plain(text: str) -> str:
+    """Of letters that are safe in the name of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:80] or "_"

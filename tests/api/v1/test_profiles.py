@@ -1,0 +1,199 @@
+"""Profiles, over real HTTP and through real workers."""
+
+import csv
+import io
+
+import pytest
+
+from modeldyno.api.v1.paging import PageTold
+from modeldyno.api.v1.profiles import ProfileRowTold, ProfileTold, TimesTold
+from modeldyno.api.v1.runs import RunDetailsTold, RunTold
+from modeldyno.core.codec import decode
+from modeldyno.core.ids import ProfileId, ProjectId
+from modeldyno.core.results import ProfileResult
+from modeldyno.services.profiles import OP_COLUMNS
+from tests import schemas
+from tests.api.v1.shapes import fits, problem
+
+NODES = [
+    {"node": "/layer/conv1", "op": "Conv", "us": 600},
+    {"node": "=relu", "op": "Relu", "us": 50},
+    {"node": "/layer/conv2", "op": "Conv", "us": 300},
+]
+
+
+@pytest.fixture
+def asked(served, project):
+    model = served.model(project, "net.json", latency_us=1000, nodes=NODES)
+    return {"project_id": project, "model_id": model, "repeats": 1}
+
+
+@pytest.fixture
+def profiled(served, asked):
+    made = served.post("profiles", asked).json
+    job = served.ended(made["latest_run"]["job_id"])
+    assert (job["state"], job["kind"]) == ("done", "profile"), job
+    return made["id"]
+
+
+def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, asked):
+    made = served.post("profiles", asked)
+    told = fits(made, ProfileTold, 201)
+    assert made.headers["Location"] == f"/api/v1/profiles/{told['id']}"
+    assert (told["name"], told["model_name"]) == ("net.json", "net.json")
+    assert told["command"] == "modeldyno profile net.json --repeats 1"
+    assert (told["agreement"], told["settings"]["contract"]) == (None, "hot")
+    job = served.ended(told["latest_run"]["job_id"])
+    assert job["state"] == "done"
+
+    shown = fits(served.get(f"profiles/{told['id']}"), ProfileTold)
+    agreement = shown["agreement"]
+    assert (agreement["run_id"], agreement["nodes"]) == (job["run_id"], 3)
+    whole = agreement["sum_ms"] + agreement["outside_ms"]
+    assert whole == pytest.approx(agreement["latency_ms"])
+    assert shown["summary"]["latency_ms"] == agreement["latency_ms"] >= 1.0
+    assert shown["summary"]["engine"] == "scripted"
+
+    by_op = fits(served.get(f"profiles/{told['id']}/rows"), TimesTold)
+    assert (by_op["by"], by_op["run_id"], by_op["next"]) == ("op", job["run_id"], None)
+    assert [(r["op_type"], r["node"], r["nodes"], r["calls"]) for r in by_op["items"]] == [
+        ("Conv", None, 2, 2),
+        ("Relu", None, 1, 1),
+    ]
+    by_node = fits(served.get(f"profiles/{told['id']}/rows?by=node"), TimesTold)["items"]
+    assert [row["node"] for row in by_node] == ["/layer/conv1", "/layer/conv2", "=relu"]
+    assert sum(row["total_ms"] for row in by_node) == pytest.approx(agreement["sum_ms"])
+
+
+def test_rows_come_page_by_page_and_in_other_orders(served, profiled):
+    path = f"profiles/{profiled}/rows?by=node&limit=2"
+    first = served.get(path).json
+    second = served.get(f"{path}&cursor={first['next']}").json
+    assert [row["node"] for row in first["items"] + second["items"]] == [
+        "/layer/conv1",
+        "/layer/conv2",
+        "=relu",
+    ]
+    assert second["next"] is None
+    assert served.get(f"{path}&cursor=99").json["items"] == []
+    in_graph = served.get(f"profiles/{profiled}/rows?by=node&sort=graph").json["items"]
+    assert [row["node"] for row in in_graph] == [node["node"] for node in NODES]
+    problem(served.get(f"{path}&cursor=-1"), 422, "BAD_VALUE")
+    problem(served.get(f"profiles/{profiled}/rows?by=colour"), 422, "BAD_VALUE")
+
+
+def test_the_table_for_a_spreadsheet_runs_nothing_there(served, profiled):
+    answer = served.get(f"profiles/{profiled}/csv?by=node")
+    assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    head, *rows = csv.reader(io.StringIO(answer.text))
+    assert head[:2] == ["node", "op_type"]
+    assert [row[0] for row in rows] == [
+        "/layer/conv1",
+        "/layer/conv2",
+        "'=relu",
+        "(outside nodes)",
+    ]
+    run = served.get(f"profiles/{profiled}").json["latest_run"]["id"]
+    assert "'=relu" in served.get(f"runs/{run}/export?format=csv").text
+
+
+def test_rows_for_the_reference_api_are_whole_microseconds_that_add_up(served, profiled):
+    profiles = served.server.profiles
+    rows = profiles.op_rows(ProfileId(profiled))
+    assert [(row.op_type, row.op_run, row.op_defined) for row in rows] == [
+        ("Conv", 2, 2),
+        ("Relu", 1, 1),
+    ]
+    agreement = served.get(f"profiles/{profiled}").json["agreement"]
+    assert sum(row.total_us for row in rows) == round(agreement["sum_ms"] * 1e3)
+    assert all(row.total_us == row.cpu_us + row.accelerator_us for row in rows)
+    text = profiles.op_csv(ProfileId(profiled))
+    first, second, *_ = text.split("\r\n")
+    assert first == ",".join(OP_COLUMNS)
+    assert second.startswith("Conv,")
+    assert text.count("\r\n") == text.count("\n") == 3
+
+
+def test_the_run_of_a_profile_is_a_run_like_others(served, profiled):
+    (run,) = fits(served.get(f"profiles/{profiled}/runs"), PageTold[RunTold])["items"]
+    assert (run["kind"], run["of_id"], run["state"]) == ("profile", profiled, "done")
+    details = fits(served.get(f"runs/{run['id']}"), RunDetailsTold)
+    assert (details["settings"], details["pairing"], details["units_kept"]) == (None, None, [1])
+    assert details["profiling"]["repeats"] == 1
+    document = served.get(f"runs/{run['id']}/result").json
+    schemas.check("profile", document)
+    assert document["model"]["path"] == "net.json"
+    assert document["nodes"][0]["node"] == "/layer/conv1"  # no folder of ours
+    result = decode(ProfileResult, served.get(f"runs/{run['id']}/record").json)
+    assert result.rows[0].node == "/layer/conv1"
+    assert served.get(f"runs/{run['id']}/export?format=md").text.startswith("### Profile of net")
+    assert {line[0] for line in served.get(f"runs/{run['id']}/samples").text.splitlines()[1:]}
+    again = served.post(f"profiles/{profiled}/runs")
+    assert (again.status, again.json["kind"]) == (202, "profile")
+    served.ended(again.json["id"])
+    assert len(served.get(f"profiles/{profiled}/runs").json["items"]) == 2
+
+
+def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served, asked):
+    made = served.post("profiles", asked | {"start": False, "repeats": 2}).json
+    assert made["state"] == "draft"
+    path = f"profiles/{made['id']}"
+    told = fits(served.patch(path, {"batch_size": 4, "name": "Four"}), ProfileTold)
+    assert (told["name"], told["settings"]) == ("Four", made["settings"] | {"batch_size": 4})
+    assert told["summary"]["batch_size"] == 4
+    problem(served.patch(path, {"cores": 100_000}), 400, "BAD_VALUE")
+    job = served.post(f"{path}/runs").json["id"]
+    served.post(f"jobs/{job}/cancel")
+    served.ended(job)
+    problem(served.patch(path, {"batch_size": 2}), 409, "WRONG_STATE")
+    assert served.patch(path, {"name": "Still"}).json["name"] == "Still"
+
+
+def test_what_was_not_run_has_no_rows_and_says_so(served, asked):
+    made = served.post("profiles", asked | {"start": False}).json["id"]
+    for what in ("rows", "csv"):
+        told = problem(served.get(f"profiles/{made}/{what}"), 404, "NOT_FOUND")
+        assert told["fix"] == "Run it"
+    for what in ("", "/rows", "/csv", "/runs"):
+        problem(served.get(f"profiles/999{what}"), 404, "NOT_FOUND")
+
+
+def test_a_profile_is_listed_and_deleted_with_its_rows(served, asked, profiled):
+    mine = f"profiles?project_id={asked['project_id']}"
+    listed = fits(served.get(f"{mine}&sort=latency"), PageTold[ProfileRowTold])["items"]
+    assert [row["id"] for row in listed] == [profiled]
+    assert served.get(f"{mine}&engine=other").json["items"] == []
+    assert served.delete(f"profiles/{profiled}").status == 204
+    problem(served.get(f"profiles/{profiled}"), 404, "NOT_FOUND")
+
+
+def test_what_is_running_is_neither_started_twice_nor_deleted(served, asked, project):
+    slow = served.model(project, "slow.json", latency_us=200_000, nodes=NODES)
+    made = served.post("profiles", asked | {"model_id": slow, "repeats": 50}).json
+    path = f"profiles/{made['id']}"
+    problem(served.post(f"{path}/runs"), 409, "WRONG_STATE")
+    problem(served.delete(path), 409, "WRONG_STATE")
+    job = made["latest_run"]["job_id"]
+    served.until(job, lambda now: (now["progress"] or {}).get("units_done"))
+    served.post(f"jobs/{job}/cancel")
+    ended = served.ended(job)
+    assert ended["state"] == "cancelled"
+    assert "repeat" in ended["reason"]
+    assert served.get(path).json["agreement"]["nodes"] == 3  # what was measured is shown
+    assert served.delete(path).status == 204
+
+
+def test_asking_twice_with_one_key_makes_one_profile(served, asked):
+    one, two = (
+        served.post("profiles", asked | {"start": False}, idempotency_key="once") for _ in range(2)
+    )
+    assert one.json["id"] == two.json["id"]
+
+
+def test_a_service_takes_as_little_as_a_number_of_threads(served, asked):
+    project, model = ProjectId(asked["project_id"]), asked["model_id"]
+    made, job = served.server.profiles.create(project, model, "Mine", None, 1)
+    assert (made.spec.cell.cores, made.spec.cell.contract, job) == (1, "hot", None)
+    edited = served.server.profiles.edit(made.id, threads=1, name="Yours")
+    assert (edited.name, edited.spec) == ("Yours", made.spec)

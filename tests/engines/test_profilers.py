@@ -1,0 +1,113 @@
+"""From a profiler's trace to times of nodes; traces may be long, torn or made up."""
+
+import json
+
+import pytest
+
+from modeldyno.core.errors import EngineFailed
+from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.engines.onnx_profiling import bare_model, read_trace
+from modeldyno.engines.onnxruntime import OnnxRuntime
+from modeldyno.engines.tallies import Event, Tally
+from tests import onnx_models
+from tests.scripts import target
+
+
+def event(name, start, duration):
+    return Event(start, duration, (name, name, ""))
+
+
+def test_what_is_inside_another_is_taken_out_of_it():
+    tally = Tally(most_event_ns=10)
+    tally.add_call([event("inner", 20, 30), event("outer", 0, 100), event("next", 100, 5)])
+    assert tally.trace().nodes == (
+        NodeTime("outer", "outer", "", 70, 1, inner=1),
+        NodeTime("inner", "inner", "", 30, 1),
+        NodeTime("next", "next", "", 5, 1),
+    )
+    assert (tally.trace().calls, tally.trace().outer) == (1, 2)
+
+
+def test_more_nodes_than_anybody_reads_become_one():
+    tally = Tally(most_event_ns=10)
+    tally.add_call(event(str(n), n, 1) for n in range(MOST_NODES + 50))
+    nodes = tally.trace().nodes
+    assert (len(nodes), nodes[-1]) == (MOST_NODES, NodeTime(OTHERS, OTHERS, "", 51, 51))
+
+
+# ---------------------------------------------------------------- ONNX Runtime
+
+
+def call(*kernels):
+    """The lines of one call: ``("name", op, ts, dur)`` each."""
+    lines = [
+        {
+            "cat": "Node",
+            "name": f"{name}_kernel_time",
+            "ts": ts,
+            "dur": dur,
+            "args": {"op_name": op, "provider": "CPUExecutionProvider"},
+        }
+        for name, op, ts, dur in kernels
+    ]
+    lines.append({"cat": "Session", "name": "model_run", "ts": 0, "dur": 100, "args": {}})
+    return [json.dumps(line) for line in lines]
+
+
+def written(path, *lines):
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    return path
+
+
+def test_calls_that_do_not_count_are_skipped(tmp_path):
+    warm_up, counted = (
+        call(("a", "Conv", 0, 9000)),
+        call(("a", "Conv", 10, 30), ("b", "Add", 40, 2)),
+    )
+    trace = read_trace(written(tmp_path / "t", *warm_up, *counted, *warm_up), [True, False])
+    assert trace.calls == 1
+    assert [(n.node, n.op_type, n.self_ns) for n in trace.nodes] == [
+        ("a", "Conv", 30_500),  # whole microseconds, cut off: half of one is what that loses
+        ("b", "Add", 2_500),
+    ]
+
+
+def test_a_trace_that_lost_calls_says_so(tmp_path):
+    path = written(tmp_path / "t", *call(("a", "Conv", 0, 9)))
+    with pytest.raises(EngineFailed, match="lost calls"):
+        read_trace(path, [True, True])
+    assert read_trace(path, [True]).calls == 1  # the control
+
+
+def test_lines_that_are_no_events_are_passed_over(tmp_path):
+    good = call(("a", "Conv", 0, 9))
+    rubbish = ["{not json", "[]", "3", '{"name": "fence_before"}', '{"x": ' + "9" * (3 << 20) + "}"]
+    assert read_trace(written(tmp_path / "t", *rubbish, *good), [True]).nodes[0].node == "a"
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (3, 1), (1, 40)])
+def test_a_model_that_computes_nothing_is_a_model(counts):
+    import numpy as np
+    import onnx
+    import onnxruntime
+
+    model = onnx.load_from_string(bare_model(*counts))
+    onnx.checker.check_model(model)
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    fed = {f"x{n}": np.full(1, n, np.float32) for n in range(counts[0])}
+    assert [float(y[0]) for y in session.run(None, fed)] == [
+        n % counts[0] for n in range(counts[1])
+    ]
+
+
+def test_the_trace_is_gone_afterwards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    import numpy as np
+
+    asked, engine = target(model, "onnxruntime"), OnnxRuntime()
+    with engine.open(asked) as session, engine.profiled(asked, session) as profiled:
+        profiled.bind({"x": np.zeros((1, 4), np.float32)}, "hot")()
+        assert isinstance(profiled.trace([True]), Trace)
+        assert list(tmp_path.glob("profile*"))  # the control
+    assert not list(tmp_path.glob("profile*"))

@@ -1,0 +1,102 @@
+"""What a profiler adds is taken out, and what is outside nodes is told."""
+
+import pytest
+
+from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.traces import NodeTime, Repeat, Trace
+from modeldyno.measure.profile import LEAST_SHARE, break_down
+
+FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {})
+US = 1_000
+
+
+def node(name, us, events=1, inner=0, device_us=None):
+    device_ns = None if device_us is None else device_us * US
+    return NodeTime(name, name.rstrip("0123456789"), "script", us * US, events, inner, device_ns)
+
+
+def repeat(*nodes, plain, profiled, bare=None, most_event_us=100, outer=None):
+    """One call, with these microseconds."""
+    outer = sum(one.events for one in nodes) if outer is None else outer
+    return Repeat(
+        facts=FACTS,
+        load_s=0.1,
+        contract="hot",
+        plain_ns=(plain * US,) * 3,
+        profiled_ns=(profiled * US,) * 3,
+        trace=Trace(nodes, 1, outer, most_event_us * US),
+        bare_ns=None if bare is None else bare * US,
+    )
+
+
+def times(found):
+    return {row.node: round(row.total_s * 1e6, 3) for row in found.rows}
+
+
+def test_a_profiler_that_costs_nothing_is_believed():
+    found = break_down([repeat(node("a", 60), node("b", 30), plain=100, profiled=100)])
+    assert times(found) == {"a": 60, "b": 30}
+    assert (found.event_cost_s, found.scale) == (0, 1)
+    assert found.outside_s == pytest.approx(10e-6)
+    assert found.coverage == pytest.approx(0.9)
+
+
+def test_what_each_event_costs_is_taken_out_of_each_node_and_no_share_of_it():
+    """Truth: 80 and 10 µs in a call of 92; each event costs 5 inside its node, and 5 around it."""
+    seen = repeat(node("a", 85), node("b", 15), plain=92, profiled=112, bare=2)
+    found = break_down([seen])
+    assert times(found) == {"a": 80, "b": 10}
+    assert found.event_cost_s == pytest.approx(5e-6)
+    assert found.outside_s == pytest.approx(2e-6)
+    assert found.told_s == pytest.approx(100e-6)
+    assert found.profiled_s == pytest.approx(112e-6)
+    assert {row.node: row.told_s for row in found.rows} == pytest.approx({"a": 85e-6, "b": 15e-6})
+
+
+def test_events_inside_a_node_cost_time_of_that_node():
+    """An If of 10 µs around two nodes of 20: three events, each 4 in itself and 4 around."""
+    inner = [node("n1", 24), node("n2", 24)]
+    seen = repeat(node("If", 22, inner=2), *inner, plain=52, profiled=76, bare=2, outer=1)
+    assert times(break_down([seen])) == {"If": 10, "n1": 20, "n2": 20}
+
+
+def test_a_node_that_is_shorter_than_its_events_keeps_a_little_and_the_sum_still_agrees():
+    tiny = [node(f"t{n}", 6) for n in range(10)]
+    found = break_down([repeat(node("a", 100), *tiny, plain=98, profiled=200, bare=3)])
+    assert found.sum_s == pytest.approx(95e-6)
+    assert all(row.total_s >= LEAST_SHARE * row.told_s for row in found.rows)
+
+
+def test_a_machine_that_slowed_down_is_no_slow_profiler():
+    seen = repeat(
+        node("a", 120), node("b", 40), plain=82, profiled=162, bare=2, most_event_us=0
+    )  # fmt: skip
+    found = break_down([seen])
+    assert times(found) == {
+        "a": pytest.approx(60.74, abs=0.01),
+        "b": pytest.approx(20.25, abs=0.01),
+    }
+    assert found.scale == pytest.approx(82 / 162)
+    assert found.sum_s + found.outside_s == pytest.approx(82e-6)
+
+
+def test_a_machine_that_was_quicker_scales_all_nodes_alike():
+    found = break_down([repeat(node("a", 60), node("b", 20), plain=100, profiled=90)])
+    assert times(found)["a"] / times(found)["b"] == pytest.approx(3, rel=1e-3)
+    assert found.scale == pytest.approx(100 / 90)
+
+
+def test_repeats_count_alike_and_a_node_that_one_of_them_lacks_counts_as_none():
+    one = repeat(node("a", 50), node("b", 40), plain=90, profiled=90)
+    other = repeat(node("a", 90), plain=90, profiled=90)
+    found = break_down([one, other])
+    assert times(found) == {"a": 70, "b": 20}
+    assert found.latency_s == pytest.approx(90e-6)
+
+
+def test_an_accelerator_has_a_clock_of_its_own():
+    nodes = node("a", 5, device_us=70), node("b", 5, device_us=20)
+    found = break_down([repeat(*nodes, plain=100, profiled=300)])
+    assert times(found) == {"a": 70, "b": 20}
+    assert [row.accelerator_s for row in found.rows] == pytest.approx([70e-6, 20e-6])
+    assert (found.event_cost_s, found.scale) == (0, 1)
