@@ -42,7 +42,7 @@ from modeldyno.client.steps import (
 )
 from modeldyno.core import errors
 from modeldyno.core.jobs import Progress, Started
-from modeldyno.core.results import BenchmarkResult, ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.demo import model_path
 from modeldyno.services.requests import CellOptions, cell_specs
 from tests.api.live import live
@@ -347,6 +347,23 @@ def test_compare_takes_sides_with_options_and_sends_nothing_twice(client, net):
     assert isinstance(result, ComparisonResult)
     assert [side.cell.batch_size for side in (result.spec.a, result.spec.b)] == [1, 2]
     assert sent == []
+
+
+def test_a_profile_of_the_server_is_the_same_object_and_a_noun_with_rows(client, net, tmp_path):
+    result = client.profile(net, project="Measured", repeats=1)
+    assert isinstance(result, ProfileResult)
+    assert result.sum_s + result.outside_s == pytest.approx(result.latency_s)
+    project = client.projects.find("Measured").id
+    profile = client.profiles.get(next(client.profiles.list(project_id=project)).id)
+    assert (profile.state, profile.agreement["nodes"]) == ("done", len(result.rows))
+    nodes = [row["node"] for row in client.profiles.rows(profile.id, by="node")]
+    assert sorted(nodes) == sorted(row.node for row in result.rows)
+    assert "(outside nodes)" in client.profiles.csv(profile.id, path=tmp_path / "rows.csv")
+    assert [run.id for run in client.profiles.runs(profile.id)] == [result.run_id]
+    assert client.profiles.edit(profile.id, name="Mine").name == "Mine"
+    client.profiles.delete(profile.id)
+    with pytest.raises(errors.NotFound):
+        client.profiles.get(profile.id)
 
 
 @pytest.mark.parametrize(

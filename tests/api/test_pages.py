@@ -6,6 +6,7 @@ import json
 import re
 import socket
 from contextlib import closing
+from html import unescape
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from urllib.parse import quote
@@ -208,6 +209,18 @@ def test_the_docs_show_every_operation_with_a_line_to_paste(server):
     assert [name for name in ids if f'<details id="{name}">' not in page] == []
     assert page.count("curl -H &quot;Authorization: Bearer $T&quot;") == len(ids)
     assert server.token not in page
+
+
+def test_the_docs_show_code_as_code_and_values_that_could_be(server):
+    page = server.ask("GET", "/docs").text
+    assert "`" not in re.sub(r"<pre>.*?</pre>", "", page, flags=re.S)
+    assert "<code>If-Match</code>" in page
+    shown = [unescape(one) for one in re.findall(r"<pre>(\{.*?)</pre>", page, flags=re.S)]
+    assert len(shown) > 20
+    for name in ("cores", "batch_size", "instances", "batch_sizes"):
+        values = re.findall(rf'"{name}": (\d+|\[[^]]*\])', "".join(shown))
+        assert values
+        assert not [value for value in values if re.search(r"\b0\b", value)], name
 
 
 def test_health_needs_no_token(server):

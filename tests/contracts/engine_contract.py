@@ -95,7 +95,8 @@ class EngineContract:
     ):
         monkeypatch.chdir(tmp_path)
         engine = self.engine
-        assert isinstance(engine, Profiles)
+        if not isinstance(engine, Profiles):
+            pytest.skip("it has no profiler")
         with engine.open(target) as session, engine.profiled(target, session) as profiled:
             plain, watched = session.bind(self.inputs(), "api"), profiled.bind(self.inputs(), "api")
             watched()  # before anybody counts

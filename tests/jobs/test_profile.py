@@ -14,7 +14,7 @@ from modeldyno.jobs.profile import checked
 from modeldyno.services.requests import CellOptions, profile_spec
 from modeldyno.settings import Settings
 from modeldyno.store.history import History
-from modeldyno.workbench import open_workbench
+from modeldyno.workbench import open_records, open_workbench
 from tests.scripts import fault, script
 
 NODES = [
@@ -148,6 +148,17 @@ def test_a_batch_that_the_model_cannot_have_runs_at_its_own(room, tmp_path):
     assert any("batch" in note for note in result.notes)
 
 
+def test_the_engine_has_as_many_threads_as_cores_were_asked_for(room, tmp_path):
+    from tests import onnx_models
+
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    asked = profile_spec(model, CellOptions(cores=[2], contract="hot"), repeats=1)
+    result = room.service.run(replace(asked, repeat_s=0.01))
+    assert (result.facts.threads, result.spec.cell.cores) == (2, 2)
+    assert result.facts.engine == "onnxruntime"
+    assert all(row.provider == "CPUExecutionProvider" for row in result.rows)
+
+
 def test_a_profile_is_of_one_cell(tmp_path):
     model = script(tmp_path / "m.json")
     with pytest.raises(BadValue, match="one cell"):
@@ -155,6 +166,27 @@ def test_a_profile_is_of_one_cell(tmp_path):
     with pytest.raises(BadValue, match="repeats"):
         profile_spec(model, repeats=0)
     assert profile_spec(model).cell == CellSpec(contract="hot")
+
+
+def test_a_profile_of_the_terminal_appears_in_the_database_with_its_rows(room, tmp_path):
+    asked = spec(tmp_path, repeats=1)
+    first, second = (room.service.run(asked) for _ in range(2))
+    records = open_records(Settings(tmp_path / "workspace"))
+    try:
+        (profile,) = records.profiles.page().items  # the same command on the same model
+        assert (profile.name, profile.state, profile.spec) == ("m.json", "done", asked)
+        assert profile.summary.typical_s == second.latency_s
+        for result in (first, second):
+            rows = records.profiles.rows(result.run_id)
+            assert [(row.node, row.total_s) for row in rows] == [
+                (row.node, row.total_s) for row in result.rows
+            ]
+        agreement = records.profiles.agreement(profile.id)
+        assert agreement is not None
+        assert (agreement.run_id, agreement.nodes) == (second.run_id, 3)
+        assert agreement.coverage == pytest.approx(second.coverage)
+    finally:
+        records.close()
 
 
 # ---------------------------------------------------------------- a worker is not trusted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -30,7 +30,9 @@ class By(StrEnum):
 
 
 def profile(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: Annotated[
+        str | None, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
+    ] = None,
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size.")] = 1,
     cores: Annotated[
@@ -60,6 +62,9 @@ def profile(
         int, typer.Option("--top", help="Rows to show, the slowest first; 0: all.")
     ] = TOP,
     csv: Annotated[Path | None, typer.Option(help="Also write all rows to a CSV file.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
+    ] = None,
     timeout: options.Timeout = 600.0,
     memory_limit: options.MemoryLimit = None,
     no_sandbox: options.NoSandbox = False,
@@ -82,10 +87,16 @@ def profile(
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
-    files, words = split_models([model], dim)
+    requests.check_folder(csv)
+    if resume is not None:
+        said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
+        more_said = (value, data, input_, architecture, arg, option, repeats != 5)
+        requests.expect_no_settings((*said, *more_said))
+        result = listened(_resumed(resume, server, workspace), quiet)
+        _end(result, json, quiet, by, top, csv)
+    files, words = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
-    requests.check_folder(csv)
     sizes = parse_pairs("--dim", words)
     inputs = InputOptions(
         {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
@@ -116,10 +127,32 @@ def profile(
     }
     asked = (files[0], cells, inputs, more)
     run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    result = listened(run, quiet)
-    present(result, json, quiet, by, top, csv)
-    if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+    _end(listened(run, quiet), json, quiet, by, top, csv)
+
+
+def _end(
+    result: ProfileResult, as_json: bool, quiet: bool, by: By, top: int, csv: Path | None
+) -> NoReturn:
+    present(result, as_json, quiet, by, top, csv)
+    if result.interrupted and not quiet:
+        output.tell(f"next: modeldyno profile --resume {result.run_id}")
+    raise typer.Exit(INTERRUPTED if result.interrupted else 0)
+
+
+def _resumed(word: str, server: str | None, workspace: Path | None) -> Run:
+    if server is not None:
+        from modeldyno.cli import remote
+
+        return partial(remote.gone_on, remote.connected(server, workspace), word)
+    from modeldyno.core.errors import BadValue
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_history, open_workbench
+
+    settings = Settings.read(workspace)
+    kept = open_history(settings).find(word)
+    if kept.kind != "profile":
+        raise BadValue(f"Run {kept.run_id} is a {kept.kind}", fix="Resume it as one")
+    return partial(open_workbench(settings).service.resume, kept.run_id)
 
 
 def _here(

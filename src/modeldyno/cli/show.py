@@ -102,5 +102,7 @@ def _unfinished(kept: KeptRun, log: Path | None) -> None:
         output.tell("It failed: measure it again, with what the error says")
     elif kept.kind == "benchmark":
         output.tell(f"next: modeldyno bench --resume {kept.run_id}")
+    elif kept.kind == "profile":
+        output.tell(f"next: modeldyno profile --resume {kept.run_id}")
     else:
-        output.tell(f"A {kept.kind} cannot go on here: measure it again")
+        output.tell("A comparison cannot go on: measure it again")

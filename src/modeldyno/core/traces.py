@@ -40,6 +40,7 @@ class ProfilePlan:
     fewest_calls: int = 5
     most_calls: int = 2_000
     turns: int = 4  # of each, one after the other
+    gap_s: float = 0.0  # rest before each, so that the other's spinning threads fall asleep
     warmup_limit_s: float = 0.5
 
 

@@ -52,7 +52,8 @@ class PyTorch:
 
     @contextlib.contextmanager
     def profiled(self, target: Target, session: TorchSession) -> Iterator[TorchProfiled]:
-        yield TorchProfiled(session, target.device.partition(":")[0])
+        device, is_script = target.device.partition(":")[0], target.format == "torchscript"
+        yield TorchProfiled(session, device, is_script=is_script)
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once operator by operator, then as it will be measured."""

@@ -22,9 +22,13 @@ class Event:
 class Tally:
     """Sums of the calls that it is given, one after the other."""
 
-    def __init__(self, most_event_ns: int, truncated_ns: int = 0) -> None:
+    def __init__(
+        self, most_event_ns: int, truncated_ns: int = 0, *, with_way: bool = False
+    ) -> None:
         """``most_event_ns`` is the most that recording an event costs, ``truncated_ns`` what the
-        profiler cuts off each duration on average."""
+        profiler cuts off each duration on average. ``with_way``: an event has the time since the
+        one before, for that is the way to it."""
+        self._with_way = with_way
         self._most_event_ns = most_event_ns
         self._truncated_ns = truncated_ns
         self._sums: dict[Key, _Sum] = {}
@@ -34,8 +38,11 @@ class Tally:
     def add_call(self, events: Iterable[Event]) -> None:
         """An event inside another is taken out of that one's time."""
         self._calls += 1
+        before_ns: int | None = None  # when the last event ended that lay in no other
         around: list[tuple[int, _Sum]] = []  # what is still open: where it ends, and its sum
         for event in sorted(events, key=lambda event: (event.start_ns, -event.duration_ns)):
+            found = self._sum(event.key)
+            end_ns = event.start_ns + event.duration_ns
             while around and around[-1][0] <= event.start_ns:
                 around.pop()
             if around:
@@ -43,12 +50,15 @@ class Tally:
                 around[-1][1].inner += 1
             else:
                 self._outer += 1
-            found = self._sum(event.key)
+                if self._with_way and before_ns is not None:
+                    found.self_ns += max(0, event.start_ns - before_ns)
+                    found.inner += 1  # the event before was recorded in this time
+                before_ns = end_ns
             found.self_ns += event.duration_ns + self._truncated_ns
             found.events += 1
             if event.device_ns is not None:
                 found.device_ns = (found.device_ns or 0) + event.device_ns
-            around.append((event.start_ns + event.duration_ns, found))
+            around.append((end_ns, found))
 
     def _sum(self, key: Key) -> _Sum:
         if key not in self._sums and len(self._sums) >= MOST_NODES - 1:

@@ -1,7 +1,8 @@
 """PyTorch's own profiler: which operator took how long, the operators inside it taken out.
 
 An operator has no name in a model; it is called by its kind and its place: ``aten::addmm #3`` is
-the third of a call.
+the third of a call. The way to it counts as its own: Python needs time between operators, and a
+model with fewer of them would not.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _NOT_WORK = ("gpu_user_annotation", "user_annotation")
 
 
 class TorchProfiled:
-    def __init__(self, session: Any, device: str) -> None:
+    def __init__(self, session: Any, device: str, *, is_script: bool) -> None:
         self._session = session
         self._device = device
+        self._is_script = is_script
         self._events: list[Any] = []
 
     @property
@@ -61,8 +63,17 @@ class TorchProfiled:
     def trace(self, keep: Sequence[bool]) -> Trace:
         return read_events(self._events, keep, self._device)
 
-    def bare(self, contract: CallContract) -> None:
-        return None  # what is around operators is in the trace
+    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+        """A module that hands its input on, of the same kind as this one."""
+        if self._device != "cpu":
+            return None
+        import torch
+
+        identity: Any = torch.nn.Identity().eval()
+        if self._is_script:
+            identity = torch.jit.script(identity)
+        nothing = torch.zeros(1)
+        return lambda: identity(nothing)
 
 
 def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Trace:
@@ -79,7 +90,11 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
         )
     operators = sorted((e for e in events if e.activity_type() == _OPERATOR), key=_start)
     on_device = _device_times(events, operators)
-    tally, wanted, place = Tally(_MOST_EVENT_NS), last(len(calls), keep), 0
+    tally, wanted, place = (
+        Tally(_MOST_EVENT_NS, with_way=device == "cpu"),
+        last(len(calls), keep),
+        0,
+    )
     for number, (begin, end) in enumerate(calls):
         inside = []
         while place < len(operators) and operators[place].start_ns() < end:

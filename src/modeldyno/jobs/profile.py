@@ -29,6 +29,7 @@ from modeldyno.worker.messages import ProfileSession, SessionProfiled
 
 MOST_EVENTS = 40_000  # of a repeat: a trace of 30 MB, which is read in less than a second
 FEWEST_CALLS, MOST_CALLS = 5, 2_000
+SPINNING_GAP_S = 0.05
 INSIDE = 4  # events of each operator that a call was seen to have
 LONGEST_NAME = 200
 _MOST_NS = 1 << 62
@@ -169,6 +170,7 @@ def _plan(spec: ProfileSpec, prepared: Prepared, found: _Found) -> ProfilePlan:
         min_time_s=spec.repeat_s,
         fewest_calls=FEWEST_CALLS,
         most_calls=max(FEWEST_CALLS, min(MOST_CALLS, MOST_EVENTS // _events(prepared, found))),
+        gap_s=SPINNING_GAP_S if prepared.facts.spinning else 0.0,
     )
 
 

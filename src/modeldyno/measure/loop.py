@@ -322,6 +322,7 @@ def _stretch(sample_ns: float) -> int:
 # ---------------------------------------------------------------- with a profiler, and without
 
 _FIRST_PROFILED = 3  # calls: the engine is warm already, this session of it is not
+_FEWEST_IN_TURN = 3  # calls, besides the first
 _BARE_CALLS = 400
 
 
@@ -337,13 +338,14 @@ def measure_profiled(
     In turns, plain ones first and last, so that what the machine does meanwhile hits both alike.
     The first call of a turn finds a cold cache, and does not count.
     """
-    clock = (clocks or Clocks()).wall
+    clocks = clocks or Clocks()
+    clock = clocks.wall
     limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
     calibration = calibrate(plain, clock, calls_per_sample=1)
     warm_up(plain, calibration, limits, clock)
     calls = math.ceil(plan.min_time_s / max(calibration.call_s, 1e-9))
     calls = max(plan.fewest_calls, min(plan.most_calls, calls))
-    turn = math.ceil(calls / min(plan.turns, calls))
+    turn = math.ceil(calls / max(1, min(plan.turns, calls // _FEWEST_IN_TURN)))
     plain_ns: list[int] = []
     recorded_ns: list[int] = []
     counts: list[bool] = []
@@ -351,10 +353,13 @@ def measure_profiled(
         for _ in repeat(None, min(_FIRST_PROFILED, calls)):
             profiled()
         while sum(counts) < calls:
+            clocks.sleep(plan.gap_s)
             plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+            clocks.sleep(plan.gap_s)
             with recording():
                 recorded_ns += _read(profiled, 1, clock, turn + 1)
             counts += [False, *repeat(True, turn)]
+        clocks.sleep(plan.gap_s)
         plain_ns += _read(plain, 1, clock, turn + 1)[1:]
     return plain_ns, recorded_ns, counts
 

@@ -221,7 +221,7 @@ def test_defect_21_a_dataset_that_is_used_stays_and_its_users_are_named(served, 
     used = served.benchmark(project, dataset_id=number, start=False, name="my bench")["id"]
     refused = served.post("/api/dataset/delete", {"id": number, "name": "Dataset1"})
     assert refused.status == 400
-    assert f"it is used by benchmark {used} (my bench)" in refused.text
+    assert f"used by benchmark {used} (my bench)" in refused.text
     assert served.get(f"benchmarks/{used}").status == 200
     assert served.post("/api/dataset", {"id": number}).status == 200
 
