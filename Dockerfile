@@ -27,10 +27,10 @@ RUN set -eu; \
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/modeldyno /opt/modeldyno
 # Nothing in here belongs to the user it runs as, but the workspace.
-RUN useradd --uid 10001 --user-group --no-create-home --home-dir /workspace modeldyno \
+RUN useradd --uid 10001 --user-group --no-create-home --home-dir /nonexistent modeldyno \
     && install -d -m 0700 -o modeldyno -g modeldyno /workspace
 ENV PATH=/opt/modeldyno/bin:$PATH \
-    HOME=/workspace \
+    HOME=/tmp \
     MODELDYNO_WORKSPACE=/workspace \
     NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 10001:10001

@@ -26,10 +26,10 @@ $(STAMP):
 # PyTorch is several hundred megabytes: only the tests need it.
 engines: $(ENGINES)
 
-$(ENGINES): $(STAMP)
+$(ENGINES):
 	@bash scripts/make_venv.sh .venv '.[dev,tested]' $(PYTHON)
-	@rm -f .venv/.engines-*
-	@touch $@
+	@rm -f .venv/.engines-* .venv/.setup-*
+	@touch $(STAMP) $@
 
 run: setup
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)

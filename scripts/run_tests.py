@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 # Tests wait for processes more than they compute; of more than eight, each would wait for cores.
-PROCESSES = min(8, max(2, os.cpu_count() or 1))
+PROCESSES = min(8, 1 + len(os.sched_getaffinity(0)))
 # Files stay whole, so that a server or a model is made once for the tests of one.
 PARTS = {
     "together": ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"],

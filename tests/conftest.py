@@ -15,6 +15,14 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_ignore_collect(collection_path, config):
+    """A file that marks no test so need not be imported to find that out."""
+    if config.getoption("--part") != "alone" or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text()
+    return None if any(f"mark.{name}" in text for name in ALONE) else True
+
+
 def pytest_collection_modifyitems(config, items):
     part = config.getoption("--part")
     if part is None:

@@ -21,9 +21,19 @@ CHECKS = {
 }  # fmt: skip
 
 
+# Peaks are measured for 3 s each, for the sake of their precision; any will do here.
+IN_HASTE = """
+from modeldyno.cli.main import run
+from modeldyno.services import peaks
+
+peaks.SECONDS = 0.2
+run()
+"""
+
+
 def doctor(workspace, *options):
     return subprocess.run(
-        [sys.executable, "-m", "modeldyno", "doctor", "--workspace", str(workspace), *options],
+        [sys.executable, "-c", IN_HASTE, "doctor", "--workspace", str(workspace), *options],
         capture_output=True,
         text=True,
         check=False,

@@ -21,7 +21,7 @@ from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from tests.contracts.store_examples import COMPARISON, SPEC
+from tests.contracts.store_examples import COMPARISON, SPEC, counted
 
 FACTS = ModelFacts(
     "m.onnx",
@@ -44,6 +44,12 @@ class Nouns:
         renamed = desk.records.projects.rename(project.id, "net")
         assert renamed == replace(project, name="net", modified_at=desk.clock.now)
         assert desk.records.projects.get(project.id) == renamed
+        assert desk.kinds() == ["project.created", "project.changed"]
+
+    def test_a_project_can_be_marked_as_modified(self, desk):
+        project = desk.project()
+        touched = desk.records.projects.touch(project.id)
+        assert touched == replace(project, modified_at=desk.clock.now)
         assert desk.kinds() == ["project.created", "project.changed"]
 
     def test_two_projects_may_have_one_name(self, desk):
@@ -120,6 +126,26 @@ class Nouns:
         model = desk.model(sha256="d" * 64)
         assert desk.records.models.of_content(model.project_id, "d" * 64) == model
         assert desk.records.models.of_content(model.project_id, "e" * 64) is None
+
+    def test_a_project_began_with_its_first_model_that_nothing_made(self, desk):
+        project = desk.project()
+        assert desk.records.models.input_of(project.id) is None
+        desk.model(project, origin="optimization")
+        first = desk.model(project)
+        desk.model(project)
+        assert desk.records.models.input_of(project.id) == first
+
+    def test_a_model_is_found_by_its_path_and_by_where_it_came_from(self, desk):
+        models = desk.records.models
+        said = {"source": "/root/net.onnx", "facts": FACTS}
+        first = desk.model(**said)
+        newest = desk.model(**said)
+        desk.model(**said | {"facts": None})  # nobody has looked into it
+        assert models.copied_from("/root/net.onnx") == models.kept_at(first.path) == newest
+        uploaded = desk.model(**said | {"origin": "upload"})
+        assert models.copied_from("/root/net.onnx") == newest
+        assert models.kept_at(first.path) == uploaded
+        assert models.kept_at("/root/net.onnx") is models.copied_from(first.path) is None
 
     # ------------------------------------------------------------ datasets
 
@@ -234,6 +260,49 @@ class Nouns:
         assert (pair.a_model_name, pair.latest) == (model.name, None)
         with pytest.raises(NotFound):
             desk.records.benchmarks.details(BenchmarkId(99))
+
+    def test_a_benchmark_shows_its_latest_run_and_the_latest_that_came_to_a_number(self, desk):
+        model = desk.model()
+        benchmark, draft = desk.benchmark(model), desk.benchmark(model)
+        cell = CellOutcome(
+            number=0, status="done", engine="onnxruntime", device="cpu", precision="fp32",
+            batch_size=1, cores=1, instances=1, typical_s=0.002, throughput_per_s=500.0,
+        )  # fmt: skip
+        measured = desk.run(benchmark)
+        desk.records.runs.move(measured.id, "running")
+        desk.records.runs.finish(measured.id, RunSummary(), [cell])
+        failed = desk.run(benchmark)
+        job = desk.records.jobs.add(failed.id)
+        desk.records.runs.move(failed.id, "running")
+        nothing = replace(cell, status="failed", typical_s=None, throughput_per_s=None)
+        desk.records.runs.finish(failed.id, RunSummary(), [nothing], "failed")
+        desk.benchmark()  # of another project
+        with counted(desk.database) as queries:
+            found = desk.records.benchmarks.outcomes(benchmark.project_id)
+        assert len(queries) == 2
+        assert [one.benchmark.id for one in found] == [benchmark.id, draft.id]
+        first, second = found
+        assert first.latest is not None
+        assert (first.latest.id, first.latest.state, first.latest.job_id) == (
+            failed.id,
+            "failed",
+            job.id,
+        )
+        assert first.measured is not None
+        assert (first.measured.id, first.measured.job_id, first.cells) == (
+            measured.id,
+            None,
+            (cell,),
+        )
+        assert (second.latest, second.measured, second.cells) == (None, None, ())
+        assert desk.records.benchmarks.outcome(benchmark.id) == first
+        with pytest.raises(NotFound):
+            desk.records.benchmarks.outcome(BenchmarkId(99))
+
+    def test_a_project_is_found_by_its_whole_name(self, desk):
+        first, _ = desk.records.projects.add("Ab"), desk.records.projects.add("Ab")
+        assert desk.records.projects.named("Ab") == first
+        assert desk.records.projects.named("ab") is None
 
     # ------------------------------------------------------------ runs and their outcomes
 

@@ -123,6 +123,26 @@ class States:
         with pytest.raises(WrongState, match="does not wait"):
             desk.records.jobs.run_next(urgent.id)
 
+    def test_a_request_is_known_until_its_end_was_told(self, desk):
+        waits, ended = desk.run(), desk.run()
+        for run in (waits, ended):
+            desk.records.jobs.add(run.id, request_id="r")
+        desk.records.jobs.add(desk.run().id)
+        assert desk.records.jobs.with_untold_end() == ()
+        job = desk.records.jobs.of_run(ended.id)
+        desk.records.jobs.move(job.id, "cancelled")
+        assert desk.records.jobs.with_untold_end() == ((desk.records.jobs.get(job.id), ended.of),)
+        desk.records.jobs.forget_request(ended.id)
+        assert desk.records.jobs.with_untold_end() == ()
+        assert desk.records.jobs.of_run(waits.id).request_id == "r"
+
+    def test_what_runs_and_what_waits_is_told_in_order(self, desk):
+        runs = [desk.run() for _ in range(3)]
+        jobs = [desk.records.jobs.add(run.id) for run in runs]
+        desk.records.jobs.claim(jobs[0].id, OWNER)
+        desk.records.jobs.run_next(jobs[2].id)
+        assert desk.records.jobs.in_order() == ([runs[0].of], [runs[2].of, runs[1].of])
+
     def waiting(self, desk: Desk) -> list[JobId]:
         return [job.id for job in desk.records.jobs.waiting()]
 

@@ -450,7 +450,7 @@ FURTHER = (
     op("profiling/output.log", "GET id autorefresh?", "", body={"id": 1}),
     op("model/download", "POST id", b"", body={"id": 1}),
     op("model/graph/highlight_pattern", "POST path op_name pattern",
-       {"graph": GRAPH, "groups": [str]},
+       {"graph": GRAPH, "groups": []},
        body={"path": ["net.onnx"], "op_name": "gemm", "pattern": ["Gemm"]}),
     op("filesystem", "GET path? filter?",
        {"path": str, "contents": [{"name": str, "type": str, "is_model": bool}]}),

@@ -45,6 +45,13 @@ def parameters(told: Any) -> bool:
     return isinstance(told, list) and all({"name", "help", "value"} <= set(one) for one in told)
 
 
+def attributes(told: Any) -> bool:
+    wanted = {"name", "attribute_type", "value"}
+    return isinstance(told, list) and all(
+        wanted == set(one) and all(map(text, one.values())) for one in told
+    )
+
+
 def anything(_: Any) -> bool:
     return True
 
@@ -60,6 +67,7 @@ ROWS = (
     Row("*", "*.size", number, "the document writes 98 and 98.0 for the same model"),
     Row("*", "*.help", or_nothing(text), OWN_TEXT),
     Row("dict/*", "*.params", parameters, "some have none, which the examples do not show"),
+    Row("model/graph", "nodes.attributes", attributes, "some nodes have none"),
     Row("*", "*input_nodes", names, "the document has text once and a list elsewhere"),
     Row("*", "*output_nodes", names, "the document has text once and a list elsewhere"),
     Row("project", "notes", or_nothing(text), "the walk has written some"),

@@ -187,8 +187,8 @@ def _optimizations(go: Walk, ids: dict[str, int], other_dataset: int) -> None:
     said["precision_id"] = 3  # int8, in the dictionary; the examples have other numbers for it
     made = go.ask("optimization/add", said).get("optimization_id", 0)
     go.ask("optimization/edit", {"id": made})
-    go.ask("optimization/config.yaml", {"id": made})
     go.ask("optimization/execute", {"optimization_id": made})
+    go.ask("optimization/config.yaml", {"id": made})
     go.ask("optimization/output.log", {"id": made})
     go.ask("optimization", {"id": made}, "optimization that failed")
     name = "Done"

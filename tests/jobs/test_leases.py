@@ -103,6 +103,7 @@ def test_a_crash_frees_the_cores(tmp_path, stop, holder):
         assert lease.waited_s == 0
 
 
+@pytest.mark.alone
 def test_waiting_ends_at_once_when_asked_to_stop(tmp_path, stop, holder):
     threading.Timer(0.1, stop.request).start()
     start = time.monotonic()

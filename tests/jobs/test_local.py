@@ -92,6 +92,7 @@ def asks_to_die_with_us(pid: int) -> bool:
     return "pipe" in Path(f"/proc/{pid}/wchan").read_text()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("what", ["hang", "endless-loop"])
 def test_cancelling_stops_a_job_soon_whatever_it_does(what, room, tmp_path):
     faults = [fault("chatter", call=-1), fault(what, call=-1)]

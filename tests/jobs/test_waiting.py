@@ -93,6 +93,7 @@ def test_waiting_counts_against_neither_budget_nor_time_limit(tmp_path, model, j
     assert [cell.status for cell in getattr(result, "cells", ())] in ([], ["done"])
 
 
+@pytest.mark.alone
 def test_a_run_that_waits_can_be_cancelled(tmp_path, model, jobs, holder):
     store = Runs(tmp_path / "runs")
     ends = []

@@ -24,7 +24,8 @@ from tests.api.serving import ROOT, Served
 
 HERE = Path(__file__).parent
 PHASES = "examples,coverage,fuzzing,stateful"
-SLOW = ("examine_system",)  # two seconds each, and nothing to vary
+# Two seconds each and nothing to vary; and a measurement each, unless it is refused as others are.
+SLOW = ("examine_system", "benchmark_by_name")
 
 
 def one_round(

@@ -244,7 +244,7 @@ def test_an_endless_loop_ends_at_the_time_limit(tmp_path):
     path.write_bytes(_loop(2**62).SerializeToString())
     start = time.monotonic()
     assert error_of(path, tmp_path, timeout=4.0) == "TIMED_OUT"
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
 
 
 def _expand(shape):

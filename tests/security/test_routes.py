@@ -306,7 +306,8 @@ def test_w19_w27_a_crash_of_any_route_leaks_nothing(tmp_path):
             if reply.status == 500:
                 crashed.append(path)
                 assert reply.getheader("content-type") == "text/plain; charset=utf-8"
-            for secret in (server.token, "Traceback", "RuntimeError", str(tmp_path)):
+                assert str(tmp_path) not in reply.text  # else, this API tells paths
+            for secret in (server.token, "Traceback", "RuntimeError"):
                 assert secret not in reply.text
         (tmp_path / BOOM).unlink()
         assert server.ask("GET", "/api/v1/projects", server.with_token()).status == 200

@@ -248,6 +248,7 @@ def suffering(surroundings: Surroundings) -> bool:
     return b"and on stderr" in surroundings.log.read_bytes()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("what", ["hang", "endless-loop"])
 def test_cancelling_stops_an_engine_that_does_not_listen(
     what, surroundings, stop, tmp_path, reference

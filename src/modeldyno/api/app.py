@@ -19,7 +19,7 @@ from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
 from modeldyno.api.errors import BUG, Refusal, Refused, body_of, misunderstood, refusal_of
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
-from modeldyno.api.guard import App, Guard, Rules
+from modeldyno.api.guard import CLIENT_POLICY, PAGE_POLICY, App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.inc import gui
 from modeldyno.api.inc import operations as inc
@@ -39,6 +39,7 @@ from modeldyno.api.v1 import (
     jobs,
     models,
     notes,
+    optimizations,
     profiles,
     projects,
     runs,
@@ -66,6 +67,7 @@ ROUTERS = (
     benchmarks.router,
     benchmark_by_name.router,
     comparisons.router,
+    optimizations.router,
     profiles.router,
     runs.router,
     jobs.router,
@@ -84,7 +86,8 @@ def application(
     server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
 ) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
-    rules = Rules(listening.hosts, listening.origins, UPLOADS)
+    policy = PAGE_POLICY if server.settings.inc_gui is None else CLIENT_POLICY
+    rules = Rules(listening.hosts, listening.origins, UPLOADS, page_policy=policy)
     feed = (server.feed, server.progress, server.fetches, server.records.events)
     events = EventSockets(*feed, access, listening.origins, patience)
     routes = Answers(routed(server, listening, access, events), server.records.database)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from modeldyno.api.markup import element
+from modeldyno.api.markup import element, prose
 from modeldyno.api.openapi import example_of, operations
 
 Json = dict[str, Any]
@@ -17,7 +17,7 @@ def write(document: Json) -> str:
     """HTML: operations by tag, with what they take, what they answer, and a line for curl."""
     parts = [
         element("h1", f"{document['info']['title']} {document['info']['version']}"),
-        element("p", document["info"]["description"]),
+        f"<p>{prose(document['info']['description'])}</p>",
         "<p>Send the token with every request. In a shell, "
         "<code>T=$(modeldyno token)</code> has it; <code>U</code> is the server's address. For "
         'programs: <a href="/api/v1/openapi.json">openapi.json</a> (needs the token).</p>',
@@ -27,7 +27,7 @@ def write(document: Json) -> str:
     ]
     for tag in document["tags"]:
         parts.append(f'<h2 id="{escape(tag["name"])}">{escape(tag["name"].capitalize())}</h2>')
-        parts.append(element("p", tag["description"]))
+        parts.append(f"<p>{prose(tag['description'])}</p>")
         parts += [
             _operation(path, method, one, document)
             for path, method, one in operations(document)
@@ -42,8 +42,8 @@ def _operation(path: str, method: str, operation: Json, document: Json) -> str:
             f'<details id="{escape(operation["operationId"])}"><summary>',
             element("span", method.upper(), "method mono"),
             element("code", path),
-            f" {element('span', operation['summary'], 'dim')}</summary>",
-            element("p", operation.get("description", "")),
+            f' <span class="dim">{prose(operation["summary"])}</span></summary>',
+            f"<p>{prose(operation.get('description', ''))}</p>",
             _parameters(operation.get("parameters", [])),
             _body(operation, document),
             _answers(operation["responses"], document),
@@ -60,7 +60,7 @@ def _parameters(parameters: list[Json]) -> str:
             element("code", one["name"]),
             escape(one["in"] + (", needed" if one.get("required") else "")),
             escape(_kind(one["schema"])),
-            escape(one.get("description", "")),
+            prose(one.get("description", "")),
         )
         for one in parameters
     ]
@@ -82,7 +82,7 @@ def _answers(responses: Json, document: Json) -> str:
     rows = []
     examples = []
     for status, response in responses.items():
-        rows.append((element("code", status), escape(response["description"])))
+        rows.append((element("code", status), prose(response["description"])))
         content = response.get("content", {}).get("application/json")
         if content and status.startswith("2"):
             shown = json.dumps(
@@ -99,7 +99,7 @@ def _fields(schema: Json, document: Json) -> str:
         (
             element("code", name),
             escape(_kind(_resolved(one, document)) + (", needed" if name in needed else "")),
-            escape(one.get("description", "")),
+            prose(one.get("description", "")),
         )
         for name, one in schema.get("properties", {}).items()
     ]

@@ -139,6 +139,13 @@ VERSION_NEEDED = Refusal(
     "somebody else may have changed it since you read it",
     "Send the header If-Match with the ETag that you read, or * to overwrite whatever is there",
 )
+STOPPING = Refusal(
+    503,
+    "WRONG_STATE",
+    "The server is being stopped",
+    "nobody will wait for this measurement, so it was cancelled",
+    "Ask again when it is back",
+)
 BUG = Refusal(
     500, "BUG", "Something went wrong in the server", "it is our bug", "The server's log says more"
 )
@@ -231,4 +238,12 @@ def _problem(refusal: Refusal) -> bytes:
 
 
 def text_of(refusal: Refusal) -> str:
-    return ". ".join(part for part in (refusal.title, refusal.why, refusal.fix) if part)
+    """In sentences; one alone stays as it is, for some clients know it by heart."""
+    first, *more = (part for part in (refusal.title, refusal.why, refusal.fix) if part)
+    return ". ".join((first.removesuffix("."), *map(_begun, more))) if more else first
+
+
+def _begun(sentence: str) -> str:
+    """With a capital letter, unless it begins with a name."""
+    word, space, rest = sentence.partition(" ")
+    return f"{word.capitalize()}{space}{rest}" if word.isalpha() and word.islower() else sentence

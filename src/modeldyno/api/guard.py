@@ -36,11 +36,13 @@ UPLOAD_BODY = 8 << 30
 PATIENCE_S = 60.0  # for a body that is no upload, and between two parts of one that is
 NO_UPLOADS = re.compile(r"(?!)")
 
-_PAGE_POLICY = (
+PAGE_POLICY = (
     b"default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     b"img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; "
     b"form-action 'self'; frame-ancestors 'none'"
 )
+# The client of INC Bench says in its page what its addresses are relative to.
+CLIENT_POLICY = PAGE_POLICY.replace(b"base-uri 'none'", b"base-uri 'self'")
 # Whatever the API sends, even a page that somebody uploaded, runs and loads nothing. Not `sandbox`:
 # a log in such a tab would refresh itself as a page from elsewhere, which we refuse.
 _DATA_POLICY = b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -51,7 +53,6 @@ ALWAYS: Headers = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-_ON_PAGES: Headers = (*ALWAYS, (b"content-security-policy", _PAGE_POLICY))
 _ON_DATA: Headers = (
     *ALWAYS,
     (b"content-security-policy", _DATA_POLICY),
@@ -69,6 +70,7 @@ class Rules:
     origins: frozenset[bytes]  # as in the Origin header: scheme, host and port
     uploads: re.Pattern[str] = NO_UPLOADS  # "POST /path" of those whose body may be a model
     trusts_proxy: bool = False
+    page_policy: bytes = PAGE_POLICY
 
 
 class Guard:
@@ -85,7 +87,7 @@ class Guard:
         if kind not in ("http", "websocket"):
             raise ValueError(f"there is no rule for {kind!r}")  # a new kind does not slip through
         surface = surface_of(scope["path"])
-        answer = _Answer(send, surface)
+        answer = _Answer(send, surface, self._rules.page_policy)
         try:
             found = self._judge(scope, surface)
         except ModeldynoError as error:  # the token's file became unusable: nobody gets in
@@ -176,9 +178,10 @@ async def _refuse(answer: _Answer, kind: str, refusal: Refusal) -> None:
 class _Answer:
     """The way back: our headers on everything, and nothing after a refusal."""
 
-    def __init__(self, send: Send, surface: Surface) -> None:
+    def __init__(self, send: Send, surface: Surface, page_policy: bytes) -> None:
         self._send = send
         self._surface = surface
+        self._on_pages = (*ALWAYS, (b"content-security-policy", page_policy))
         self.has_started = False
         self._is_over = False
 
@@ -207,7 +210,7 @@ class _Answer:
             and not name.startswith(b"access-control-")
             and (is_page or name != b"cache-control")
         ]
-        kept += _ON_PAGES if is_page else _ON_DATA
+        kept += self._on_pages if is_page else _ON_DATA
         return kept
 
 

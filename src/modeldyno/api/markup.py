@@ -50,3 +50,13 @@ def element(tag: str, text: str, kind: str = "") -> str:
         if kind
         else f"<{tag}>{escape(text)}</{tag}>"
     )
+
+
+def prose(text: str) -> str:
+    """Text with `code` in it, escaped."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one mark too few: none of them means anything
+        return escape(text)
+    return "".join(
+        element("code", part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )

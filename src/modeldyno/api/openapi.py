@@ -31,6 +31,7 @@ TAGS = {
     "benchmarks": "What to measure: a model, and the cells to measure it in. Keeps all its runs.",
     "benchmark by name": "A model by its name, measured in one call; a shape of its own.",
     "comparisons": "Two sides, measured in alternation: which is faster, and how sure that is.",
+    "optimizations": "Better models wanted, and the benchmarks that speak for them.",
     "profiles": "Where a model spends its time, by node and by operator.",
     "runs": "One execution of a benchmark or comparison: its result, samples and log.",
     "jobs": "Runs that wait or execute.",
@@ -135,11 +136,34 @@ def _tell_headers(response: Json, parameters: list[Json]) -> None:
         }
 
 
-def example_of(schema: Json, document: Json) -> Any:
-    """A value that fits: from the examples where there are some, else the plainest there is."""
+# What a field of this name holds, where its description has no example: a word means the same
+# in every document of ours.
+_USUAL: Json = {
+    "batch_size": 1, "benchmark_id": 1, "budget_s": 30.0, "cores": 1, "cpu_model": "AMD EPYC 7763",
+    "cpus": 8, "device": "cpu", "domain": "", "done_bytes": 1_048_576, "dtype": "float32",
+    "engine": "onnxruntime", "fingerprint": "3fa9c1d2b0e4f567", "framework": "onnx", "id": "Conv_0",
+    "instances": 1, "job_id": 1, "kernel": "6.8.0", "libc": "glibc 2.39", "margin": 0.02,
+    "max_ms": 6.2, "memory_bytes": 16_000_000_000, "min_ms": 5.8, "model": "resnet50.onnx",
+    "name": "conv1", "nodes": 12, "op_type": "Conv", "parameters": 25_557_032,
+    "path": "resnet50.onnx", "precision": "fp32", "processes": 3, "producer": "pytorch 2.6",
+    "python": "3.11.9", "run_id": "20261115-095116-3fa9c1", "samples": 1000, "scope": "encoder",
+    "seconds": 30.0, "sessions": 12, "session_s": 1.0,
+    "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "size_bytes": 102_146_502, "source": "Conv_0", "system": "Linux", "target": "Relu_1",
+    "threads": 1, "timeout_s": 600.0, "tool_version": "0.1.0",
+}  # fmt: skip
+_LISTS: Json = {
+    "cores": [1, 2], "cpus_allowed": [0, 1], "instances": [1], "input_shapes": [[3, 224, 224]],
+    "instruction_sets": ["avx2"], "precisions": ["fp32"], "runs": ["20261115-095116-3fa9c1"],
+}  # fmt: skip
+
+
+def example_of(schema: Json, document: Json, name: str = "") -> Any:
+    """A value that fits: from the examples where there are some, else what a field of that name
+    usually holds, else the plainest there is."""
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        return example_of(document["components"]["schemas"][name], document)
+        called = schema["$ref"].rpartition("/")[2]
+        return example_of(document["components"]["schemas"][called], document, name)
     for told in ("examples", "enum"):
         if schema.get(told):
             return schema[told][0]
@@ -149,22 +173,28 @@ def example_of(schema: Json, document: Json) -> Any:
     for told in ("anyOf", "oneOf", "allOf"):
         if schema.get(told):
             is_optional = {"type": "null"} in schema[told]
-            return None if is_optional else example_of(schema[told][0], document)
+            return None if is_optional else example_of(schema[told][0], document, name)
     match schema.get("type"):
         case "object":
             needed = schema.get("required", ())
             return {
-                name: example_of(one, document)
-                for name, one in schema.get("properties", {}).items()
-                if name in needed or one.keys() & {"examples", "default"}
+                field: example_of(one, document, field)
+                for field, one in schema.get("properties", {}).items()
+                if field in needed or one.keys() & {"examples", "default"}
             }
+        case "array" if name in _LISTS:
+            return _LISTS[name]
         case "array":
-            return [example_of(schema.get("items", {}), document)]
+            one = example_of(schema.get("items", {}), document)
+            return [] if one in ("", 0) and not schema.get("minItems") else [one]
         case "string":
-            is_moment = schema.get("format") == "date-time"
-            return "2026-11-15T09:00:00Z" if is_moment else ""
+            is_moment = schema.get("format") == "date-time" or name.endswith("_at")
+            usual = _USUAL.get(name, "")
+            return "2026-11-15T09:00:00Z" if is_moment else usual if isinstance(usual, str) else ""
         case "integer" | "number":
-            return schema.get("minimum", 0)
+            usual = _USUAL.get(name)
+            plainest = schema.get("minimum", 0)
+            return usual if isinstance(usual, int | float) else plainest
         case "boolean":
             return False
         case _:

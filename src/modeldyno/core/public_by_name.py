@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.core.public import cell_json
-from modeldyno.core.results import CellResult, Latency, Measurement
+from modeldyno.core.results import CellResult, Latency
 
 FEWEST_FOR_MEDIAN = 6  # for an interval around it: see measure/tails.py
 _DECIMALS = 6  # of milliseconds: the clock counts nanoseconds
@@ -31,7 +31,7 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
         "parameters": facts.parameters if facts else None,
         "iterations": found.samples,
         "warmup": found.warmup_calls,
-        **percentiles(latency, found),
+        **percentiles(latency, found.samples),
         "min_ms": _ms(latency.min_s),
         "max_ms": _ms(latency.largest_s),
         "std_ms": _ms(latency.stdev_s) if found.samples > 1 else None,
@@ -41,17 +41,17 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
     }
 
 
-def percentiles(latency: Latency, found: Measurement) -> dict[str, Any]:
+def percentiles(latency: Latency, samples: int) -> dict[str, Any]:
     """Null where so few samples cannot tell, with how many it takes."""
     needed = {f"p{t.quantile * 100:g}": t.samples_needed for t in (latency.p95, latency.p99)}
-    needed["p50"] = FEWEST_FOR_MEDIAN if found.samples < FEWEST_FOR_MEDIAN else None
+    needed["p50"] = FEWEST_FOR_MEDIAN if samples < FEWEST_FOR_MEDIAN else None
     lacking = sorted((number, name) for name, number in needed.items() if number is not None)
     note = ", ".join(f"{name} needs {number} iterations" for number, name in lacking)
     return {
         "p50_ms": None if needed["p50"] else _ms(latency.typical.value),
         "p95_ms": _ms(latency.p95.value),
         "p99_ms": _ms(latency.p99.value),
-        "percentiles_note": f"{note}; there were {found.samples}" if note else None,
+        "percentiles_note": f"{note}; there were {samples}" if note else None,
     }
 
 

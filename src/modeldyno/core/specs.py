@@ -78,6 +78,7 @@ class BenchmarkSpec:
     iterations: int | None = None  # exact: one session, one call per sample
     warmup_calls: int | None = None
     per_call: bool = False  # one call per sample whatever it costs
+    meters: bool = False  # energy also with iterations: by further calls, which are not timed
     timeout_s: float = 600.0  # per cell, load included
     memory_limit_bytes: int | None = None
     seed: int = 0

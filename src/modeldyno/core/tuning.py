@@ -69,9 +69,14 @@ class TuningSettings:
 
 
 def tuning_of(settings: dict[str, Any]) -> TuningSettings:
-    """Of what was said; raises BadValue for what cannot be."""
+    """What was said, and what is usual for the rest; as it is kept, so nothing is checked."""
     known = {one.name for one in fields(TuningSettings)}
-    found = TuningSettings(**{name: settings[name] for name in known & settings.keys()})
+    return TuningSettings(**{name: settings[name] for name in known & settings.keys()})
+
+
+def expect_possible(settings: dict[str, Any]) -> None:
+    """Raises BadValue for what cannot be."""
+    found = tuning_of(settings)
     _one_of("strategy", found.strategy, Strategy)
     _one_of("objective", found.objective, Objective)
     _one_of("accuracy criterion", found.criterion, Criterion)
@@ -86,7 +91,6 @@ def tuning_of(settings: dict[str, Any]) -> TuningSettings:
             why="it is a fraction from 0 to 1, as accuracies are",
             fix="For one percent send 0.01",
         )
-    return found
 
 
 def minimal_accuracy(tuning: TuningSettings, baseline: float) -> float:

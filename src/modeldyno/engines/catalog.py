@@ -156,6 +156,10 @@ def find(name: str) -> Entry:
     )
 
 
+def is_usable(entry: Entry) -> bool:
+    return _version(entry)[1] is None
+
+
 def title_of(name: str) -> str:
     """``ONNX Runtime``; the name itself where nobody said more."""
     return next((entry.title for entry in entries() if entry.name == name), "") or name

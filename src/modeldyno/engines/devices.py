@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from modeldyno.engines.catalog import Entry, availability, entries
+from modeldyno.engines.catalog import Entry, entries, is_usable
 
 _NO_GPU = "no NVIDIA GPU was found (a container needs --gpus all)"
 _GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last is Windows' own, for its Linux
@@ -19,7 +20,7 @@ _GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last is Windows' own, for it
 
 def known() -> tuple[str, ...]:
     """Every device that some engine has a word for: ``cpu`` first."""
-    return tuple(dict.fromkeys(device for entry in entries() for device in entry.devices))
+    return _of(entries())
 
 
 def devices_of(entry: Entry) -> dict[str, str]:
@@ -29,12 +30,13 @@ def devices_of(entry: Entry) -> dict[str, str]:
 
 def devices_here() -> dict[str, str]:
     """The same for all engines that are installed: one that can is enough."""
-    usable = [
-        devices_of(entry)
-        for entry, state in zip(entries(), availability(), strict=True)
-        if state.usable
-    ]
-    return {device: _best([found[device] for found in usable]) for device in known()}
+    engines = entries()  # asked once: it looks through every installed package
+    usable = [entry for entry in engines if is_usable(entry)]
+    return {d: _best([_why_not(entry, d) for entry in usable]) for d in _of(engines)}
+
+
+def _of(engines: Sequence[Entry]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(device for entry in engines for device in entry.devices))
 
 
 def _best(reasons: list[str]) -> str:

@@ -161,9 +161,10 @@ class Rounds:
         is_first = all(unit.process != process for unit in cell.units)
         if session.energy is not None or not gauge.has_meter or not is_first:
             return session if session.energy else replace(session, energy=gauge.nothing())
-        if self._spec.iterations is not None:
+        if self._spec.iterations is not None and not self._spec.meters:
             return replace(session, energy=Energy(None, "not metered with a number of iterations"))
         crowd = self._crowd(cell, crew.workers(cell, process), cpus)
+        crowd.plan = replace(crowd.plan, iterations=None)  # a window of time, not of calls
         try:
             energy = meter_one(crowd, self._window_s, gauge)
         except Cancelled:

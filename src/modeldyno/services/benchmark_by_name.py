@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
@@ -98,14 +98,11 @@ class BenchmarkByName:
 
     def start(self, wish: Wish) -> Asked:
         """In the queue, unless no device can be used; raises what is wrong with the rest."""
-        for device in wish.devices:
-            _expect_known(device)
+        _expect_known(wish.devices)
         found = self._find(wish.name)
         facts, _ = looked_into(found.model)
         entry = _engine_for(wish.engine, facts.format)
-        unavailable = {
-            device: failure for device in wish.devices if (failure := _unavailable(entry, device))
-        }
+        unavailable = _unavailable(entry, wish.devices)
         usable = [device for device in wish.devices if device not in unavailable]
         if not usable:
             return Asked(found, entry.name, unavailable)
@@ -238,14 +235,16 @@ def _is_exact(path: str, name: str) -> bool:
     return path.rpartition("/")[2] == name.rpartition("/")[2]
 
 
-def _expect_known(device: str) -> None:
-    kind, colon, number = device.partition(":")
-    if kind not in devices.known() or (colon and not number.isdigit()):
-        raise BadValue(
-            f'There is no device "{shown(device)}"',
-            why=f"known are {', '.join(devices.known())}",
-            fix="Use one of those; cuda:1 is the second GPU",
-        )
+def _expect_known(wished: Sequence[str]) -> None:
+    known = devices.known()
+    for device in wished:
+        kind, colon, number = device.partition(":")
+        if kind not in known or (colon and not number.isdigit()):
+            raise BadValue(
+                f'There is no device "{shown(device)}"',
+                why=f"known are {', '.join(known)}",
+                fix="Use one of those; cuda:1 is the second GPU",
+            )
 
 
 def _engine_for(said: str, model_format: str) -> Entry:
@@ -259,17 +258,19 @@ def _engine_for(said: str, model_format: str) -> Entry:
     return entry
 
 
-def _unavailable(entry: Entry, device: str) -> Failure | None:
-    why = devices.devices_of(entry)[device.partition(":")[0]]
-    if not why:
-        return None
-    return Failure.of(
-        EngineUnavailable(
-            f"Device {device} is not available: {why}",
-            why=why,
-            fix="Use one of the available devices; docs/devices.md says how to get others",
+def _unavailable(entry: Entry, wished: Sequence[str]) -> dict[str, Failure]:
+    reasons = devices.devices_of(entry)
+    return {
+        device: Failure.of(
+            EngineUnavailable(
+                f"Device {device} is not available: {why}",
+                why=why,
+                fix="Use one of the available devices; docs/devices.md says how to get others",
+            )
         )
-    )
+        for device in wished
+        if (why := reasons[device.partition(":")[0]])
+    }
 
 
 def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
@@ -278,9 +279,10 @@ def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
     )
 
     def make(path: str) -> BenchmarkSpec:
-        return requests.benchmark_spec(
+        spec = requests.benchmark_spec(
             path, cells, InputOptions(), iterations=wish.iterations, warmup=wish.warmup
         )
+        return replace(spec, meters=True)
 
     return make
 

@@ -22,7 +22,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import ModelSpec, OptimizationSpec
-from modeldyno.core.tuning import OptimizationType, expect_fit, tuning_of, type_for
+from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
@@ -56,7 +56,7 @@ class OptimizationService:
         """Of the project's first model where none is named. Raises BadValue for what does not fit
         together: it would only fail later."""
         expect_fit(type, precision)
-        tuning_of(settings or {})
+        expect_possible(settings or {})
         with self._records.database.writing():
             return self._records.optimizations.add(
                 NewOptimization(
@@ -100,7 +100,7 @@ class OptimizationService:
             if precision is not None and type is None:
                 type = type_for(precision, before.type)
             expect_fit(type or before.type, precision or before.precision)
-            tuning_of(before.settings | (settings or {}))
+            expect_possible(before.settings | (settings or {}))
             return self._records.optimizations.edit(
                 number,
                 name=name,

@@ -26,6 +26,7 @@ from modeldyno.core.profiles import (
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import ProfileSpec
+from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import requests
 from modeldyno.services.confined import expect_confined
 from modeldyno.services.jobs import JobService
@@ -83,13 +84,30 @@ class ProfileService:
     def page(self, wanted: Wanted) -> Page[Profile]:
         return self._records.profiles.page(wanted)
 
-    def start(self, profile_id: ProfileId, priority: int = 0) -> Job:
-        """One more run of it, in the queue; raises WrongState while one is not over."""
+    def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
+        """All of a project, oldest first; raises NotFound when there is none of that number."""
+        self._records.projects.get(project_id)
+        return self._records.profiles.all_details(project_id)
+
+    def start(
+        self,
+        profile_id: ProfileId,
+        priority: int = 0,
+        request_id: str | None = None,
+        *,
+        fits: bool = False,
+    ) -> Job:
+        """One more run of it, in the queue; raises WrongState while one is not over. ``fits``: with
+        no more threads than there are cores."""
         profile = self._records.profiles.get(profile_id)
         spec = profile.spec
         expect_confined(spec.cell)
         model = self._models.runnable(profile.model_id)
-        return self._jobs.start(RunOf("profile", profile_id), _of_content(spec, model), priority)
+        if fits:
+            cores = min(spec.cell.cores, len(allowed_cpus()))
+            spec = replace(spec, cell=replace(spec.cell, cores=cores))
+        of = RunOf("profile", profile_id)
+        return self._jobs.start(of, _of_content(spec, model), priority, request_id)
 
     def edit(
         self,

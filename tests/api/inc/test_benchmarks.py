@@ -13,6 +13,7 @@ from modeldyno.core.public import cell_json
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
 from tests.api.inc.events import PATIENCE_S
+from tests.onnx_models import linear, saved
 from tests.scripts import fault
 from tests.terminal import modeldyno
 
@@ -97,6 +98,9 @@ def test_defect_11_there_is_at_least_one_instance(served, project, sent):
     said = {"number_of_instance": sent}
     told = details(served, add(served, project, cores_per_instance=len(allowed_cpus()), **said))
     assert told["number_of_instance"] == 1
+    if sent is not None:
+        answer = served.post("/api/benchmark/edit", {"id": told["id"]} | said)
+        assert answer.json == {"id": told["id"], "number_of_instance": 1}
 
 
 def test_defect_11_more_cores_than_there_are_is_said_and_run_on_what_there_is(
@@ -433,3 +437,39 @@ def children_of_ours():
             if int(after[1]) == os.getpid():
                 children.append(int(folder.name))
     return children
+
+
+def test_defect_s03_cancelling_keeps_what_was_measured(served, project, ears):
+    number = add(served, project, batch_size=1)
+    execute(served, number, "kept")
+    job = wait_until_running(served, number)
+    served.until(job, lambda found: found["progress"] and found["progress"]["units_done"] >= 4)
+    served.post(f"jobs/{job}/cancel")
+    status, told = ears.until("benchmark_finish", request_id="kept")
+    assert (status, told["error_code"]) == ("error", "CANCELLED")
+    assert "kept" in told["message"]
+    shown = details(served, number)
+    assert (shown["status"], shown["result"]["performance"] > 0) == ("error", True)
+
+
+def test_defect_s10_every_benchmark_has_the_iterations_it_was_given(served, project, ears):
+    for batch, iterations in ((1, 40), (64, 6)):
+        said = QUICK | {"batch_size": batch, "iterations": iterations}
+        number = add(served, project, **said)
+        execute(served, number)
+        _, told = ears.until("benchmark_finish", id=number)
+        assert told["result"]["statistics"]["samples"] == iterations
+
+
+def test_a_fixed_batch_onnx_model_ends_well_with_the_stock_clients_defaults(
+    served, project, ears, tmp_path
+):
+    path = saved(linear(batch=1), tmp_path / "fixed.onnx")
+    headers = {"content_type": "application/octet-stream"}
+    answer = served.post(f"projects/{project}/models?name=fixed.onnx", path.read_bytes(), **headers)
+    assert answer.status == 201, answer.text
+    number = add(served, project, answer.json["id"], **QUICK | {"batch_size": 100})
+    execute(served, number, "gui")
+    status, told = ears.until("benchmark_finish", request_id="gui")
+    assert (status, told["status"]) == ("success", "success")
+    assert told["note"].startswith("the model's batch is fixed at 1; asked 100")

@@ -124,6 +124,9 @@ def test_possible_values_are_known_for_every_documented_parameter(served):
     assert "Object Detection" in possible(served, "domain", framework="TensorFlow")
     chosen = {"framework": "TensorFlow", "domain": "Image Recognition"}
     assert {"inception_v3", "mobilenetv1"} <= {*possible(served, "model", **chosen)}
+    offered = served.get("/api/examples/list").json
+    every = [one["model"] for one in offered if chosen.items() <= one.items()]
+    assert possible(served, "model", **chosen) == every
     assert possible(served, "objective") == ["accuracy", "performance", "footprint", "modelsize"]
     strategies = [
         "",

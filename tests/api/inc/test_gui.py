@@ -53,7 +53,9 @@ def test_files_have_the_types_that_browsers_need_and_are_sent_once(served):
         answer = served.get(path)
         assert (answer.status, answer.headers["content-type"]) == (200, kind)
         assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "script-src 'self'" in answer.headers["content-security-policy"]
+        policy = answer.headers["content-security-policy"]
+        assert "script-src 'self';" in policy
+        assert "base-uri 'self'" in policy  # its page has a <base>
         again = served.get(path, if_none_match=answer.headers["etag"])
         assert (again.status, again.body) == (304, b"")
 

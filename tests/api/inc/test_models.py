@@ -8,7 +8,7 @@ import pytest
 import socketio
 from onnx import helper
 
-from tests import onnx_models
+from tests import onnx_models, torch_archives
 from tests.api.v1.server import serving
 from tests.onnx_models import FLOAT, model, saved, value, weight
 
@@ -121,7 +121,10 @@ def test_a_node_has_its_settings_with_their_values(served, root):
         "label": "Softmax",
         "highlight": False,
         "properties": {"name": "head/Softmax", "type": "Softmax"},
-        "attributes": [{"name": "axis", "attribute_type": "int", "value": "1"}],
+        "attributes": [
+            {"name": "axis", "attribute_type": "int", "value": "1"},
+            {"name": "output y", "attribute_type": "tensor", "value": "float32[batch, 3, 4, 4]"},
+        ],
         "node_type": "node",
     }
 
@@ -282,6 +285,22 @@ def test_boundary_nodes_are_told_with_domain_and_shape(served, client, root):
         },
     }
     assert boundary(served, client, root / "net.onnx")["data"] == told["data"]  # the same id again
+
+
+@pytest.mark.parametrize(
+    ("made", "shape", "outputs"),
+    [
+        (lambda path: torch_archives.torchscript(path, "x: Tensor, sr: int"), "", []),
+        (torch_archives.export, "3", ["y"]),
+    ],
+)
+def test_a_file_of_pytorch_has_names_too_and_nothing_of_it_is_run(
+    served, client, root, made, shape, outputs
+):
+    told = boundary(served, client, made(root / "net.pt"))["data"]
+    assert (told["framework"], told["domain"], told["shape"]) == ("PyTorch", "", shape)
+    assert (told["inputs"][0], told["inputs"][-1]) == ("x", "custom")
+    assert told["outputs"] == [*outputs, "custom"]
 
 
 @pytest.mark.parametrize("path", ["rubbish.onnx", "missing.onnx", "/etc/passwd"])

@@ -206,18 +206,31 @@ def test_deleting_needs_the_right_name(served):
         assert (answer.status, answer.text) == (400, "Missing project id or project name.")
 
 
-def test_deleting_a_project_stops_what_waits_and_what_runs(served):
-    number = served.project("at work")
-    slow = served.model(number, latency_us=200_000)
-    running = served.benchmark(number, slow, iterations=100_000)["latest_run"]["job_id"]
-    waiting = served.benchmark(number, slow, iterations=100_000)["latest_run"]["job_id"]
-    served.until(running, lambda job: job["state"] == "running")
-    assert served.get(f"jobs/{waiting}").json["state"] == "queued"
-    body = {"id": number, "name": "at work"}
-    assert served.post("/api/project/delete", body).json == {"id": number}
-    assert served.get(f"jobs/{running}").status == 404
+def test_deleting_a_project_stops_what_waits_and_what_runs_and_tells_each_end_once(served, ears):
+    project = served.project("at work")
+    model = served.model(project, latency_us=20_000)
+    for name in ("runs", "waits"):
+        asked = {"project_id": project, "name": name, "model_id": model, "dataset_id": -1}
+        added = served.post("/api/benchmark/add", asked | {"batch_size": 1}).json["benchmark_id"]
+        execute(served, added, name)
+    ears.until("benchmark_start", request_id="runs")
+    body = {"id": project, "name": "at work"}
+    assert served.post("/api/project/delete", body).json == {"id": project}
     other = served.project("afterwards")  # everything keeps working
-    assert served.ended(served.benchmark(other)["latest_run"]["job_id"])["state"] == "done"
+    after = served.benchmark(other, start=False)["id"]
+    execute(served, after, "after")
+    ears.until("benchmark_finish", request_id="after")
+    ends = [
+        (told["data"]["request_id"], told["status"])
+        for name, told in ears.heard
+        if name == "benchmark_finish"
+    ]
+    assert sorted(ends) == [("after", "success"), ("runs", "error"), ("waits", "error")]
+
+
+def execute(served, number, request_id):
+    body = {"request_id": request_id, "benchmark_id": number}
+    assert served.post("/api/benchmark/execute", body).status == 200
 
 
 # ---------------------------------------------------------------- lists

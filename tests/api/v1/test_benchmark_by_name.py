@@ -12,9 +12,13 @@ import pytest
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper
 
+from modeldyno.core.sessions import Energy
+from modeldyno.measure import energy
+from modeldyno.settings import Settings
+from modeldyno.workbench import open_records
 from tests import onnx_models as made
 from tests.api.v1.by_name import DOCUMENTED, ask, folders, measured, refused
-from tests.api.v1.server import PATIENCE_S, serving
+from tests.api.v1.server import PATIENCE_S, Answer, serving
 from tests.scripts import fault, script
 
 pytestmark = pytest.mark.timeout(300)
@@ -43,6 +47,19 @@ def as_told(schemas, found, status=200):
     told = schemas["paths"]["/api/v1/benchmark/{model_name}"]["get"]["responses"][str(status)]
     schema = told["content"]["application/json"]["schema"] | {"components": schemas["components"]}
     Draft202012Validator(schema).validate(found)
+
+
+class Clockwork:
+    has_meter = True
+
+    def __init__(self, device: str) -> None:
+        assert device == "cpu"
+
+    def start(self) -> tuple[int, ...]:
+        return (time.perf_counter_ns(),)
+
+    def stop(self, before: tuple[int, ...], calls: float) -> Energy:
+        return Energy((time.perf_counter_ns() - before[0]) / 1e9, "a clock", calls)
 
 
 def job_of(served, found):
@@ -105,10 +122,14 @@ def test_percentiles_that_so_few_iterations_cannot_tell_are_null(served):
     assert "p50 needs 6 iterations" in one["percentiles_note"]
     assert one["percentiles_note"].endswith("there were 1")
     assert (one["iterations"], one["std_ms"]) == (1, None)
-    # However strongly slow calls follow one another, so many are enough.
-    many = measured(served, "linear.onnx", iterations=30_000)
-    assert many["p50_ms"] <= many["p95_ms"] <= many["p99_ms"]
-    assert many["percentiles_note"] is None
+
+
+def test_energy_is_metered_by_calls_that_are_not_timed(served, monkeypatch):
+    """With a meter that counts nanoseconds: a joule is a second."""
+    monkeypatch.setattr(energy, "Gauge", Clockwork)
+    found = measured(served, "quick.json", iterations=5)
+    assert (found["iterations"], found["energy_note"]) == (5, "a clock")
+    assert found["energy_j_per_item"] >= 100e-6  # a call takes so long, and is alone in its batch
 
 
 def test_it_is_kept_as_any_other_benchmark(served, usual):
@@ -346,3 +367,19 @@ def test_what_somebody_else_cancels_is_answered(served):
         (job,) = jobs(served, "running")
         served.post(f"jobs/{job}/cancel")
         refused(asked.result(), 422, "CANCELLED")
+
+
+@pytest.mark.slow
+def test_a_server_that_stops_tells_who_waits_and_leaves_no_job_for_nobody(tmp_path):
+    script(folders(tmp_path) / "endless.json", load_ms=600_000)
+    with serving(tmp_path) as served:
+        waiting = [Waiting(served, "/api/v1/benchmark/endless.json") for _ in range(2)]
+        until(lambda: len(jobs(served, "queued")) == len(jobs(served, "running")) == 1)
+    for one in waiting:
+        reply = one.link.getresponse()
+        answer = Answer(reply.status, reply.headers, reply.read())
+        refused(answer, 503, "WRONG_STATE")
+        one.leave()
+    records = open_records(Settings(tmp_path))
+    assert [job.state for job in records.jobs.page().items] == ["cancelled"] * 2
+    records.close()

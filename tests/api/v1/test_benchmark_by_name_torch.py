@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from modeldyno.engines.pytorch import _waiting
 from modeldyno.store.models import hash_file
 from modeldyno.store.trust import Trust
 from tests import onnx_models as made
-from tests.api.v1.by_name import DOCUMENTED, ask, folders, measured, refused
+from tests.api.v1.by_name import DOCUMENTED, ask, folders, found, measured, refused
 from tests.api.v1.server import serving
 from tests.terminal import modeldyno
 
@@ -130,6 +131,28 @@ def test_what_is_written_beside_a_model_is_read_anew(served):
     refused(ask(served, "again.pt"), 400, "MODEL_UNREADABLE")
     say(folder / "again.pt", LINEAR + INPUTS.format("input"))
     refused(ask(served, "again.pt", device="mps"), 400, "ENGINE_UNAVAILABLE")  # not by the file
+
+
+def test_a_packed_upload_brings_what_is_written_beside_a_checkpoint(served, tmp_path):
+    """So that a checkpoint of a project has its architecture, too."""
+    packed = tmp_path / "packed.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for path in (served.workspace / "models" / "trained").glob("best_model.pt*"):
+            archive.write(path, path.name)
+    made = served.post(
+        f"projects/{served.project()}/models?name=best_model.pt&packed=true",
+        packed.read_bytes(),
+        content_type="application/octet-stream",
+    )
+    assert made.status == 201, made.text
+    facts = made.json["facts"]
+    assert facts["architecture"]["factory"] == "torch.nn:Linear"
+    assert [one["name"] for one in facts["inputs"]] == ["input"]
+    assert made.json["state"] == "ready"  # the same content is vouched for
+    # Named like the file in the folder, and of its content: no two models.
+    told = found(served, "best_model.pt")
+    assert told["model_path"] == "models/trained/best_model.pt"
+    assert found(served, f"models/{made.json['id']}")["model_name"] == "best_model.pt"
 
 
 def test_trust_that_is_taken_back_counts_at_once(served):

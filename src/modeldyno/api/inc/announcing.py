@@ -91,8 +91,11 @@ class Announcer:
         self._requests[run_id] = request_id
 
     def hear(self, event: Event) -> None:
-        if event.kind in ("run.created", "run.changed"):
-            told = event.payload
+        told = event.payload
+        # What is new and over was found in a folder: nobody waits for it.
+        if event.kind == "run.changed" or (
+            event.kind == "run.created" and told["state"] == "running"
+        ):
             for kind in self._speeches:
                 if kind in told:
                     of = RunOf(kind, told[kind])
@@ -159,8 +162,15 @@ class Announcer:
             status, told = speech.unhappy, DELETED | request
         told |= {"id": move.of.id, "project_id": move.project_id}
         self._broadcast.say(f"{speech.name}_finish", status, told)
-        self._requests.pop(move.run_id, None)
-        self._records.jobs.forget_request(move.run_id)
+        if self._requests.pop(move.run_id, ""):
+            self._forget(move.run_id)
+
+    def _forget(self, run_id: RunId) -> None:
+        """Not again from the beginning when that fails: it was told."""
+        try:
+            self._records.jobs.forget_request(run_id)
+        except ModeldynoError as error:
+            logger.warning("run %s: the next server may tell its end again: %s", run_id, error)
 
     def why(self, move: Move) -> dict[str, Any]:
         """Why a run is not done: the real reason, in words."""

@@ -204,7 +204,7 @@ def _changed(asked: Parameters) -> dict[str, Any]:
         "batch_size": _number(asked, "batch_size", 0, most=MOST_BATCH),
         "mode": _mode(asked),
         "cores_per_instance": _number(asked, "cores_per_instance", 0, most=MOST_CORES),
-        "number_of_instance": _number(asked, "number_of_instance", 0, most=MOST_INSTANCES),
+        "number_of_instance": _instances(asked) or 1,
     }
     return {name: value for name, value in found.items() if name in asked and value is not None}
 
@@ -225,6 +225,8 @@ def _resettled(before: Benchmark, changed: Mapping[str, Any]) -> MakeSpec | None
             fix="Change it where it was made",
         )
     cell = replace(before.spec.cells[0], **values)
+    if before.spec.iterations == 1 and cell.instances > 1:
+        raise BadValue("Could not parse value", why="several instances need at least 2 iterations")
     return lambda path: replace(
         before.spec, model=replace(before.spec.model, path=path), cells=(cell,)
     )

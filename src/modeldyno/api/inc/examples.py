@@ -33,26 +33,15 @@ MESSAGES: dict[Step, str] = {
 
 
 def operations(inc: Inc) -> Operations:
-    examples = inc.server.examples
-
     def listed(_: Parameters) -> list[dict[str, str]]:
-        return [_row(example) for example in offered()]
-
-    def offered() -> list[Example]:
-        """Those of the original first, as it had them; of ours, those that are here."""
-        found = [
-            shown.example
-            for shown in examples.list()
-            if shown.available or shown.example.kind == "download"
-        ]
-        return sorted(found, key=lambda example: example.kind != "download")
+        return [example_row(example) for example in offered(inc)]
 
     def add(asked: Parameters) -> dict[str, Any]:
         request_id = request_of(asked)
         name = asked.text("name")
         steps = asked.whole("progress_steps", USUAL_STEPS, least=1, most=100)
         wanted = {key: asked.text(key) for key in ("domain", "framework", "model")}
-        example = _like(wanted, offered())
+        example = _like(wanted, offered(inc))
         inc.server.example_projects.start(
             example.slug, name, _Telling(inc.broadcast, request_id, steps)
         )
@@ -61,7 +50,17 @@ def operations(inc: Inc) -> Operations:
     return {"examples/list": listed, "list_model_zoo": listed, "examples/add": add}
 
 
-def _row(example: Example) -> dict[str, str]:
+def offered(inc: Inc) -> list[Example]:
+    """Those of the original first, as it had them; of ours, those that are here."""
+    found = [
+        shown.example
+        for shown in inc.server.examples.list()
+        if shown.available or shown.example.kind == "download"
+    ]
+    return sorted(found, key=lambda example: example.kind != "download")
+
+
+def example_row(example: Example) -> dict[str, str]:
     format = cast("ModelFormat", example.format)
     return {
         "domain": example.domain,
@@ -74,7 +73,7 @@ def _like(wanted: dict[str, str], among: list[Example]) -> Example:
     """Large or small letters alike; raises ExampleNotFound."""
     asked = [value.strip().lower() for value in wanted.values()]
     for example in among:
-        if [value.lower() for value in _row(example).values()] == asked:
+        if [value.lower() for value in example_row(example).values()] == asked:
             return example
     said = " ".join(f'{key} "{value[:100]}"' for key, value in wanted.items())
     raise ExampleNotFound(f"There is no example of {said}", fix="examples/list names them")

@@ -119,6 +119,7 @@ def _node(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
         case "node":
             node = graph.node[box.of]
             attributes = [_attribute(one) for one in node.attributes]
+            attributes += [_output(graph.tensor[id_]) for id_ in node.outputs if id_]
             return _shape(id_, node.op_type, node.name or id_, attributes, highlight)
         case end:
             tensor = graph.tensor[box.of]
@@ -146,11 +147,20 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
     return {"name": attribute.name, "attribute_type": attribute.type, "value": text}
 
 
+def _output(tensor: GraphTensor) -> dict[str, Any]:
+    """Beside its settings, what a node makes: ``float32[batch, 3]``."""
+    value = (tensor.dtype or "?") + (_sizes(tensor) if tensor.shape is not None else "")
+    return {"name": f"output {tensor.name}", "attribute_type": "tensor", "value": value}
+
+
+def _sizes(tensor: GraphTensor) -> str:
+    return f"[{', '.join('?' if size is None else str(size) for size in tensor.shape or ())}]"
+
+
 def _of_tensor(tensor: GraphTensor) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     if tensor.dtype is not None:
         found.append({"name": "dtype", "attribute_type": "type", "value": tensor.dtype})
     if tensor.shape is not None:
-        sizes = ", ".join("?" if size is None else str(size) for size in tensor.shape)
-        found.append({"name": "shape", "attribute_type": "shape", "value": f"[{sizes}]"})
+        found.append({"name": "shape", "attribute_type": "shape", "value": _sizes(tensor)})
     return found

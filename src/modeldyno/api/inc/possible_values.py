@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.dictionaries import entries_of, entry_shape
+from modeldyno.api.inc.examples import example_row, offered
 from modeldyno.api.inc.naming import domain_named, framework_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
@@ -22,7 +23,6 @@ from modeldyno.core.inc_ids import (
     TENSORFLOW,
 )
 from modeldyno.store.dictionaries import dictionaries
-from modeldyno.store.examples import catalogue
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.surface import Inc
@@ -37,33 +37,31 @@ _PRECISIONS = {
 }
 
 
-def operations(_: Inc) -> Operations:
-    return {"get_possible_values": _possible_values}
+def operations(inc: Inc) -> Operations:
+    known = _VALUES | {told: _of_examples(inc, told) for told in ("framework", "domain", "model")}
+
+    def possible_values(asked: Parameters) -> Row:
+        param = asked.text("param")
+        values = known.get(param)
+        if values is None:
+            raise BadValue(
+                f"There are no values for {param[:100]!r}",
+                fix="Choose one of: " + ", ".join(known),
+            )
+        return {param: values(asked.inside("config"))}
+
+    return {"get_possible_values": possible_values}
 
 
-def _possible_values(asked: Parameters) -> Row:
-    param = asked.text("param")
-    values = _VALUES.get(param)
-    if values is None:
-        raise BadValue(
-            f"There are no values for {param[:100]!r}", fix="Choose one of: " + ", ".join(_VALUES)
-        )
-    return {param: values(asked.inside("config"))}
-
-
-def _of_examples(told: str) -> Values:
-    """Frameworks, domains and names of the examples that there are."""
+def _of_examples(inc: Inc, told: str) -> Values:
+    """Frameworks, domains and names of the examples, as ``examples/list`` has them."""
 
     def values(config: Parameters) -> list[Row]:
         framework, domain = config.text("framework", ""), domain_named(config.text("domain", ""))
-        wanted = framework_named(framework) if framework else None
-        found = [
-            {"framework": called.name, "domain": example.domain, "model": example.name}[told]
-            for example in catalogue().values()
-            if (called := framework_named(example.framework)) in (wanted or called,)
-            and example.domain == (domain or example.domain)
-        ]
-        return _named(dict.fromkeys(found))
+        wanted = {"framework": framework_named(framework).name} if framework else {}
+        wanted |= {"domain": domain} if domain else {}
+        rows = [example_row(example) for example in offered(inc)]
+        return _named(dict.fromkeys(row[told] for row in rows if wanted.items() <= row.items()))
 
     return values
 
@@ -110,9 +108,6 @@ def _named(names: Iterable[str]) -> list[Row]:
 
 _NUMBERS = ("id", "framework")
 _VALUES: dict[str, Values] = {
-    "framework": _of_examples("framework"),
-    "domain": _of_examples("domain"),
-    "model": _of_examples("model"),
     "dataloader": _entries("dataloaders"),
     "transform": _entries("transforms"),
     "objective": _explained("objective"),

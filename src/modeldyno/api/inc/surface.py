@@ -15,6 +15,7 @@ from modeldyno.api.inc import (
     models,
     optimizations,
     possible_values,
+    profilings,
     projects,
     system,
 )
@@ -45,6 +46,7 @@ NOUNS = (
     models.operations,
     optimizations.operations,
     possible_values.operations,
+    profilings.operations,
     projects.operations,
     system.operations,
 )

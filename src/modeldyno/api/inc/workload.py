@@ -110,17 +110,18 @@ class Calls:
         ended = {run_id: state for run_id, state in states.items() if state not in ACTIVE}
         failed = [run_id for run_id, state in ended.items() if state != "done"]
         owed = failed[:1] or ([*ended][-1:] if len(ended) == len(states) else [])
-        call.done |= {RunId(run_id) for run_id in ended if run_id not in owed and not failed}
-        self._catch_up(call)
+        call.done |= {
+            RunId(run_id)
+            for run_id, state in ended.items()
+            if state == "done" and run_id not in owed
+        }
+        while (found := call.next()) is not None:
+            self._count(call, *found)
         for part in workload.parts:
             if part.run_id in owed and part.run_id is not None:
                 of = RunOf("benchmark", part.benchmark_id or 0)
                 state = states[part.run_id]
                 self._inc.announcer.owe(Move(part.run_id, of, workload.project_id, state))
-
-    def _catch_up(self, call: _Call) -> None:
-        while (found := call.next()) is not None:
-            self._count(call, *found)
 
     def _say_started(self, call: _Call) -> None:
         if not call.workload.is_started:

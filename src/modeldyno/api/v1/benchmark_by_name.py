@@ -19,7 +19,14 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
-from modeldyno.api.errors import Refusal, misunderstood, named_document, named_refusal
+from modeldyno.api.errors import (
+    STOPPING,
+    Refusal,
+    Refused,
+    misunderstood,
+    named_document,
+    named_refusal,
+)
 from modeldyno.api.v1.paging import parameters, queried
 from modeldyno.api.v1.shape import WORDS, Told, answer
 from modeldyno.core.client_paths import LONGEST
@@ -222,10 +229,7 @@ def router(server: Server) -> APIRouter:
             ended = await _awaited(server, begun.job, request, asked.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
-        outcomes = await run_in_threadpool(service.outcomes, begun, wish)
-        if asked.is_list:
-            return _several(service, begun, wish, outcomes)
-        return _one(service, begun, outcomes[wish.devices[0]])
+        return await run_in_threadpool(_told, service, begun, wish, asked.is_list)
 
     return routes
 
@@ -236,16 +240,20 @@ def router(server: Server) -> APIRouter:
 async def _awaited(
     server: Server, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
-    """Raises TooBusy or TimedOut when it is late. Whatever happens, nothing runs on for nobody."""
+    """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
+    nothing runs on for nobody."""
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:
         ended = await _until_over(server, job, request, timeout_s)
         if ended == "late":
             late = _late(await run_in_threadpool(server.by_name.has_begun, job), timeout_s)
-    finally:
-        if ended != "over":
-            await run_in_threadpool(server.by_name.stop, job)
+    except asyncio.CancelledError:
+        # The server is being stopped, and has waited for its answers as long as it would.
+        server.by_name.stop(job)
+        raise Refused(STOPPING) from None
+    if ended != "over":
+        await run_in_threadpool(server.by_name.stop, job)
     if late is not None:
         raise late
     return "over" if ended == "over" else "left"
@@ -302,7 +310,12 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
 # ---------------------------------------------------------------- telling
 
 
-def _one(service: BenchmarkByName, begun: Asked, found: CellResult | RunFailure) -> Response:
+def _told(service: BenchmarkByName, begun: Asked, wish: Wish, is_list: bool) -> Response:
+    """Reads files, and looks through what is installed: not for the loop's own thread."""
+    outcomes = service.outcomes(begun, wish)
+    if is_list:
+        return _several(service, begun, wish, outcomes)
+    (found,) = outcomes.values()
     if isinstance(found, CellResult):
         return answer(_measured(begun, found))
     refusal = named_refusal(error_of(found))
@@ -380,16 +393,18 @@ def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
             handle = super().get_route_handler()
 
             async def answered(request: Request) -> Response:
+                more: dict[str, Any] = {}
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    return _refused(_with_range(error.errors()[0]), service.devices_of())
-                except NameAmbiguous as error:
-                    candidates = list(error.candidates)
-                    refusal = named_refusal(error)
-                    return _refused(refusal, service.devices_of(), candidates=candidates)
+                    refusal = _with_range(error.errors()[0])
+                except Refused as error:
+                    return _refused(error.refusal, {})  # at once: the loop is about to end
                 except ModeldynoError as error:
-                    return _refused(named_refusal(error), service.devices_of())
+                    refusal = named_refusal(error)
+                    if isinstance(error, NameAmbiguous):
+                        more["candidates"] = list(error.candidates)
+                return _refused(refusal, await run_in_threadpool(service.devices_of), **more)
 
             return answered
 

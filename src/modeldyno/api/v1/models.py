@@ -77,10 +77,15 @@ class ModelTold(Told):
     format: ModelFormat | None
     tier: Tier | None = Field(description="`data` is only read; `program` and `code` are run.")
     framework: str = Field(examples=["onnx"])
-    precision: str
-    domain: str
+    precision: str = Field(description="Of most of its weights.", examples=["fp32"])
+    domain: str = Field(
+        description="What it is for, as far as it shows; empty: that is not known.",
+        examples=["Image Recognition"],
+    )
     origin: Origin
-    source: str = Field(description="The file, address or recipe it came from.")
+    source: str = Field(
+        description="The file, address or recipe it came from.", examples=["resnet50.onnx"]
+    )
     sha256: str | None = Field(description="Of the model's own file.")
     size_bytes: int | None = Field(description="With the weights beside it.")
     trust: TrustTold

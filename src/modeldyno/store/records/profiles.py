@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
-from modeldyno.core.ids import DatasetId, ProfileId, RunId
+from modeldyno.core.ids import DatasetId, ProfileId, ProjectId, RunId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.profiles import (
     Agreement,
@@ -40,12 +40,14 @@ from modeldyno.store.records.finding import (
 from modeldyno.store.tables import Models, ProfileRows, Runs
 from modeldyno.store.tables import Profiles as Rows
 
-_DETAILS = with_latest_run(
+_WITH_LATEST = with_latest_run(
     select(*Rows.__table__.c, Models.name.label("model_name")).join(
         Models, Models.id == Rows.model_id
     ),
     "profile",
-).where(Rows.id == bindparam("number"))
+)
+_DETAILS = _WITH_LATEST.where(Rows.id == bindparam("number"))
+_ALL_DETAILS = _WITH_LATEST.where(Rows.project_id == bindparam("project_id")).order_by(Rows.id)
 
 _TOTAL = func.sum(ProfileRows.total_s)
 _BY_NODE = select(*ProfileRows.__table__.c)
@@ -84,7 +86,13 @@ class Profiles:
             row = connection.execute(_DETAILS, {"number": number}).one_or_none()
         if row is None:
             raise not_found("profile", number)
-        return ProfileDetails(_profile(row), row.model_name, latest_run_of(row))
+        return _details(row)
+
+    def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
+        """All of a project, oldest first, in one query however many there are."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_ALL_DETAILS, {"project_id": project_id})
+            return [_details(row) for row in rows]
 
     def edit(
         self,
@@ -184,6 +192,10 @@ def _summary(settings: dict[str, Any]) -> dict[str, Any]:
     """What lists show of it before its first run."""
     spec = spec_of(settings)
     return asdict(summarise_spec(spec)) if spec else {}
+
+
+def _details(row: Any) -> ProfileDetails:
+    return ProfileDetails(_profile(row), row.model_name, latest_run_of(row))
 
 
 def _profile(row: Any) -> Profile:

@@ -1,0 +1,228 @@
+"""``profiling/…``: our profiles, by operator type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Response
+
+from modeldyno.api.inc.announcing import Speech
+from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
+from modeldyno.api.inc.deleting import delete
+from modeldyno.api.inc.executing import execute
+from modeldyno.api.inc.files_of_runs import log_answer
+from modeldyno.api.inc.model_shape import model_shape
+from modeldyno.api.inc.operations import Operations
+from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.shapes import everything, moment, status
+from modeldyno.core.commands import profile_command
+from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
+from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.profiles import Profile, ProfileDetails
+from modeldyno.core.queue import Job
+from modeldyno.core.runs import LatestRun
+from modeldyno.core.specs import ProfileSpec
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.profiles import MakeSpec, with_threads
+
+if TYPE_CHECKING:
+    from modeldyno.api.inc.surface import Inc
+
+MOST_THREADS = 1024
+_MISSING = "Could not find required parameter."
+
+Json = dict[str, Any]
+
+
+def operations(inc: Inc) -> Operations:
+    server = inc.server
+    profiles, records = server.profiles, server.records
+
+    def add(asked: Parameters) -> Json:
+        """More threads than there are cores are kept as they were asked for; a run takes what there
+        is, and says so."""
+        made, _ = profiles.create(
+            ProjectId(asked.id("project_id", _MISSING)),
+            ModelId(asked.id("model_id", _MISSING)),
+            asked.text("name"),
+            _dataset_id(asked, is_needed=True),
+            make_spec=_with_threads(asked.whole("num_threads", least=1, most=MOST_THREADS)),
+        )
+        return {"profiling_id": made.id}
+
+    def edit(asked: Parameters) -> Json:
+        number = ProfileId(asked.id())
+        changed: Json = {}
+        if "dataset_id" in asked:
+            changed["dataset_id"] = _dataset_id(asked)
+        if "num_threads" in asked:
+            changed["num_threads"] = asked.whole("num_threads", least=1, most=MOST_THREADS)
+        make_spec = _changed(profiles.get(number), changed.get("num_threads"))
+        try:
+            profiles.edit(number, dataset_id=changed.get("dataset_id"), make_spec=make_spec)
+        except WrongState as error:
+            text = "Can not modify profiling that has been run."
+            raise WrongState(text, why=error.why, fix="Add another profiling") from error
+        return {"id": number, **changed}
+
+    def listed(asked: Parameters) -> Json:
+        project_id = ProjectId(asked.id("project_id", _MISSING))
+        found = profiles.all_details(project_id)
+        models = {one.id: model_shape(one) for one in everything(records.models.page, project_id)}
+        datasets: dict[DatasetId | None, Json] = {
+            one.id: dataset_shape(one) for one in everything(records.datasets.page, project_id)
+        }
+        return {
+            "profilings": [
+                _shape(one, models[one.profile.model_id], datasets.get(one.profile.dataset_id))
+                for one in found
+            ]
+        }
+
+    def details_of(number: int) -> Json:
+        found = profiles.details(ProfileId(number))
+        profile = found.profile
+        dataset = records.datasets.get(profile.dataset_id) if profile.dataset_id else None
+        model = model_shape(records.models.get(profile.model_id))
+        told = _shape(found, model, dataset_shape(dataset) if dataset else None)
+        results = _results(profile.id)
+        return told | ({"results": results} if results else {})
+
+    def _results(number: ProfileId) -> list[Json]:
+        """Of the latest run that has some."""
+        found = profiles.agreement(number)
+        if found is None:
+            return []
+        run = records.runs.get(found.run_id)
+        return [
+            {
+                "profiling_id": number,
+                "id": position,
+                "node_name": row.op_type,
+                "total_execution_time": row.total_us,
+                "accelerator_execution_time": row.accelerator_us,
+                "cpu_execution_time": row.cpu_us,
+                "op_run": row.op_run,
+                "op_defined": row.op_defined,
+                "created_at": moment(run.finished_at),
+            }
+            for position, row in enumerate(profiles.op_rows(number), 1)
+        ]
+
+    def table(asked: Parameters) -> Response:
+        number = ProfileId(asked.id())
+        profiles.get(number)  # 404, where there is none
+        try:
+            text = profiles.op_csv(number)
+        except NotFound as error:
+            raise BadValue(
+                "Could not find results for specified project.", why=error.why, fix=error.fix
+            ) from error
+        headers = {"Content-Disposition": f'attachment; filename="profiling_{number}.csv"'}
+        return Response(text, media_type="text/csv", headers=headers)
+
+    def executed(asked: Parameters) -> Json:
+        def start(number: int, request_id: str) -> Job:
+            return profiles.start(ProfileId(number), request_id=request_id, fits=True)
+
+        return execute(inc, asked, "profile", "profiling", start)
+
+    def deleted(asked: Parameters) -> Json:
+        return delete(
+            inc,
+            asked,
+            "profile",
+            "profiling",
+            lambda number: profiles.get(ProfileId(number)).name,
+            lambda number: profiles.delete(ProfileId(number), cascade=True),
+        )
+
+    def log(asked: Parameters) -> Response:
+        latest = profiles.details(ProfileId(asked.id())).latest
+        return log_answer(inc, asked, latest.id if latest else None)
+
+    def config(asked: Parameters) -> Response:
+        profiles.get(ProfileId(asked.id()))
+        raise FileNotFound(
+            "Unable to find config file", why="the command of a profiling says all there is"
+        )
+
+    def started(_number: int, run_id: RunId) -> Json:
+        return {"output_path": str(server.history.folder(run_id).log)}
+
+    def _shape(found: ProfileDetails, model: Json, dataset: Json | None) -> Json:
+        profile, latest = found.profile, found.latest
+        has_begun = latest is not None and latest.started_at is not None
+        return {
+            "project_id": profile.project_id,
+            "id": profile.id,
+            "name": profile.name,
+            "model": model,
+            "dataset": dataset or NO_DATASET,
+            "num_threads": profile.spec.cell.cores,
+            "execution_command": _command(profile) if has_begun else None,
+            "log_path": str(server.history.folder(latest.id).log) if latest and has_begun else None,
+            "status": status(profile.state),
+            "created_at": moment(profile.created_at),
+            "last_run_at": moment(profile.last_run_at),
+            "duration": _seconds(latest),
+            "note": _note(profile) if has_begun else "",
+        }
+
+    inc.announcer.speaks("profile", Speech("profiling", details_of, started))
+    return {
+        "profiling": lambda asked: details_of(asked.id()),
+        "profiling/add": add,
+        "profiling/edit": edit,
+        "profiling/list": listed,
+        "profiling/execute": executed,
+        "profiling/delete": deleted,
+        "profiling/config.yaml": config,
+        "profiling/output.log": log,
+        "profiling/results/csv": table,
+    }
+
+
+def _with_threads(threads: int) -> MakeSpec:
+    """As many as were asked for, also where there are fewer cores."""
+
+    def make(path: str) -> ProfileSpec:
+        spec = with_threads(min(threads, len(allowed_cpus())))(path)
+        return replace(spec, cell=replace(spec.cell, cores=threads))
+
+    return make
+
+
+def _changed(before: Profile, threads: int | None) -> MakeSpec | None:
+    if threads is None:
+        return None
+    spec = before.spec
+    cell = replace(spec.cell, cores=threads)
+    return lambda path: replace(spec, model=replace(spec.model, path=path), cell=cell)
+
+
+def _note(profile: Profile) -> str:
+    available, asked = len(allowed_cpus()), profile.spec.cell.cores
+    return f"ran with {available} threads; asked {asked}" if asked > available else ""
+
+
+def _command(profile: Profile) -> str:
+    """With the file that is run, so that it can be pasted."""
+    spec = profile.spec
+    cores = min(spec.cell.cores, len(allowed_cpus()))
+    return profile_command(replace(spec, cell=replace(spec.cell, cores=cores)), spec.model.path)
+
+
+def _seconds(latest: LatestRun | None) -> int | None:
+    if latest is None or latest.started_at is None or latest.finished_at is None:
+        return None
+    return round((latest.finished_at - latest.started_at).total_seconds())
+
+
+def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:
+    """-1 is what ``project/create`` says when it made no dataset."""
+    if is_needed and "dataset_id" not in asked:
+        raise BadValue(_MISSING, why="there is no dataset_id")
+    found = asked.whole("dataset_id", -1, least=-1)
+    return DatasetId(found) if found > 0 else None

@@ -1,0 +1,271 @@
+"""``/api/v1/optimizations``: better models wanted, and the benchmarks that speak for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Response
+from pydantic import ConfigDict, Field
+
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.paging import ListAsked, OfRuns, PageTold, listed, page_answer, parameters
+from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Asked,
+    Id,
+    Moment,
+    Name,
+    Told,
+    answer,
+    problems,
+    without_defaults,
+)
+from modeldyno.core.codec import encode
+from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
+from modeldyno.core.optimizations import OptimizationDetails, PinKind
+from modeldyno.core.runs import RunOf, State
+from modeldyno.core.tuning import (
+    MOST,
+    MOST_SEED,
+    Criterion,
+    Objective,
+    OptimizationType,
+    Strategy,
+)
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
+Precision = Literal[
+    "fp32", "bf16", "int8", "int8 static quantization", "int8 dynamic quantization", "fp16"
+]
+
+
+class OptimizationsAsked(ListAsked, OfRuns):
+    sort: Literal["created", "name", "state", "last_run"] = "created"
+
+
+class TuningAsked(Asked):
+    """What is not sent is as usual, or stays."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    batch_size: int = Field(100, ge=1, le=MOST)
+    sampling_size: int = Field(100, ge=1, le=MOST, description="Samples to calibrate with.")
+    strategy: Strategy = "basic"
+    criterion: Criterion = Field("relative", description="What `threshold` is a part of.")
+    threshold: float = Field(
+        0.1, ge=0, le=1, description="How much less accuracy will do, as a fraction: 0.01 is 1 %."
+    )
+    objective: Objective = "performance"
+    timeout_s: float = Field(
+        0, ge=0, le=MOST, description="0: until a model is good enough, or trials are used up."
+    )
+    max_trials: int = Field(25, ge=1, le=MOST)
+    seed: int = Field(9527, ge=0, le=MOST_SEED)
+
+
+class OptimizationAsked(Asked):
+    project_id: Reference = Field(examples=[1])
+    model_id: Reference | None = Field(None, description="Null: the project's first.", examples=[1])
+    name: Name = Field(examples=["Smaller"])
+    type: OptimizationType = "quantization"
+    precision: Precision = "int8"
+    dataset_id: Reference | None = Field(
+        None, description="To calibrate with, and to measure accuracy."
+    )
+    settings: TuningAsked | None = None
+
+
+class OptimizationEdited(Asked):
+    """What is not sent stays."""
+
+    model_config = ConfigDict(json_schema_extra=without_defaults)
+
+    name: Name | None = Field(None, examples=["Smaller"])
+    type: OptimizationType | None = None
+    precision: Precision | None = None
+    dataset_id: Reference | None = None
+    settings: TuningAsked | None = None
+
+
+class PinAsked(Asked):
+    benchmark_id: Reference = Field(
+        description="Of a model that the optimization made.", examples=[1]
+    )
+
+
+class TuningTold(Told):
+    batch_size: int
+    sampling_size: int
+    strategy: Strategy
+    criterion: Criterion
+    threshold: float
+    objective: Objective
+    timeout_s: float
+    max_trials: int
+    seed: int
+
+
+class PinsTold(Told):
+    """Benchmarks that speak for it."""
+
+    accuracy: int | None
+    performance: int | None
+
+
+class OptimizationTold(Told):
+    id: int = Field(examples=[1])
+    project_id: int = Field(examples=[1])
+    name: str = Field(examples=["Smaller"])
+    model_id: int = Field(description="What it starts from.", examples=[1])
+    type: OptimizationType
+    precision: str = Field(examples=["int8"])
+    dataset_id: int | None
+    settings: TuningTold
+    state: State = Field(description="Of its latest run; `draft` before the first.")
+    created_at: Moment
+    modified_at: Moment | None
+    last_run_at: Moment | None
+    latest_run: LatestRunTold | None
+    optimized_model_id: int | None = Field(description="The best that it made.")
+    pins: PinsTold
+
+
+def router(server: Server) -> APIRouter:
+    optimizations = server.optimizations
+    routes = APIRouter(prefix="/optimizations", tags=["optimizations"])
+
+    def details(number: int, status: int = 200, **headers: str) -> Response:
+        return answer(_told(optimizations.details(OptimizationId(number))), status, **headers)
+
+    @routes.get(
+        "",
+        response_model=PageTold[OptimizationTold],
+        responses=problems(),
+        openapi_extra=parameters(OptimizationsAsked),
+    )
+    def list_optimizations(
+        asked: Annotated[OptimizationsAsked, listed(OptimizationsAsked)],
+    ) -> Response:
+        """Newest first unless asked otherwise."""
+        return page_answer(optimizations.page(asked.wanted()), _told)
+
+    @routes.post("", status_code=201, response_model=OptimizationTold, responses=problems(404, 413))
+    @once(server)
+    def create_optimization(asked: OptimizationAsked) -> Response:
+        """Kept, not started. This version cannot carry it out yet: a run ends with `NOT_YET`."""
+        made = optimizations.create(
+            ProjectId(asked.project_id),
+            asked.name,
+            asked.type,
+            asked.precision,
+            model_id=ModelId(asked.model_id) if asked.model_id else None,
+            dataset_id=_dataset(asked.dataset_id),
+            settings=_settings(asked.settings),
+        )
+        return details(made.id, 201, location=f"/api/v1/optimizations/{made.id}")
+
+    @routes.get("/{optimization_id}", response_model=OptimizationTold, responses=problems(404))
+    def get_optimization(optimization_id: Id) -> Response:
+        """Its settings, its latest run, and what it made."""
+        return details(optimization_id)
+
+    @routes.patch(
+        "/{optimization_id}", response_model=OptimizationTold, responses=problems(404, 409, 413)
+    )
+    def edit_optimization(optimization_id: Id, asked: OptimizationEdited) -> Response:
+        """What is not sent stays, single settings included. The name may change at any time, all
+        else before the first run. A precision that the type cannot make changes the type."""
+        optimizations.edit(
+            OptimizationId(optimization_id),
+            name=asked.name,
+            type=asked.type,
+            precision=asked.precision,
+            dataset_id=_dataset(asked.dataset_id),
+            settings=_settings(asked.settings),
+        )
+        return details(optimization_id)
+
+    @routes.delete("/{optimization_id}", status_code=204, responses=problems(404, 409))
+    def delete_optimization(optimization_id: Id) -> None:
+        """With its runs and pins; models that it made stay."""
+        with server.archive.deleting():
+            optimizations.delete(OptimizationId(optimization_id))
+
+    @routes.get(
+        "/{optimization_id}/runs",
+        response_model=PageTold[RunTold],
+        responses=problems(404),
+        openapi_extra=parameters(RunsAsked),
+    )
+    def list_optimization_runs(
+        optimization_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
+    ) -> Response:
+        """Every run that it had, newest first unless asked otherwise."""
+        of = RunOf("optimization", optimizations.get(OptimizationId(optimization_id)).id)
+        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+
+    @routes.post(
+        "/{optimization_id}/runs",
+        status_code=202,
+        response_model=JobTold,
+        responses=problems(404, 409),
+    )
+    @once(server)
+    def run_optimization(optimization_id: Id) -> Response:
+        """One more run of it, at the end of the queue."""
+        job = optimizations.start(OptimizationId(optimization_id))
+        shown = job_of(server.jobs.get(job.id))
+        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+
+    @routes.put(
+        "/{optimization_id}/pins/{kind}",
+        response_model=OptimizationTold,
+        responses=problems(404, 413),
+    )
+    def pin_benchmark(optimization_id: Id, kind: PinKind, asked: PinAsked) -> Response:
+        """Instead of the one before; it measures a model that the optimization made."""
+        number = OptimizationId(optimization_id)
+        optimizations.pin(number, kind, BenchmarkId(asked.benchmark_id))
+        return details(optimization_id)
+
+    @routes.delete("/{optimization_id}/pins/{kind}", status_code=204, responses=problems(404))
+    def unpin_benchmark(optimization_id: Id, kind: PinKind) -> None:
+        """The benchmark stays; nothing happens when there is no pin."""
+        optimizations.unpin(OptimizationId(optimization_id), kind)
+
+    return routes
+
+
+def _dataset(number: int | None) -> DatasetId | None:
+    return None if number is None else DatasetId(number)
+
+
+def _settings(asked: TuningAsked | None) -> dict[str, Any] | None:
+    """Those that were sent; None when none was."""
+    return (asked.model_dump(exclude_unset=True) if asked else None) or None
+
+
+def _told(shown: OptimizationDetails) -> dict[str, Any]:
+    found = shown.optimization
+    return {
+        "id": found.id,
+        "project_id": found.project_id,
+        "name": found.name,
+        "model_id": found.model_id,
+        "type": found.type,
+        "precision": found.precision,
+        "dataset_id": found.dataset_id,
+        "settings": encode(found.tuning),
+        "state": found.state,
+        "created_at": found.created_at,
+        "modified_at": found.modified_at,
+        "last_run_at": found.last_run_at,
+        "latest_run": latest_of(shown.latest),
+        "optimized_model_id": shown.made.id if shown.made else None,
+        "pins": {kind: shown.pins.get(kind) for kind in ("accuracy", "performance")},
+    }

@@ -1,0 +1,103 @@
+"""Starts and ends are told whatever happens to the run, to its row or to the server."""
+
+import pytest
+
+from modeldyno.api.inc.announcing import Announcer, Speech
+from modeldyno.core.errors import DatabaseBusy
+from modeldyno.core.events import Event
+from modeldyno.core.runs import RunOf
+from tests.api.inc.events import listening
+from tests.api.inc.test_benchmarks import QUICK, add, execute
+from tests.api.v1.server import serving
+
+
+def test_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
+    with serving(tmp_path) as first, listening(first) as ears:
+        project = first.project()
+        slow = add(first, project, first.model(project, latency_us=50_000), batch_size=1)
+        execute(first, slow, "slow")
+        execute(first, add(first, project, **QUICK), "waits")
+        ears.until("benchmark_start", request_id="slow")
+    with serving(tmp_path) as second, listening(second) as ears:
+        told = {}
+        while len(told) < 2:
+            status, data = ears.until("benchmark_finish")
+            told[data["request_id"]] = (status, data.get("message", ""))
+        assert told["waits"] == ("success", "")
+        # It ended with its server, which could not say so any more.
+        assert told["slow"][0] == "error"
+        assert told["slow"][1].startswith("The server was stopped")
+    with serving(tmp_path) as third, listening(third) as ears:  # told once is enough
+        execute(third, add(third, project, **QUICK), "last")
+        ears.until("benchmark_finish", request_id="last")
+        assert ears.names() == ["benchmark_start", "benchmark_finish"]
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+class Mouth:
+    def __init__(self, said):
+        self._said = said
+
+    def say(self, *told):
+        self._said.append(told)
+
+    def on_first(self, _tell):
+        pass
+
+
+def moved(run_id, state, number=1):
+    payload = {"run_id": run_id, "state": state, "benchmark": number}
+    return Event(number=1, kind="run.changed", project_id=1, payload=payload, created_at=None)
+
+
+def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, said):
+    project = served.project()
+    numbers = [add(served, project) for _ in range(3)]
+    runs = [
+        served.server.records.runs.add(RunOf("benchmark", number), {}, state="done").id
+        for number in numbers
+    ]
+    calls = []
+
+    def details(number):
+        calls.append(number)
+        if number == numbers[0]:
+            raise KeyError("a bug of ours")
+        if calls.count(number) == 1:
+            raise DatabaseBusy("not now")
+        return {"id": number}
+
+    announcer = Announcer(served.server, Mouth(said))
+    announcer.speaks("benchmark", Speech("benchmark", details))
+    with announcer.running():
+        for run, number in zip(runs, numbers, strict=True):
+            announcer.hear(moved(run, "done", number))
+        announcer.hear(moved(runs[0], "running", numbers[0]))
+        while len(said) < 3:
+            pass
+    assert [(event, told.get("id")) for event, _, told in said] == [
+        ("benchmark_finish", numbers[1]),
+        ("benchmark_finish", numbers[2]),
+        ("benchmark_start", None),
+    ]
+
+
+def test_the_queue_is_told_by_kind_and_place(served):
+    project = served.project()
+    slow = served.model(project, latency_us=50_000)
+    numbers = [add(served, project, slow, batch_size=1) for _ in range(3)]
+    assert served.get("/api/jobs/queue").json == {}
+    for number in numbers:
+        execute(served, number)
+    job = served.server.benchmarks.details(numbers[0]).latest.job_id
+    served.until(job, lambda found: found["state"] == "running")
+    assert served.get("/api/jobs/queue").json == {
+        f"benchmark_{number}": str(place) for place, number in enumerate(numbers)
+    }
+    for number in reversed(numbers):
+        served.post("/api/benchmark/delete", {"id": number, "name": "b"})
+    assert served.get("/api/jobs/queue").json == {}

@@ -1,0 +1,71 @@
+"""``make test`` runs both parts, and tells of both."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TESTS = """
+import pytest
+
+def test_beside_others():
+    assert {together}
+
+@pytest.mark.{mark}
+def test_for_itself():
+    assert {alone}
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """The script on two tests of our own; its exit code, and what it printed."""
+    shutil.copy(ROOT / "tests/conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n  alone\n  timing\n")
+
+    def run_(*arguments, together=True, alone=True, mark="alone"):
+        text = TESTS.format(together=together, alone=alone, mark=mark)
+        (tmp_path / "test_it.py").write_text(text)
+        # Plugins that others installed take seconds to load.
+        few = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+        ended = subprocess.run(
+            [sys.executable, ROOT / "scripts/run_tests.py", *few, *arguments],
+            cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+        )  # fmt: skip
+        return ended.returncode, ended.stdout
+
+    return run_
+
+
+@pytest.mark.slow
+def test_a_failure_of_one_part_fails_the_whole_and_the_other_runs_all_the_same(run):
+    code, out = run(together=False, mark="timing")
+    assert code == 1
+    assert out.count("1 failed") == 1
+    assert out.count("1 passed") == 1
+    assert "Tests: together FAILED in" in out
+    assert ", alone passed in" in out
+
+
+@pytest.mark.slow
+def test_a_failure_of_the_last_part_counts_as_well(run):
+    code, out = run("-n0", alone=False)
+    assert code == 1
+    assert "together passed in" in out
+    assert "alone FAILED in" in out
+
+
+@pytest.mark.slow
+def test_a_part_without_tests_is_fine_but_no_test_at_all_is_not(run):
+    code, out = run("-n0", "-k", "beside")
+    assert (code, "alone none found in" in out) == (0, True)
+    assert run("-n0", "-k", "nothing")[0] == 5
+
+
+@pytest.mark.slow
+def test_who_asks_for_a_stop_at_the_first_failure_gets_it(run):
+    code, out = run("-n0", "-x", together=False)
+    assert (code, "alone" in out.splitlines()[-1]) == (1, False)
