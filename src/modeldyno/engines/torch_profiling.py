@@ -55,7 +55,7 @@ class TorchProfiled:
         activities = [ProfilerActivity.CPU]
         if self._device == "cuda":
             activities.append(ProfilerActivity.CUDA)
-        with profile(activities=activities) as profiler:
+        with profile(activities=activities, acc_events=True) as profiler:
             yield
         # Its own tables take a hundred times as long to build as all these calls took.
         self._events += profiler.profiler.kineto_results.events()
