@@ -110,6 +110,10 @@ def test_defect_11_more_cores_than_there_are_is_said_and_run_on_what_there_is(
     execute(served, number)
     status, told = ears.until("benchmark_finish", id=number)
     assert (status, told["cores_per_instance"], told["number_of_instance"]) == ("success", 500, 4)
+    answer = served.post(
+        f"benchmarks/{number}/runs"
+    )  # our own API does what it is told, or says no
+    assert (answer.status, answer.json["code"]) == (400, "BAD_VALUE")
     cores = len(allowed_cpus())
     note = f"ran as {cores} cores × 1, which this machine has; asked 500 × 4"
     assert told["note"].startswith(note)
