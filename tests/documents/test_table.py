@@ -33,6 +33,12 @@ def test_it_pushes_what_our_table_says(walked, documented):
     events_are_like(documented.events, events_of(walked[0].told[documented.path]))
 
 
+@pytest.mark.parametrize("path", ["project/note", "benchmark/edit", "profiling/edit"])
+def test_what_was_changed_is_echoed(walked, path):
+    told = walked[0].told[path]
+    assert told.json == told.body
+
+
 def test_the_call_of_1_9_pushes_what_our_table_says(walked):
     told = walked[0].told["1.9"]
     answer_is_like(EXECUTE_CALL, told)
