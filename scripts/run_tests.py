@@ -7,6 +7,7 @@ parts run even when the first one fails (unless -x asks for a stop), and each pr
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -25,6 +26,8 @@ PASSED, FAILED, NONE_FOUND = 0, 1, 5  # pytest's; all others mean that it could 
 def main(arguments: Sequence[str]) -> int:
     # Tests start thousands of processes, and none should have to compile our sources again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # In the background of a shell Ctrl-C is ignored, by what tests start, too; and they send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     codes: dict[str, int] = {}
     told: list[str] = []
     for part, options in PARTS.items():
