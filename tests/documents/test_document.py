@@ -13,6 +13,9 @@ from tests.documents.documented import absence, document
 from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL
 from tests.documents.settled import NOT_YET
 
+# The walk is made for the first test that looks at it.
+pytestmark = pytest.mark.timeout(600)
+
 BENCH = document(inc_bench_document.NAME)
 CALL = document(execute_call_document.NAME)
 READ = inc_bench_document.read(BENCH.read_text()) if BENCH else []

@@ -6,6 +6,9 @@ from tests.api.node import needs_node
 from tests.documents.checks import answer_is_like, events_are_like, events_of
 from tests.documents.inc_bench_table import DOCUMENTED, EXECUTE_CALL, OPERATIONS
 
+# The walk is made for the first test that looks at it.
+pytestmark = pytest.mark.timeout(600)
+
 # Nothing was quantized, so there is nothing to diagnose; a profile has no such file.
 NOTHING_YET = {"profiling/config.yaml", "diagnosis/histogram", "diagnosis/model_wise_params",
                "diagnosis/generate_optimization"}  # fmt: skip
