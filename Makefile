@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines run test check format node browser demo-model test-models clean
+.PHONY: setup engines ready run test check format node browser demo-model test-models clean
 
 setup: $(STAMP)
 
@@ -31,13 +31,17 @@ $(ENGINES):
 	@rm -f .venv/.engines-* .venv/.setup-*
 	@touch $(STAMP) $@
 
+# All that tests need. Most of it is waiting for downloads, so what can be is fetched together.
+ready:
+	@$(MAKE) -s -j3 engines test-models node browser
+
 run: setup
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
 
-test: engines test-models node browser
+test: ready
 	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
-check: engines test-models node browser
+check: ready
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
@@ -65,7 +69,7 @@ $(NODE): tests/node/package-lock.json
 	@touch $@
 
 # For the tests that look at pages as people do.
-browser:
+browser: engines  # both may need apt-get, one after the other
 	@bash scripts/install_browser.sh
 
 demo-model: engines

@@ -6,7 +6,9 @@ parts run even when the first one fails (unless -x asks for a stop), and each pr
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -15,23 +17,23 @@ from collections.abc import Sequence
 # Tests wait for processes more than they compute; of more than eight, each would wait for cores.
 PROCESSES = min(8, 1 + len(os.sched_getaffinity(0)))
 # Files stay whole, so that a server or a model is made once for the tests of one.
-PARTS = {
-    "together": ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"],
-    "alone": [],
-}
+BESIDE_EACH_OTHER = ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"]
 PASSED, FAILED, NONE_FOUND = 0, 1, 5  # pytest's; all others mean that it could not run
 
 
 def main(arguments: Sequence[str]) -> int:
     # Tests start thousands of processes, and none should have to compile our sources again.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    # In the background of a shell Ctrl-C is ignored, by what tests start, too; and they send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     codes: dict[str, int] = {}
     told: list[str] = []
-    for part, options in PARTS.items():
+    parts = {"together": [*BESIDE_EACH_OTHER, *arguments], "alone": [*arguments, "-n0"]}
+    for part, options in parts.items():
         print(f"Tests that run {part}:", flush=True)
-        command = [sys.executable, "-m", "pytest", f"--part={part}", *options, *arguments]
+        command = [sys.executable, "-m", "pytest", f"--part={part}", *options]
         began = time.monotonic()
-        codes[part] = subprocess.run(command, env=environment, check=False).returncode
+        codes[part] = _ended(subprocess.Popen(command, env=environment))
         told.append(f"{part} {_word(codes[part])} in {time.monotonic() - began:.0f} s")
         if codes[part] not in (PASSED, FAILED, NONE_FOUND):
             break
@@ -39,6 +41,13 @@ def main(arguments: Sequence[str]) -> int:
             break
     print(f"Tests: {', '.join(told)}", flush=True)
     return _worst([*codes.values()])
+
+
+def _ended(pytest: subprocess.Popen[bytes]) -> int:
+    while True:
+        # Ctrl-C reaches both of us; pytest still has to say how far it came.
+        with contextlib.suppress(KeyboardInterrupt):
+            return pytest.wait()
 
 
 def _word(code: int) -> str:

@@ -6,12 +6,14 @@ Fixtures, for the conftest of whoever needs them.
 from __future__ import annotations
 
 import atexit
+import fcntl
 import itertools
 import os
 import shutil
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -47,7 +49,10 @@ def server_address() -> str:
         from pgserver.postgres_server import get_server
     # Not in pytest's own folder: for root, the server runs as a user who may not look into that.
     folder = TemporaryDirectory(prefix="modeldyno-pg-")
-    server = get_server(folder.name, cleanup_mode="stop")
+    # For root it makes a user, if there is none: of two processes at once, one would fail.
+    with Path(__file__).open() as door:
+        fcntl.flock(door, fcntl.LOCK_EX)
+        server = get_server(folder.name, cleanup_mode="stop")
     # What tests write need not survive a power cut, and takes a third of the time without.
     server.psql("ALTER SYSTEM SET fsync = off")
     server.psql("SELECT pg_reload_conf()")

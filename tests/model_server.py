@@ -34,7 +34,10 @@ def certificate() -> Path:
         new = PEM.with_suffix(f".{os.getpid()}")
         parts = (issued.private_key_and_cert_chain_pem, issuer.cert_pem)
         new.write_bytes(b"".join(part.bytes() for part in parts))
-        new.replace(PEM)
+        # The first one stays: tests in another process may have read it already.
+        with contextlib.suppress(FileExistsError):
+            PEM.hardlink_to(new)
+        new.unlink()
     return PEM
 
 

@@ -9,6 +9,7 @@ from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.engines.onnx_profiling import bare_model, read_trace
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.torch_profiling import read_events
 from tests import onnx_models
 from tests.scripts import target
 
@@ -111,3 +112,63 @@ def test_the_trace_is_gone_afterwards(tmp_path, monkeypatch):
         assert isinstance(profiled.trace([True]), Trace)
         assert list(tmp_path.glob("profile*"))  # the control
     assert not list(tmp_path.glob("profile*"))
+
+
+# ---------------------------------------------------------------- PyTorch
+
+
+class Kineto:
+    """An event as PyTorch before 2.13 tells it: without saying what it is."""
+
+    def __init__(self, name, start, duration, number=0, asked_by=0, device="CPU"):
+        self._told = (name, start, duration, number, asked_by, f"DeviceType.{device}")
+
+    def name(self):
+        return self._told[0]
+
+    def start_ns(self):
+        return self._told[1]
+
+    def duration_ns(self):
+        return self._told[2]
+
+    def correlation_id(self):
+        return self._told[3]
+
+    def linked_correlation_id(self):
+        return self._told[4]
+
+    def device_type(self):
+        return self._told[5]
+
+
+def test_time_on_a_gpu_goes_to_the_operator_that_asked_for_it():
+    events = [
+        Kineto("modeldyno call", 0, 100),
+        Kineto("aten::linear", 10, 30, number=1),
+        Kineto("aten::addmm", 15, 20, number=2),
+        Kineto("cudaLaunchKernel", 20, 5, asked_by=2),
+        Kineto("modeldyno call", 5, 90, device="CUDA"),  # the mark, as the device saw it
+        Kineto("gemm", 40, 50, asked_by=2, device="CUDA"),
+        Kineto("gemm", 90, 5, asked_by=2, device="CUDA"),
+    ]
+    trace = read_events(events, [True], "cuda")
+    assert [(n.node, n.op_type, n.device_ns) for n in trace.nodes] == [
+        ("aten::linear #1", "aten::linear", 0),
+        ("aten::addmm #1", "aten::addmm", 55),
+    ]
+
+
+def test_the_way_to_an_operator_is_its_own():
+    events = [
+        Kineto("modeldyno call", 0, 100),
+        Kineto("aten::relu", 10, 20, number=1),
+        Kineto("aten::relu", 50, 20, number=2),
+    ]
+    trace = read_events(events, [True], "cpu")
+    assert [(n.node, n.self_ns) for n in trace.nodes] == [
+        ("aten::relu #1", 20),
+        ("aten::relu #2", 40),
+    ]
+    with pytest.raises(EngineFailed, match="lost calls"):
+        read_events(events, [True, True], "cpu")

@@ -77,7 +77,9 @@ def test_every_repeat_is_on_the_disk_before_it_is_announced(room, history, tmp_p
     def listen(message):
         if isinstance(message, Unit):
             seen.append(history.units_kept(history.ids()[0]))
-        if isinstance(message, (Started, Progress)):
+        if isinstance(message, Started) or (
+            isinstance(message, Progress) and not message.doing.startswith("waiting")
+        ):  # other tests may hold the cores
             seen.append(type(message).__name__)
 
     result = room.service.run(spec(tmp_path, repeats=3), listen)

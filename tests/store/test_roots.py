@@ -83,3 +83,37 @@ def test_a_root_may_be_reached_by_a_link_and_may_be_missing(folder, tmp_path):
 def test_no_folders_no_files():
     with pytest.raises(FileNotFound):
         Roots([]).entries("x")
+
+
+def write(folder, path, names, content=b"new"):
+    roots = Roots([folder])
+    with roots.folder(path) as (descriptor, _):
+        roots.write(descriptor, names, content)
+
+
+def test_what_is_written_makes_its_folders_and_replaces_what_was_there(folder):
+    for content in (b"first", b"second"):
+        write(folder, str(folder), ("a", "b", "c.txt"), content)
+        assert (folder / "a/b/c.txt").read_bytes() == content
+    assert [file.name for file in (folder / "a/b").iterdir()] == ["c.txt"]
+
+
+def test_nothing_is_written_through_a_link(folder, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept.txt").write_bytes(b"kept")
+    (folder / "link").symlink_to(outside)
+    with pytest.raises(PathRefused):
+        write(folder, str(folder), ("link", "x.txt"))
+    with pytest.raises(PathRefused):
+        write(folder, str(folder / "link"), ("x.txt",))
+    with pytest.raises(PathRefused):
+        write(folder, str(outside), ("x.txt",))
+    # A link, or a second name, where the file is to be: it is replaced, what it led to stays.
+    (folder / "soft.txt").symlink_to(outside / "kept.txt")
+    (folder / "hard.txt").hardlink_to(outside / "kept.txt")
+    for name in ("soft.txt", "hard.txt"):
+        write(folder, str(folder), (name,))
+        assert (folder / name).read_bytes() == b"new"
+    assert [file.name for file in outside.iterdir()] == ["kept.txt"]
+    assert (outside / "kept.txt").read_bytes() == b"kept"

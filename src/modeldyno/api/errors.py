@@ -141,7 +141,7 @@ VERSION_NEEDED = Refusal(
 )
 STOPPING = Refusal(
     503,
-    "WRONG_STATE",
+    "SERVER_STOPPING",
     "The server is being stopped",
     "nobody will wait for this measurement, so it was cancelled",
     "Ask again when it is back",

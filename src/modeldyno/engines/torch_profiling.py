@@ -21,7 +21,7 @@ from modeldyno.engines.tallies import Event, Tally, last
 _CALL = "modeldyno call"
 _MOST_EVENT_NS = 3_000
 _OPERATOR = "cpu_op"
-_NOT_WORK = ("gpu_user_annotation", "user_annotation")
+_RUNTIME = ("cuda", "cu", "hip", "[memory]")  # how calls of a device's library begin
 
 
 class TorchProfiled:
@@ -55,7 +55,7 @@ class TorchProfiled:
         activities = [ProfilerActivity.CPU]
         if self._device == "cuda":
             activities.append(ProfilerActivity.CUDA)
-        with profile(activities=activities) as profiler:
+        with profile(activities=activities, acc_events=True) as profiler:
             yield
         # Its own tables take a hundred times as long to build as all these calls took.
         self._events += profiler.profiler.kineto_results.events()
@@ -80,7 +80,7 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
     calls = sorted(
         (event.start_ns(), event.start_ns() + event.duration_ns())
         for event in events
-        if event.name() == _CALL and event.activity_type() == "user_annotation"
+        if event.name() == _CALL and _is_on_cpu(event)
     )
     if len(calls) < len(keep):
         raise EngineFailed(
@@ -88,7 +88,7 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
             why=f"{len(keep)} were made, {len(calls)} are in its trace",
             fix="Profile it again",
         )
-    operators = sorted((e for e in events if e.activity_type() == _OPERATOR), key=_start)
+    operators = sorted((event for event in events if _is_operator(event)), key=_start)
     on_device = _device_times(events, operators)
     tally, wanted, place = (
         Tally(_MOST_EVENT_NS, with_way=device == "cpu"),
@@ -104,6 +104,18 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
         if number in wanted:
             tally.add_call(_named(inside, on_device, device))
     return tally.trace()
+
+
+def _is_on_cpu(event: Any) -> bool:
+    return str(event.device_type()).endswith(".CPU")
+
+
+def _is_operator(event: Any) -> bool:
+    """PyTorch 2.13 says what an event is; before, its name has to tell."""
+    if hasattr(event, "activity_type"):
+        return bool(event.activity_type() == _OPERATOR)
+    name = event.name()
+    return _is_on_cpu(event) and name != _CALL and not name.startswith(_RUNTIME)
 
 
 def _start(event: Any) -> int:
@@ -128,7 +140,7 @@ def _device_times(events: Sequence[Any], operators: Sequence[Any]) -> dict[int, 
     known = {operator.correlation_id() for operator in operators}
     found: dict[int, int] = defaultdict(int)
     for event in events:
-        if str(event.device_type()).endswith(".CPU") or event.activity_type() in _NOT_WORK:
+        if _is_on_cpu(event) or event.name() == _CALL:  # the mark, as the device saw it
             continue
         asked_by = event.linked_correlation_id()
         if asked_by in known:

@@ -129,10 +129,10 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
     def wait(why: str) -> None:
         context.say(Progress(len(found.repeats), spec.repeats, why))
 
-    first = len(found.repeats)
+    process = 1 + max((unit.process for unit in context.earlier), default=-1)
     with ExitStack() as stack:
         worker: Worker | None = None
-        for number in range(first, spec.repeats):
+        for number in range(len(found.repeats), spec.repeats):
             with context.leases.take(spec.cell.cores, context.stop, wait) as lease:
                 begin = time.monotonic()
                 if worker is None:
@@ -149,7 +149,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
                 repeat = checked(told)
                 found.used_s += time.monotonic() - begin
                 found.sandbox, found.note = worker.sandbox, lease.note
-            context.say(Unit(0, 1 if first else 0, repeat, number))
+            context.say(Unit(0, process, repeat, number))
             found.repeats.append(repeat)
             context.say(_progress(spec, found))
 

@@ -242,7 +242,7 @@ class Supervisor:
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
             folder = self._folders.create(spec, job.run_id)
-            write_config(folder.path, spec)
+            _write_config(folder, spec)
             return folder, ()
         if folder.state() == "running":
             raise WrongState(
@@ -286,6 +286,14 @@ class Supervisor:
                     raise
                 logger.warning("job %s: its end is not in the database yet: %s", job.id, error)
                 self._closing.wait(TRY_AGAIN_S)
+
+
+def _write_config(folder: RunFolder, spec: RunSpec) -> None:
+    """For people; the run needs it not, and what is wrong with the disk will show."""
+    try:
+        write_config(folder.path, spec)
+    except OSError as error:
+        logger.warning("run %s: no configuration was written: %s", folder.id, error)
 
 
 def _late(limit_s: float) -> Failure:

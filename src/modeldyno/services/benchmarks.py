@@ -25,6 +25,7 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
+from modeldyno.services.requests import expect_cores
 from modeldyno.store.records.all import Records
 
 MakeSpec = Callable[[str], BenchmarkSpec]  # from where the model is read
@@ -111,12 +112,14 @@ class BenchmarkService:
         *,
         fits: bool = False,
     ) -> Job:
-        """One more run of it, in the queue; ``fits``: on no more cores than there are."""
+        """One more run of it, in the queue. More cores than there are is a BadValue; ``fits``: it
+        takes those that there are."""
         benchmark = self._records.benchmarks.get(benchmark_id)
         expect_confined(*benchmark.spec.cells)
         model = self._models.runnable(benchmark.model_id)
         spec = _of_content(benchmark.spec, model)
         spec = _fitted(spec, len(allowed_cpus())) if fits else spec
+        expect_cores([cell.cores for cell in spec.cells])
         return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority, request_id)
 
     def rerun(self, benchmark_id: BenchmarkId) -> tuple[Benchmark, Job]:

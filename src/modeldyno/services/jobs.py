@@ -13,7 +13,7 @@ from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
-from modeldyno.core.runs import ACTIVE, Run, RunOf
+from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.jobs.supervisor import Supervisor
@@ -72,25 +72,25 @@ class JobService:
         self._queue.cancel(job_id)
         return self.get(job_id)
 
-    def stop(self, of: RunOf | ProjectId, patience_s: float = STOPPING_S) -> None:
-        """Cancel what waits or runs of a thing, or of a whole project, and wait until it is over.
+    def stop(self, of: RunOf, patience_s: float = STOPPING_S) -> None:
+        """Cancel what waits or runs of a thing, and wait until it is over.
 
         Raises WrongState when that takes too long, or when it runs in a terminal.
         """
         deadline = time.monotonic() + patience_s
-        while active := self._active(of):
+        while active := self._records.runs.active(of):
             for run in active:
                 job = self._records.jobs.of_run(run.id)
                 if job is None:
                     raise WrongState(
-                        f"This {run.of.kind} is being measured in a terminal",
+                        f"This {of.kind} is being measured in a terminal",
                         why="a server cannot stop that",
                         fix="Stop it there, or wait until it ends",
                     )
                 self._queue.cancel(job.id)
             if time.monotonic() > deadline:
                 raise WrongState(
-                    f"This {active[0].of.kind} has not stopped yet",
+                    f"This {of.kind} has not stopped yet",
                     why=f"it was asked to {patience_s:g} s ago",
                     fix="Try again in a moment",
                 )
@@ -116,11 +116,6 @@ class JobService:
 
     def leases(self) -> tuple[CoreLease, ...]:
         return self._records.leases.held()
-
-    def _active(self, of: RunOf | ProjectId) -> list[Run]:
-        if isinstance(of, RunOf):
-            return list(self._records.runs.active(of))
-        return [run for run in self._records.runs.active() if run.project_id == of]
 
     def _expect_idle(self, of: RunOf) -> None:
         if active := self._records.runs.active(of):

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Generic, TypeVar
 
 from modeldyno.core.errors import FileNotFound, ModeldynoError, PathRefused, TooBusy
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import Model, ModelFacts
 from modeldyno.services.model_files import Borrowed, ModelFiles
 from modeldyno.services.models import ModelService
+from modeldyno.services.remembered import Remembered
 from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 2
 MOST_WAITING = 20
-MOST_REMEMBERED = 200
 LEAVE_S = 5.0  # for those under way when we close
 # A file that changed so shortly ago may change again without its times telling it.
 SETTLED_S = 2.0
@@ -32,8 +30,6 @@ SETTLED_S = 2.0
 Started = Callable[[], None]
 Found = Callable[[ModelFacts], None]
 Failed = Callable[[ModeldynoError], None]
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 class Looks:
@@ -48,8 +44,8 @@ class Looks:
         self._files = files
         self._models = models
         self._settled_s = settled_s
-        self._hashes = _Remembered[tuple[int, ...], str]()
-        self._facts = _Remembered[str, ModelFacts]()
+        self._hashes = Remembered[tuple[int, ...], str]()
+        self._facts = Remembered[str, ModelFacts]()
         # Each copies a file and starts a process.
         self._looking = threading.BoundedSemaphore(MOST_AT_ONCE)
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "look")
@@ -152,25 +148,3 @@ class Looks:
         finally:
             with self._lock:
                 self._waiting -= 1
-
-
-class _Remembered(Generic[K, V]):
-    """What was used last; threads may share it."""
-
-    def __init__(self) -> None:
-        self._known: OrderedDict[K, V] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, key: K) -> V | None:
-        with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
-            return found
-
-    def remember(self, key: K, value: V) -> None:
-        with self._lock:
-            self._known[key] = value
-            self._known.move_to_end(key)
-            while len(self._known) > MOST_REMEMBERED:
-                self._known.popitem(last=False)

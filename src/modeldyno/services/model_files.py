@@ -41,6 +41,7 @@ from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.stated import says_inputs
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.formats.sidecar import SUFFIX
+from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
@@ -112,6 +113,7 @@ class ModelFiles:
         self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
         self._gathering: dict[ModelId, threading.Lock] = {}
+        self._read = Remembered[str, ModelFacts]()  # by content
 
     # ------------------------------------------------------------ in
 
@@ -255,8 +257,19 @@ class ModelFiles:
     # ------------------------------------------------------------ look
 
     def look(self, model: ModelSpec) -> ModelFacts:
-        """What a file says of itself, read in a worker; weights beside it need not be there."""
-        return self._look(Path(model.path), model.sha256, without_weights=True)
+        """What a file says of itself, read in a worker; weights beside it need not be there.
+
+        One that says all in itself is read once: who looked at it first, and then makes a project
+        of it, does not wait again.
+        """
+        known = self._read.find(model.sha256 or "")
+        if known is not None:
+            return replace(known, path=model.path)
+        facts = self._look(Path(model.path), model.sha256, without_weights=True)
+        is_whole = facts.format == "onnx" and not facts.external and not facts.missing
+        if model.sha256 and is_whole:  # by the hash that we know ourselves, not the worker's
+            self._read.remember(model.sha256, facts)
+        return facts
 
     def inspect(self, model_id: ModelId) -> Model:
         """Look again, in a worker; raises what reading the model raises."""

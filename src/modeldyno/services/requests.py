@@ -275,7 +275,7 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
         _between(1, MOST_INSTANCES, "instances", value)
     if not options.device:
         raise BadValue("No value for device", fix="Give one or several, such as --device cpu,cuda")
-    _cores_exist(options.cores)
+    expect_cores(options.cores)
     cells = tuple(
         CellSpec(
             engine=engine,
@@ -576,7 +576,8 @@ def default_memory_limit() -> int:
     return int(0.9 * memory_bytes())
 
 
-def _cores_exist(cores: Sequence[int]) -> None:
+def expect_cores(cores: Sequence[int]) -> None:
+    """Raises BadValue for more than there are."""
     from modeldyno.measure.cpus import allowed_cpus
 
     available = len(allowed_cpus())

@@ -110,6 +110,10 @@ def test_defect_11_more_cores_than_there_are_is_said_and_run_on_what_there_is(
     execute(served, number)
     status, told = ears.until("benchmark_finish", id=number)
     assert (status, told["cores_per_instance"], told["number_of_instance"]) == ("success", 500, 4)
+    answer = served.post(
+        f"benchmarks/{number}/runs"
+    )  # our own API does what it is told, or says no
+    assert (answer.status, answer.json["code"]) == (400, "BAD_VALUE")
     cores = len(allowed_cpus())
     note = f"ran as {cores} cores × 1, which this machine has; asked 500 × 4"
     assert told["note"].startswith(note)
@@ -298,6 +302,7 @@ def test_defect_s02_a_failure_is_told_with_its_reason(served, project, ears):
     assert details(served, number)["status"] == "error"
 
 
+@pytest.mark.slow
 def test_defect_14_every_run_is_kept_and_a_failed_one_hides_no_result(served, project, ears):
     model = served.model(project)
     number = add(served, project, model, **QUICK)
@@ -362,6 +367,7 @@ def test_config_and_log_are_there_once_it_ran(served, project, ears):
     assert served.get(f"/api/benchmark/output.log?id={number}").headers["refresh"] is None
 
 
+@pytest.mark.slow
 def test_the_command_of_a_benchmark_measures_the_same_in_a_shell(served, project, ears, tmp_path):
     number = add(served, project, **QUICK | {"batch_size": 3, "iterations": 12})
     execute(served, number, "shell")

@@ -42,6 +42,7 @@ def told(ears, *names):
     return [data for name, data in ears.heard if name in names]
 
 
+@pytest.mark.slow
 def test_two_models_are_measured_and_told_as_documented(served, root, linear_onnx, ears, tmp_path):
     optimized = saved(linear(batch=1), root / "optimized.onnx")
     (root / "space").mkdir()
@@ -106,6 +107,7 @@ def test_two_models_are_measured_and_told_as_documented(served, root, linear_onn
     assert ended.document["budget"]["name"] == "quick"
 
 
+@pytest.mark.slow
 def test_accuracy_counts_in_the_total_and_is_honestly_not_there(served, linear_onnx, ears):
     model = {"path": "linear.onnx", "mods": ["benchmark", "accuracy"]}
     assert call(served, id=7, input_model=model, workspace_path="/elsewhere").status == 200
@@ -154,6 +156,7 @@ def test_what_cannot_be_measured_is_refused_and_nothing_is_made(served, linear_o
     assert served.server.records.projects.count() == before
 
 
+@pytest.mark.slow
 def test_a_call_that_a_server_left_ends_once_with_the_next_one(tmp_path, root):
     script(root / "slow.json", latency_us=50_000)
     both = {"input_model": {"path": "slow.json"}, "optimized_model": {"path": "slow.json"}}

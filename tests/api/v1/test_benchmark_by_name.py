@@ -378,7 +378,7 @@ def test_a_server_that_stops_tells_who_waits_and_leaves_no_job_for_nobody(tmp_pa
     for one in waiting:
         reply = one.link.getresponse()
         answer = Answer(reply.status, reply.headers, reply.read())
-        refused(answer, 503, "WRONG_STATE")
+        refused(answer, 503, "SERVER_STOPPING")
         one.leave()
     records = open_records(Settings(tmp_path))
     assert [job.state for job in records.jobs.page().items] == ["cancelled"] * 2

@@ -80,6 +80,8 @@ def operations(inc: Inc) -> Operations:
                 make_spec=_resettled(before, changed),
             )
         except WrongState as error:
+            if before.state == "draft":
+                raise
             # The two spaces are the original's.
             text = "Can not modify benchmark  that has been run."
             raise WrongState(text, why=error.why, fix="Add another benchmark") from error
@@ -107,6 +109,7 @@ def operations(inc: Inc) -> Operations:
                     datasets.get(outcome.benchmark.dataset_id or 0, NO_DATASET),
                 )
                 for outcome in outcomes
+                if outcome.benchmark.model_id in models  # else deleted a moment ago, both of them
             ]
         }
 

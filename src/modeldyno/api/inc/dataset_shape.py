@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.api.inc.shapes import moment
-from modeldyno.core.datasets import Dataset, by_name
+from modeldyno.core.datasets import Dataset, transform_of
 
 CALIBRATION = 100  # samples, and how many at once: what optimizations begin with
 
@@ -33,7 +33,7 @@ def dataset_shape(dataset: Dataset) -> dict[str, Any]:
         "name": dataset.name,
         "dataset_type": dataset.kind,
         "parameters": dataset.parameters,
-        "transforms": by_name(dataset.transforms),
+        "transforms": _transforms(dataset),
         "filter": dataset.filter,
         "metric": dataset.metric or {},
         "calibration_batch_size": CALIBRATION,
@@ -51,3 +51,10 @@ def dataset_row(dataset: Dataset) -> dict[str, Any]:
         "dataset_type": dataset.kind,
         "created_at": moment(dataset.created_at),
     }
+
+
+def _transforms(dataset: Dataset) -> Any:
+    """Documented as ``{}``; where there are some, the stock client walks a list and fails on
+    anything else."""
+    pairs = [transform_of(one) for one in dataset.transforms]
+    return [{"name": name, "params": params} for name, params in pairs] or {}
