@@ -29,7 +29,7 @@ def test_pages_need_no_token_and_have_no_caller():
     assert door.inner.caller is None
 
 
-@pytest.mark.parametrize("path", ["/api/v1/x", "/api/v1", "/api/v1/benchmark/net"])
+@pytest.mark.parametrize("path", ["/api/v1/x", "/api/v1", "/api/v1/benchmarks"])
 def test_our_api_refuses_with_a_problem_document(path):
     reply = Door().ask("GET", path)
     assert (reply.status, reply.header("content-type")) == (401, "application/problem+json")
@@ -39,6 +39,14 @@ def test_our_api_refuses_with_a_problem_document(path):
     assert all(found[key] for key in ("title", "detail", "fix"))
 
 
+def test_the_call_by_name_refuses_in_a_shape_of_its_own():
+    reply = Door().ask("GET", "/api/v1/benchmark/net")
+    assert (reply.status, reply.header("content-type")) == (401, "application/json")
+    found = json.loads(reply.body)
+    assert (found["status"], found["code"]) == ("error", "TOKEN_NEEDED")
+    assert all(found[key] for key in ("message", "detail", "fix"))
+
+
 @pytest.mark.parametrize("path", ["/api/project/list", "/api", "/api/v1x", "/api/unknown"])
 def test_the_other_api_refuses_with_plain_text_and_403(path):
     reply = Door().ask("POST", path)
@@ -46,7 +54,7 @@ def test_the_other_api_refuses_with_plain_text_and_403(path):
     assert b"token" in reply.body
 
 
-@pytest.mark.parametrize("surface", ["v1", "inc", "socket", "page"])
+@pytest.mark.parametrize("surface", ["v1", "named", "inc", "socket", "page"])
 def test_every_refusal_fits_every_surface(surface):
     told = [r for r in vars(errors).values() if isinstance(r, errors.Refusal)]
     assert len(told) >= 9

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import ConsoleMessage, Page, Response, sync_playwright
 
 CHROMIUM = "/usr/bin/chromium"
 SHOTS = Path(__file__).parents[2] / ".cache" / "screenshots"
@@ -32,16 +32,20 @@ class Tab:
         self._count = 0
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
+        page.on("console", self._hear)
         page.on("response", self._look_at)
 
     def picture(self, name: str) -> None:
         self._count += 1
         self.page.screenshot(path=self._folder / f"{self._count:02}-{name}.png")
 
-    def _look_at(self, response: object) -> None:
-        if response.status >= 400:  # type: ignore[attr-defined]  # a Response of Playwright
-            self.refusals.append(f"{response.status} {response.url}")  # type: ignore[attr-defined]
+    def _hear(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.complaints.append(said.text)
+
+    def _look_at(self, response: Response) -> None:
+        if response.status >= 400:
+            self.refusals.append(f"{response.status} {response.url}")
 
 
 @contextmanager

@@ -238,8 +238,12 @@ def _problem(refusal: Refusal) -> bytes:
 
 
 def text_of(refusal: Refusal) -> str:
-    """In sentences; one alone stays as it is, for some clients know it by heart."""
-    first, *more = (part for part in (refusal.title, refusal.why, refusal.fix) if part)
+    return sentences(refusal.title, refusal.why, refusal.fix)
+
+
+def sentences(*parts: str) -> str:
+    """What, why and what to do. One alone stays as it is, for some clients know it by heart."""
+    first, *more = [part for part in parts if part] or [""]
     return ". ".join((first.removesuffix("."), *map(_begun, more))) if more else first
 
 

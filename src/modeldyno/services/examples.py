@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +74,14 @@ class ExampleService:
         """In the catalogue's order."""
         readable = _formats_that_run()
         return tuple(self._shown(example, readable) for example in self._catalogue.values())
+
+    def offered(self) -> tuple[Example, ...]:
+        """Those that can be had, here or by a download if one is allowed; no engine is asked."""
+        return tuple(
+            example
+            for example in self._catalogue.values()
+            if example.kind == "download" or self._obstacle(example) is None
+        )
 
     def get(self, slug: str) -> ExampleShown:
         """Raises ExampleNotFound."""
@@ -213,6 +222,7 @@ def _source(example: Example) -> str:
     return example.url or f"onnx {_version('onnx')}: {example.file_name}"
 
 
+@cache  # looked up among all that is installed, each time
 def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from modeldyno.api.errors import sentences
 from modeldyno.api.inc.broadcast import Broadcast, Status
 from modeldyno.core.errors import ModeldynoError, NotFound
 from modeldyno.core.events import Event
@@ -179,8 +180,8 @@ class Announcer:
         except NotFound:
             return DELETED
         if failure is not None:
-            words = (failure["title"], failure.get("why"), failure.get("fix"))
-            return _failed(". ".join(word for word in words if word), failure["code"])
+            words = (failure.get(part, "") for part in ("title", "why", "fix"))
+            return _failed(sentences(*words), failure["code"])
         job = self._records.jobs.of_run(move.run_id)
         return _failed((job and job.reason) or f"it was {move.state}", move.state.upper())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from modeldyno.api.errors import sentences
 from modeldyno.api.inc.broadcast import Broadcast, Status
 from modeldyno.api.inc.executing import request_of
 from modeldyno.api.inc.operations import PROCESSING, Operations
@@ -52,12 +53,7 @@ def operations(inc: Inc) -> Operations:
 
 def offered(inc: Inc) -> list[Example]:
     """Those of the original first, as it had them; of ours, those that are here."""
-    found = [
-        shown.example
-        for shown in inc.server.examples.list()
-        if shown.available or shown.example.kind == "download"
-    ]
-    return sorted(found, key=lambda example: example.kind != "download")
+    return sorted(inc.server.examples.offered(), key=lambda example: example.kind != "download")
 
 
 def example_row(example: Example) -> dict[str, str]:
@@ -111,8 +107,7 @@ class _Telling:
         self._say("create_example_project_finish", message=message, **vars(ids))
 
     def failed(self, failure: Failure) -> None:
-        words = (failure.title, failure.why, failure.fix)
-        message = without_folders(". ".join(word for word in words if word))
+        message = without_folders(sentences(failure.title, failure.why, failure.fix))
         said = {"message": message, "code": FAILED, "error_code": failure.code}
         self._say("create_example_project_finish", "error", **said)
 
