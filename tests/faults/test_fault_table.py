@@ -371,7 +371,7 @@ def stored_less_than_measured(room: Room, ended: Ended) -> None:
 @pytest.mark.alone  # on a busy machine there would be less to write
 def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
     room.workspace.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", room.workspace]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", room.workspace]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
         pytest.skip("needs the right to mount a small disk")
     try:
@@ -384,9 +384,8 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
 
 @pytest.mark.alone  # on a busy machine there would be less to write
 def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room):
-    model = script(
-        room.models / "m.json", latency_us=110
-    )  # six sessions of 35 kB each, or some more
+    # Four sessions of 37 kB at most fit; twelve, with half as much on a busy machine, do not.
+    model = script(room.models / "m.json", latency_us=110)
     arguments = room.arguments(model, thorough=True)
     done = subprocess.run(
         command(*arguments),
@@ -394,7 +393,7 @@ def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room
         text=True,
         timeout=PATIENCE_S,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (155_000, 155_000)),
     )
     ended = Ended(done.returncode, done.stdout, done.stderr)
     assert one_cell(ended)["error"]["why"] == "File too large"
