@@ -102,7 +102,29 @@ class Indexing:
         state.write_text(done)  # resumed and finished since we looked
         assert index.refresh().changed == (run_id,)
         assert desk.records.runs.get(run_id).state == "done"
-        assert desk.kinds(seen) == ["run.changed"]
+        # one change for all its steps; and what it measured is known now
+        assert desk.kinds(seen) == ["run.changed", "model.changed"]
+
+    def test_a_model_that_was_met_while_it_was_measured_is_known_at_the_end(
+        self, desk, index, folders, tmp_path
+    ):
+        ended = Path(shutil.copytree(folders, tmp_path / "ended"))
+        for folder in folders.iterdir():
+            told = {"state": "running", "failure": None, "owner": GONE}
+            (folder / "state.json").write_text(json.dumps(told))
+            for name in ("result.json", "model.json"):
+                (folder / name).unlink(missing_ok=True)
+        index.refresh()
+        (model,) = desk.records.models.page().items
+        assert (model.sha256, model.facts) == (None, None)
+        seen = desk.records.events.last_number()
+        shutil.copytree(ended, folders, dirs_exist_ok=True)
+        assert len(index.refresh().changed) == 4
+        (model,) = desk.records.models.page().items
+        assert model.facts is not None
+        assert (model.sha256, model.size_bytes) == (model.facts.sha256, model.facts.size_bytes)
+        assert (model.format, model.framework) == ("onnx", model.facts.framework)
+        assert desk.kinds(seen).count("model.changed") == 1
 
     def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
         broken, torn, *rest = history.ids()

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, or_, select, update
 
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
@@ -41,7 +41,7 @@ from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_sp
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 from modeldyno.store.history import History
-from modeldyno.store.moves import enter_state, find_run, show_latest
+from modeldyno.store.moves import enter_state, find_run, owner_id, show_latest
 from modeldyno.store.records.benchmarks import add_benchmark
 from modeldyno.store.records.comparisons import add_comparison
 from modeldyno.store.records.events import tell
@@ -185,6 +185,7 @@ class RunIndex:
         for state in steps:
             enter_state(connection, row, state, self._clock(), quiet=state != steps[-1])
         connection.execute(update(Rows).where(Rows.id == row.id).values(stamp=found.stamp))
+        _learn(connection, found, row, self._clock)
         self._outcome(connection, found)
 
     def _outcome(self, connection: Connection, found: _Found) -> None:
@@ -362,11 +363,41 @@ def _model(
         known = connection.scalar(insert(Models).values(row).returning(Models.id)) or 0
         tell(connection, "model.created", project, {"id": known}, clock())
     if facts:
-        told = {"facts": encode(facts), "format": facts.format, "framework": facts.framework}
-        told["size_bytes"] = facts.size_bytes
-        is_bare = (Models.id == known, Models.format.is_(None))
-        connection.execute(update(Models).where(*is_bare).values(told))
+        _write_facts(connection, known, facts)
     return ModelId(known)
+
+
+def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> None:
+    """A model that was met while it was measured: only the end tells what is in it."""
+    owners = OWNERS[run.kind].__table__
+    of = connection.execute(select(owners).where(owners.c.id == owner_id(run))).one()
+    match found.run.result:
+        case BenchmarkResult() | ProfileResult() as result:
+            learned = [(of.model_id, result.model)]
+        case ComparisonResult() as result:
+            learned = [(of.a_model_id, result.a.model), (of.b_model_id, result.b.model)]
+        case _:
+            learned = []
+    for model_id, facts in learned:
+        if _write_facts(connection, model_id, facts):
+            tell(connection, "model.changed", of.project_id, {"id": model_id}, clock())
+
+
+def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bool:
+    """Unless somebody did, or the row is of another content by now; whether it was."""
+    values = {
+        "facts": encode(facts),
+        "format": facts.format,
+        "sha256": facts.sha256,
+        "size_bytes": facts.size_bytes,
+        "framework": facts.framework,
+    }
+    is_bare = (
+        Models.id == model_id,
+        Models.format.is_(None),
+        or_(Models.sha256.is_(None), Models.sha256 == facts.sha256),
+    )
+    return connection.execute(update(Models).where(*is_bare).values(values)).rowcount > 0
 
 
 def _content_of(run: KeptRun) -> str | None:
