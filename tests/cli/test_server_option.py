@@ -1,5 +1,6 @@
 """``--server``: the same commands, on a server; and the terminal's runs, seen by the server."""
 
+import hashlib
 import json
 import shutil
 import time
@@ -8,6 +9,7 @@ import pytest
 
 import modeldyno
 from tests import schemas
+from tests.processes import until
 from tests.scripts import fault, script
 from tests.terminal import serving
 
@@ -176,6 +178,23 @@ def test_a_benchmark_is_measured_there_with_the_same_document_and_raw_samples(
     ]
     again = there("rerun", ended.document["runs"][0], "--json")
     assert (again.code, again.document["model"]["sha256"]) == (0, ended.document["model"]["sha256"])
+
+
+def test_a_file_that_a_terminal_measured_and_nobody_read_is_sent(there, measured, tmp_path):
+    """A run that never came to its end leaves a model of which only the content is known."""
+    model = script(tmp_path / "unread.json", latency_us=123)
+    content = hashlib.sha256(model.read_bytes()).hexdigest()
+    run = shutil.copytree(measured / "theirs" / "runs" / ids(measured)[0], tmp_path / "run")
+    (run / "result.json").unlink()
+    (run / "state.json").write_text(json.dumps({"state": "interrupted", "failure": None}))
+    facts = json.loads((run / "model.json").read_text())
+    (run / "model.json").write_text(json.dumps(facts | {"sha256": content}))
+    shutil.move(run, measured / "theirs" / "runs" / "20200101-000000-aaaaaa")
+    until(lambda: there("show", "20200101-000000-aaaaaa").code == 0, "the run")
+    assert "scripted" in there("inspect", model).out
+    ended = there("bench", model, "--iterations", 5, "--json")
+    assert ended.code == 0, ended.err
+    assert ended.document["model"]["sha256"] == content
 
 
 def test_a_comparison_is_made_there_and_fails_a_gate(there, model, tmp_path):

@@ -199,7 +199,7 @@ def placed(client: Client, file: str) -> ModelSeen:
     project = client.projects.find(PROJECT, create=True)
     assert project is not None
     for model in client.models.list(project_id=project.id):
-        if model.sha256 == sha256 and model.state != "incomplete":
+        if model.keeps(sha256):
             return client.models.get(model.id)
     return client.models.upload(project.id, path)
 

@@ -335,10 +335,9 @@ def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:
         )
     sha256 = yield Work(lambda: _sha256(file))
 
-    def is_it(told: dict[str, Any]) -> bool:
-        return told.get("sha256") == sha256 and told.get("state") != "incomplete"
-
-    known = yield from first(pages("/models", project_id=project_id), is_it)
+    known = yield from first(
+        pages("/models", project_id=project_id), lambda told: read(ModelSeen, told).keeps(sha256)
+    )
     if known is not None:
         return int(known["id"])
     made = yield from ModelCalls.upload.of(_MODEL, project_id, file, tell=tell)

@@ -43,6 +43,12 @@ class ModelSeen:
     facts: dict[str, Any] | None = None  # as `modeldyno inspect --json` prints
     trust: dict[str, Any] | None = None
 
+    def keeps(self, sha256: str) -> bool:
+        """The server has these bytes itself, and read them. A file that a terminal measured stayed
+        where it lay: it may be unread, changed or gone."""
+        is_read = self.state in ("ready", "untrusted")
+        return self.sha256 == sha256 and is_read and self.origin != "terminal"
+
 
 @dataclass(frozen=True, kw_only=True)
 class FailureSeen:
