@@ -198,7 +198,6 @@ def test_deleting_one_that_runs_stops_it_and_tells_its_end_once(served, project,
         ("config.yaml", {"id": 9999}, 404, ""),
         ("delete", {"id": 1}, 400, "Missing profiling id or profiling name."),
         ("list", {}, 400, "Could not find required parameter."),
-        ("list", {"project_id": 9999}, 404, ""),
     ],
 )
 def test_what_cannot_be_is_one_clear_answer(served, project, operation, said, status, text):
