@@ -3,12 +3,14 @@ names that clients of older endpoints of that kind look for."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from modeldyno.core.public import cell_json
 from modeldyno.core.results import CellResult, Latency
 
 FEWEST_FOR_MEDIAN = 6  # for an interval around it: see measure/tails.py
+_DIM = re.compile(r"--dim (\S+=\S+(?: \S+=…)*)")
 _DECIMALS = 6  # of milliseconds: the clock counts nanoseconds
 # Told under another name, or elsewhere in the answer.
 _LEFT_OUT = ("model", "status", "error", "parity", "parity_to", "mismatches")
@@ -38,6 +40,7 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
         **public,
         "device": cell.spec.device,
         "effective_device": public["device"],
+        "note": _in_the_query(public["note"]),
     }
 
 
@@ -53,6 +56,11 @@ def percentiles(latency: Latency, samples: int) -> dict[str, Any]:
         "p99_ms": _ms(latency.p99.value),
         "percentiles_note": f"{note}; there were {samples}" if note else None,
     }
+
+
+def _in_the_query(note: str | None) -> str | None:
+    """How to choose a size here: ``--dim`` is the terminal's."""
+    return note and _DIM.sub(lambda said: "dim=" + said[1].replace(" ", ","), note)
 
 
 def _ms(seconds: float | None) -> float | None:

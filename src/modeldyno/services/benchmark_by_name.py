@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from modeldyno.core.axes import check_dims, open_axes
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
 from modeldyno.core.errors import (
@@ -20,7 +21,7 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import Model
+from modeldyno.core.models import InputSpec, Model
 from modeldyno.core.pages import Wanted
 from modeldyno.core.placeless import placeless
 from modeldyno.core.queue import Job
@@ -55,6 +56,7 @@ class Wish:
     batch_size: int = 1
     cores: int = 1
     engine: str = ""
+    dims: Mapping[str, int] = field(default_factory=dict)  # of what the model leaves open
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class BenchmarkByName:
         if not usable:
             return Asked(found, entry.name, unavailable)
         self._expect_runnable(found)
+        _expect_open(wish.dims, facts.inputs)
         model, make_spec = found.model, _spec_of(wish, entry, usable)
         made, job = self._benchmarks.create(model.project_id, model.id, "", make_spec, start=True)
         return Asked(found, entry.name, unavailable, made, job)
@@ -247,6 +250,22 @@ def _expect_known(wished: Sequence[str]) -> None:
             )
 
 
+def _expect_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
+    """Raises what the terminal would, as the query has it."""
+    try:
+        check_dims(dims, open_axes(inputs), inputs)
+    except BadValue as error:
+        title, fix = (text.replace("--dim ", "dim=") for text in (error.title, error.fix))
+        raise BadValue(title, why=error.why, fix=fix) from error
+    for name, size in dims.items():
+        if not 1 <= size <= requests.MOST_BATCH:
+            raise BadValue(
+                f"dim={name}={size} is no size",
+                why=f"sizes are whole numbers from 1 to {requests.MOST_BATCH}",
+                fix=f"Say dim={name}=1 or more",
+            )
+
+
 def _engine_for(said: str, model_format: str) -> Entry:
     entry = catalog.usable(said) if said else catalog.for_format(model_format)
     if model_format not in entry.formats:
@@ -280,7 +299,11 @@ def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
 
     def make(path: str) -> BenchmarkSpec:
         spec = requests.benchmark_spec(
-            path, cells, InputOptions(), iterations=wish.iterations, warmup=wish.warmup
+            path,
+            cells,
+            InputOptions(dims=wish.dims),
+            iterations=wish.iterations,
+            warmup=wish.warmup,
         )
         return replace(spec, meters=True)
 

@@ -94,8 +94,7 @@ class BenchmarkService:
         return self._records.benchmarks.outcome(benchmark_id)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
-        """All of a project, oldest first; raises NotFound when there is none of that number."""
-        self._records.projects.get(project_id)
+        """All of a project, oldest first; none of a project that is not there."""
         return self._records.benchmarks.outcomes(project_id)
 
     def details(self, benchmark_id: BenchmarkId) -> BenchmarkDetails:

@@ -85,8 +85,7 @@ class ProfileService:
         return self._records.profiles.page(wanted)
 
     def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
-        """All of a project, oldest first; raises NotFound when there is none of that number."""
-        self._records.projects.get(project_id)
+        """All of a project, oldest first; none of a project that is not there."""
         return self._records.profiles.all_details(project_id)
 
     def start(

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from modeldyno.core.datasets import NewDataset
 from modeldyno.core.optimizations import NewOptimization, Pin, Trial
 from modeldyno.core.public import cell_json
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
 from tests.api.inc.events import PATIENCE_S
-from tests.onnx_models import linear, saved
+from tests.onnx_models import embedding, linear, saved
 from tests.scripts import fault
 from tests.terminal import modeldyno
 
@@ -154,7 +155,6 @@ def test_what_is_not_there_is_404(served, project):
     said |= {"project_id": project, "model_id": 10**6}
     assert served.post("/api/benchmark/add", said).status == 404
     assert served.post("/api/benchmark", {"id": 10**6}).status == 404
-    assert served.post("/api/benchmark/list", {"project_id": 10**6}).status == 404
     for name in ("config.yaml", "output.log"):
         assert served.get(f"/api/benchmark/{name}?id=1000000").status == 404
 
@@ -479,3 +479,51 @@ def test_a_fixed_batch_onnx_model_ends_well_with_the_stock_clients_defaults(
     status, told = ears.until("benchmark_finish", request_id="gui")
     assert (status, told["status"]) == ("success", "success")
     assert told["note"].startswith("the model's batch is fixed at 1; asked 100")
+
+
+def open_model(served, project, tmp_path):
+    """An ONNX model whose sequence is open."""
+    body = saved(embedding(), tmp_path / "embedding.onnx").read_bytes()
+    answer = served.post(
+        f"projects/{project}/models?name=embedding.onnx",
+        body,
+        content_type="application/octet-stream",
+    )
+    assert answer.status == 201, answer.text
+    return answer.json["id"]
+
+
+def dummy(served, project, *shapes):
+    new = NewDataset(
+        project_id=project,
+        name="dummy",
+        kind="dummy_v2",
+        parameters={"input_shape": [list(shape) for shape in shapes]},
+    )
+    return served.server.records.datasets.add(new).id
+
+
+def test_the_shape_of_a_dummy_dataset_sets_what_the_model_leaves_open(
+    served, project, ears, tmp_path
+):
+    model, fits = open_model(served, project, tmp_path), dummy(served, project, (16,))
+    number = add(served, project, model, dataset_id=fits, **QUICK)
+    execute(served, number)
+    status, told = ears.until("benchmark_finish", id=number)
+    assert (status, "guessed" in told["note"]) == ("success", False)
+    run = served.server.history.read(told["result"]["run_id"]).result
+    assert run.cells[0].input_shapes == {"ids": (1, 16)}
+
+
+def test_another_dataset_is_another_shape(served, project, tmp_path):
+    model, fits = open_model(served, project, tmp_path), dummy(served, project, (16,))
+    number = add(served, project, model, dataset_id=fits, **QUICK)
+    for dataset, dims in ((dummy(served, project, (24,)), {"sequence": 24}),
+                          (dummy(served, project, (24, 3)), {})):  # fmt: skip
+        answer = served.post("/api/benchmark/edit", {"id": number, "dataset_id": dataset})
+        assert answer.status == 200, answer.text
+        assert served.server.benchmarks.get(number).spec.model.dims == dims
+    note = "the dataset's shape [24, 3] does not fit the model's inputs and was not used"
+    assert details(served, number)["note"] == note
+    (listed,) = served.post("/api/benchmark/list", {"project_id": project}).json["benchmarks"]
+    assert listed["note"] == note

@@ -10,7 +10,7 @@ from modeldyno.core.datasets import NewDataset
 from modeldyno.core.profiles import ProfileRow
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
-from tests.onnx_models import linear, saved
+from tests.onnx_models import embedding, linear, saved
 from tests.terminal import modeldyno
 
 DETAILS = (
@@ -198,7 +198,6 @@ def test_deleting_one_that_runs_stops_it_and_tells_its_end_once(served, project,
         ("config.yaml", {"id": 9999}, 404, ""),
         ("delete", {"id": 1}, 400, "Missing profiling id or profiling name."),
         ("list", {}, 400, "Could not find required parameter."),
-        ("list", {"project_id": 9999}, 404, ""),
     ],
 )
 def test_what_cannot_be_is_one_clear_answer(served, project, operation, said, status, text):
@@ -207,3 +206,23 @@ def test_what_cannot_be_is_one_clear_answer(served, project, operation, said, st
     answer = served.post(f"/api/profiling/{operation}", body)
     assert (answer.status, text in answer.text) == (status, True), answer.text
     assert answer.headers["content-type"].startswith("text/plain")
+
+
+def test_the_shape_of_a_dummy_dataset_sets_what_the_model_leaves_open(served, project, tmp_path):
+    body = saved(embedding(), tmp_path / "embedding.onnx").read_bytes()
+    answer = served.post(
+        f"projects/{project}/models?name=e.onnx", body, content_type="application/octet-stream"
+    )
+    datasets = [
+        served.server.records.datasets.add(
+            NewDataset(project_id=project, name="d", kind="dummy_v2", parameters=parameters)
+        ).id
+        for parameters in ({"input_shape": [[16]]}, {"input_shape": [16, 3]})
+    ]
+    number = add(served, project, answer.json["id"], dataset_id=datasets[0])
+    assert served.server.profiles.get(number).spec.model.dims == {"sequence": 16}
+    assert details(served, number)["note"] == ""
+    served.post("/api/profiling/edit", {"id": number, "dataset_id": datasets[1]})
+    assert served.server.profiles.get(number).spec.model.dims == {}
+    note = "the dataset's shape [16, 3] does not fit the model's inputs and was not used"
+    assert details(served, number)["note"] == note

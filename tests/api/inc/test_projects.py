@@ -253,3 +253,9 @@ def test_details_ask_the_database_the_same_few_times(served):
         told = served.ask("GET", "/api/project", {"id": str(number)}).json
     assert told["input_model"]["name"]
     assert sum(one.startswith("SELECT") for one in asked) <= 4
+
+
+@pytest.mark.parametrize("noun", ["model", "dataset", "benchmark", "profiling", "optimization"])
+def test_every_list_of_an_unknown_project_is_empty(served, noun):
+    answer = served.post(f"/api/{noun}/list", {"project_id": 10**6})
+    assert (answer.status, answer.json) == (200, {f"{noun}s": []})

@@ -30,6 +30,7 @@ def served(tmp_path_factory):
     exported = folders(workspace)
     made.saved(made.linear(), exported / "linear.onnx")
     made.saved(made.linear(batch=1), exported / "fixed.onnx")
+    made.saved(made.embedding(), exported / "embedding.onnx")
     script(exported / "quick.json", latency_us=100)
     script(exported / "endless.json", load_ms=600_000)
     script(exported / "crash.json", faults=[fault("segfault", call=3)])
@@ -383,3 +384,47 @@ def test_a_server_that_stops_tells_who_waits_and_leaves_no_job_for_nobody(tmp_pa
     records = open_records(Settings(tmp_path))
     assert [job.state for job in records.jobs.page().items] == ["cancelled"] * 2
     records.close()
+
+
+# ---------------------------------------------------------------- open dimensions
+
+
+def test_a_guessed_dimension_says_how_the_query_chooses_it(served):
+    found = measured(served, "embedding.onnx")
+    guessed = "guessed 128 for sequence, which the model leaves open; to choose: dim=sequence=…"
+    assert (found["input_shape"], guessed in found["note"]) == ([1, 128], True)
+
+
+@pytest.mark.parametrize("said", ["dim=sequence=16", "dim=batch=1,sequence=16"])
+def test_an_open_dimension_can_be_chosen(served, said):
+    answer = served.get(f"benchmark/embedding.onnx?iterations=8&warmup=1&{said}")
+    assert answer.status == 200, answer.text
+    assert answer.json["input_shape"] == [1, 16]
+    assert "guessed" not in (answer.json["note"] or "")
+
+
+def test_several_dimensions_may_be_said_one_by_one(served):
+    said = "iterations=8&warmup=1&dim=batch=2&dim=sequence=16"
+    answer = served.get(f"benchmark/embedding.onnx?{said}")
+    assert (answer.status, answer.json["input_shape"]) == (200, [2, 16]), answer.text
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("sequnce=16", "Did you mean dim=sequence=…"),
+        ("sequence=many", "dim=NAME=SIZE"),
+        ("sequence", "dim=NAME=SIZE"),
+        ("sequence=0", "dim=sequence=1 or more"),
+        ("sequence=99999999999", "dim=sequence=1 or more"),
+    ],
+)
+def test_a_dimension_that_cannot_be_is_refused_with_what_can(served, said, text):
+    found = refused(ask(served, "embedding.onnx", dim=said), 400, "BAD_VALUE")
+    assert text in found["fix"]
+    assert "--dim" not in str(found)
+
+
+def test_nothing_else_may_be_said_twice(served):
+    answer = served.get("benchmark/embedding.onnx?warmup=1&warmup=2&dim=sequence=1&dim=batch=1")
+    assert answer.status == 422, answer.text

@@ -25,8 +25,10 @@ def benchmark_shape(
     model: dict[str, Any],
     dataset: dict[str, Any],
     cell: CellResult | None = None,
+    unfit: str = "",
 ) -> dict[str, Any]:
-    """``cell`` as the run's files have it, for who asks for one benchmark: more figures."""
+    """``cell`` as the run's files have it, for who asks for one benchmark: more figures; ``unfit``
+    says that its dataset is not what it is fed."""
     benchmark, latest = outcome.benchmark, outcome.latest
     spec = benchmark.spec
     asked = spec.cells[0]
@@ -51,7 +53,7 @@ def benchmark_shape(
         "created_at": moment(benchmark.created_at),
         "last_run_at": moment(benchmark.last_run_at),
         "duration": _seconds(latest),
-        "note": _note(outcome, cell),
+        "note": "; ".join(note for note in (unfit, _note(outcome, cell)) if note),
     }
 
 

@@ -18,6 +18,7 @@ from modeldyno.api.inc.benchmark_shape import (
 )
 from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
 from modeldyno.api.inc.deleting import delete
+from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
 from modeldyno.api.inc.executing import execute
 from modeldyno.api.inc.files_of_runs import config_answer, log_answer
 from modeldyno.api.inc.model_shape import model_shape
@@ -25,7 +26,7 @@ from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything
 from modeldyno.api.inc.workload import Calls
-from modeldyno.core.benchmarks import Benchmark, Mode
+from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome, Mode
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
@@ -63,21 +64,29 @@ def operations(inc: Inc) -> Operations:
         project_id = ProjectId(asked.id("project_id", _MISSING))
         name, model_id = asked.text("name"), ModelId(asked.id("model_id", _MISSING))
         dataset_id, mode = _dataset_id(asked, is_needed=True), _mode(asked) or "performance"
+        dims = sizes_said(_found(dataset_id), records.models.get(model_id))
         made, _ = benchmarks.create(
-            project_id, model_id, name, _spec(asked), dataset_id=dataset_id, mode=mode
+            project_id, model_id, name, _spec(asked, dims), dataset_id=dataset_id, mode=mode
         )
         return {"benchmark_id": made.id}
 
     def edit(asked: Parameters) -> dict[str, Any]:
         number = BenchmarkId(asked.id())
         changed = _changed(asked)
-        before = benchmarks.get(number)
+        before, dataset_id = benchmarks.get(number), _dataset_id(asked)
+        dims = None
+        if dataset_id is not None:
+            model = records.models.get(before.model_id)
+            others = sizes_said(_found(before.dataset_id), model)
+            dims = {
+                name: size for name, size in before.spec.model.dims.items() if name not in others
+            } | sizes_said(_found(dataset_id), model)
         try:
             benchmarks.edit(
                 number,
-                dataset_id=_dataset_id(asked),
+                dataset_id=dataset_id,
                 mode=changed.get("mode"),
-                make_spec=_resettled(before, changed),
+                make_spec=_resettled(before, changed, dims),
             )
         except WrongState as error:
             if before.state == "draft":
@@ -87,27 +96,34 @@ def operations(inc: Inc) -> Operations:
             raise WrongState(text, why=error.why, fix="Add another benchmark") from error
         return {"id": number, **changed}
 
+    def _found(dataset_id: DatasetId | None) -> Dataset | None:
+        return records.datasets.get(dataset_id) if dataset_id else None
+
     def details_of(number: int) -> dict[str, Any]:
         outcome = benchmarks.outcome(BenchmarkId(number))
         benchmark = outcome.benchmark
-        dataset = records.datasets.get(benchmark.dataset_id) if benchmark.dataset_id else None
+        dataset = _found(benchmark.dataset_id)
         cell = measured_cell(inc, outcome)
         model = records.models.get(benchmark.model_id)
-        return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), cell)
+        unfit = unfit_note(dataset, model)
+        return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), cell, unfit)
 
     def listed(asked: Parameters) -> dict[str, Any]:
         project_id = ProjectId(asked.id("project_id", _MISSING))
         outcomes = benchmarks.outcomes(project_id)
-        models = _by_id(everything(records.models.page, project_id), model_shape)
-        datasets = _by_id(everything(records.datasets.page, project_id), dataset_shape)
+        models = {one.id: one for one in everything(records.models.page, project_id)}
+        datasets = {one.id: one for one in everything(records.datasets.page, project_id)}
+
+        def told(outcome: BenchmarkOutcome) -> dict[str, Any]:
+            model = models[outcome.benchmark.model_id]
+            number = outcome.benchmark.dataset_id
+            dataset = datasets.get(number) if number else None
+            unfit = unfit_note(dataset, model)
+            return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), unfit=unfit)
+
         return {
             "benchmarks": [
-                benchmark_shape(
-                    inc,
-                    outcome,
-                    models[outcome.benchmark.model_id],
-                    datasets.get(outcome.benchmark.dataset_id or 0, NO_DATASET),
-                )
+                told(outcome)
                 for outcome in outcomes
                 if outcome.benchmark.model_id in models  # else deleted a moment ago, both of them
             ]
@@ -162,7 +178,7 @@ def operations(inc: Inc) -> Operations:
 # ---------------------------------------------------------------- asked
 
 
-def _spec(asked: Parameters) -> MakeSpec:
+def _spec(asked: Parameters, dims: Mapping[str, int]) -> MakeSpec:
     """Of ``benchmark/add``, with the documented defaults, but never none of anything."""
     batch = _number(asked, "batch_size", BATCH_SIZE, most=MOST_BATCH)
     warmup = _number(asked, "warmup_iterations", WARMUP, least=0, most=1_000_000)
@@ -175,7 +191,7 @@ def _spec(asked: Parameters) -> MakeSpec:
         spec = benchmark_spec(
             path,
             CellOptions(batch=[batch], cores=[min(cores, available)], instances=[instances]),
-            InputOptions(),
+            InputOptions(dims=dims),
             iterations=iterations,
             warmup=warmup,
         )
@@ -212,26 +228,31 @@ def _changed(asked: Parameters) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in asked and value is not None}
 
 
-def _resettled(before: Benchmark, changed: Mapping[str, Any]) -> MakeSpec | None:
+def _resettled(
+    before: Benchmark, changed: Mapping[str, Any], dims: dict[str, int] | None
+) -> MakeSpec | None:
+    """``dims`` of a dataset that is another one now."""
     names = {
         "batch_size": "batch_size",
         "cores_per_instance": "cores",
         "number_of_instance": "instances",
     }
     values = {field: changed[name] for name, field in names.items() if name in changed}
-    if not values:
+    asked_of = before.spec.model if dims is None else replace(before.spec.model, dims=dims)
+    if not values and asked_of == before.spec.model:
         return None
-    if len(before.spec.cells) > 1:
+    if values and len(before.spec.cells) > 1:
         raise BadValue(
             "This benchmark has several cells",
             why="here, a benchmark has one batch size, and so on",
             fix="Change it where it was made",
         )
-    cell = replace(before.spec.cells[0], **values)
+    first, *others = before.spec.cells
+    cell = replace(first, **values)
     if before.spec.iterations == 1 and cell.instances > 1:
         raise BadValue("Could not parse value", why="several instances need at least 2 iterations")
     return lambda path: replace(
-        before.spec, model=replace(before.spec.model, path=path), cells=(cell,)
+        before.spec, model=replace(asked_of, path=path), cells=(cell, *others)
     )
 
 
@@ -262,7 +283,3 @@ def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:
 
 def _dataset(found: Dataset | None) -> dict[str, Any]:
     return dataset_shape(found) if found else NO_DATASET
-
-
-def _by_id(things: Any, shape: Any) -> dict[int, dict[str, Any]]:
-    return {thing.id: shape(thing) for thing in things}

@@ -10,6 +10,7 @@ from fastapi import Response
 from modeldyno.api.inc.announcing import Speech
 from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
 from modeldyno.api.inc.deleting import delete
+from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
 from modeldyno.api.inc.executing import execute
 from modeldyno.api.inc.files_of_runs import log_answer
 from modeldyno.api.inc.model_shape import model_shape
@@ -17,8 +18,10 @@ from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything, moment, status
 from modeldyno.core.commands import profile_command
+from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.models import Model
 from modeldyno.core.profiles import Profile, ProfileDetails
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import LatestRun
@@ -42,13 +45,13 @@ def operations(inc: Inc) -> Operations:
     def add(asked: Parameters) -> Json:
         """More threads than there are cores are kept as they were asked for; a run takes what there
         is, and says so."""
-        made, _ = profiles.create(
-            ProjectId(asked.id("project_id", _MISSING)),
-            ModelId(asked.id("model_id", _MISSING)),
-            asked.text("name"),
-            _dataset_id(asked, is_needed=True),
-            make_spec=_with_threads(asked.whole("num_threads", least=1, most=MOST_THREADS)),
-        )
+        project_id = ProjectId(asked.id("project_id", _MISSING))
+        model_id, name = ModelId(asked.id("model_id", _MISSING)), asked.text("name")
+        dataset_id = _dataset_id(asked, is_needed=True)
+        threads = asked.whole("num_threads", least=1, most=MOST_THREADS)
+        dims = sizes_said(_found(dataset_id), records.models.get(model_id))
+        make_spec = _with_threads(threads, dims)
+        made, _ = profiles.create(project_id, model_id, name, dataset_id, make_spec=make_spec)
         return {"profiling_id": made.id}
 
     def edit(asked: Parameters) -> Json:
@@ -58,7 +61,15 @@ def operations(inc: Inc) -> Operations:
             changed["dataset_id"] = _dataset_id(asked)
         if "num_threads" in asked:
             changed["num_threads"] = asked.whole("num_threads", least=1, most=MOST_THREADS)
-        make_spec = _changed(profiles.get(number), changed.get("num_threads"))
+        before = profiles.get(number)
+        dims = None
+        if changed.get("dataset_id") is not None:
+            model = records.models.get(before.model_id)
+            others = sizes_said(_found(before.dataset_id), model)
+            dims = {
+                name: size for name, size in before.spec.model.dims.items() if name not in others
+            } | sizes_said(_found(changed["dataset_id"]), model)
+        make_spec = _changed(before, changed.get("num_threads"), dims)
         try:
             profiles.edit(number, dataset_id=changed.get("dataset_id"), make_spec=make_spec)
         except WrongState as error:
@@ -69,9 +80,9 @@ def operations(inc: Inc) -> Operations:
     def listed(asked: Parameters) -> Json:
         project_id = ProjectId(asked.id("project_id", _MISSING))
         found = profiles.all_details(project_id)
-        models = {one.id: model_shape(one) for one in everything(records.models.page, project_id)}
-        datasets: dict[DatasetId | None, Json] = {
-            one.id: dataset_shape(one) for one in everything(records.datasets.page, project_id)
+        models = {one.id: one for one in everything(records.models.page, project_id)}
+        datasets: dict[DatasetId | None, Dataset] = {
+            one.id: one for one in everything(records.datasets.page, project_id)
         }
         return {
             "profilings": [
@@ -80,12 +91,14 @@ def operations(inc: Inc) -> Operations:
             ]
         }
 
+    def _found(dataset_id: DatasetId | None) -> Dataset | None:
+        return records.datasets.get(dataset_id) if dataset_id else None
+
     def details_of(number: int) -> Json:
         found = profiles.details(ProfileId(number))
         profile = found.profile
-        dataset = records.datasets.get(profile.dataset_id) if profile.dataset_id else None
-        model = model_shape(records.models.get(profile.model_id))
-        told = _shape(found, model, dataset_shape(dataset) if dataset else None)
+        dataset, model = _found(profile.dataset_id), records.models.get(profile.model_id)
+        told = _shape(found, model, dataset)
         results = _results(profile.id)
         return told | ({"results": results} if results else {})
 
@@ -151,15 +164,16 @@ def operations(inc: Inc) -> Operations:
     def started(_number: int, run_id: RunId) -> Json:
         return {"output_path": str(server.history.folder(run_id).log)}
 
-    def _shape(found: ProfileDetails, model: Json, dataset: Json | None) -> Json:
+    def _shape(found: ProfileDetails, model: Model, dataset: Dataset | None) -> Json:
         profile, latest = found.profile, found.latest
         has_begun = latest is not None and latest.started_at is not None
+        notes = [unfit_note(dataset, model), _note(profile) if has_begun else ""]
         return {
             "project_id": profile.project_id,
             "id": profile.id,
             "name": profile.name,
-            "model": model,
-            "dataset": dataset or NO_DATASET,
+            "model": model_shape(model),
+            "dataset": dataset_shape(dataset) if dataset else NO_DATASET,
             "num_threads": profile.spec.cell.cores,
             "execution_command": _command(profile) if has_begun else None,
             "log_path": str(server.history.folder(latest.id).log) if latest and has_begun else None,
@@ -167,7 +181,7 @@ def operations(inc: Inc) -> Operations:
             "created_at": moment(profile.created_at),
             "last_run_at": moment(profile.last_run_at),
             "duration": _seconds(latest),
-            "note": _note(profile) if has_begun else "",
+            "note": "; ".join(note for note in notes if note),
         }
 
     inc.announcer.speaks("profile", Speech("profiling", details_of, started))
@@ -184,22 +198,25 @@ def operations(inc: Inc) -> Operations:
     }
 
 
-def _with_threads(threads: int) -> MakeSpec:
+def _with_threads(threads: int, dims: dict[str, int]) -> MakeSpec:
     """As many as were asked for, also where there are fewer cores."""
 
     def make(path: str) -> ProfileSpec:
         spec = with_threads(min(threads, len(allowed_cpus())))(path)
-        return replace(spec, cell=replace(spec.cell, cores=threads))
+        model = replace(spec.model, dims=dims)
+        return replace(spec, model=model, cell=replace(spec.cell, cores=threads))
 
     return make
 
 
-def _changed(before: Profile, threads: int | None) -> MakeSpec | None:
-    if threads is None:
-        return None
+def _changed(before: Profile, threads: int | None, dims: dict[str, int] | None) -> MakeSpec | None:
+    """``dims`` of a dataset that is another one now."""
     spec = before.spec
-    cell = replace(spec.cell, cores=threads)
-    return lambda path: replace(spec, model=replace(spec.model, path=path), cell=cell)
+    model = spec.model if dims is None else replace(spec.model, dims=dims)
+    if threads is None and model == spec.model:
+        return None
+    cell = spec.cell if threads is None else replace(spec.cell, cores=threads)
+    return lambda path: replace(spec, model=replace(model, path=path), cell=cell)
 
 
 def _note(profile: Profile) -> str:

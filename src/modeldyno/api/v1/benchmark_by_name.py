@@ -38,6 +38,7 @@ from modeldyno.core.results import Failure as RunFailure
 from modeldyno.engines.catalog import title_of
 from modeldyno.jobs.recording import error_of
 from modeldyno.services.benchmark_by_name import Asked, BenchmarkByName, Wish
+from modeldyno.services.requests import parse_int, parse_pairs
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -73,6 +74,15 @@ class ByNameAsked(BaseModel):
         str,
         Field(max_length=50, description="The first that reads the model, unless you say."),
     ] = ""
+    dim: Annotated[
+        list[Annotated[str, Field(max_length=300)]],
+        Field(
+            max_length=32,
+            description="Size of a dimension that the model leaves open; may be said again for "
+            "another one.",
+            examples=[["seq=16"]],
+        ),
+    ] = []
     timeout_s: Annotated[
         int,
         Field(ge=1, le=3600, description="How long to wait, in the queue too; then it is stopped."),
@@ -96,7 +106,15 @@ class ByNameAsked(BaseModel):
             batch_size=self.batch_size,
             cores=self.cores,
             engine=self.engine,
+            dims=self._dims(),
         )
+
+    def _dims(self) -> dict[str, int]:
+        try:
+            pairs = parse_pairs("dim", self.dim)
+            return {name: parse_int(f"dim={name}", text) for name, text in pairs.items()}
+        except BadValue as error:
+            raise BadValue(error.title, fix="Write dim=NAME=SIZE, as in dim=seq=16") from error
 
 
 class MeasuredByName(Told):

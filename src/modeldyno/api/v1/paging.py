@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_origin
 
 from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -83,14 +83,18 @@ def listed(shape: type[ListAsked]) -> Any:
 
 def queried(shape: type[BaseModel]) -> Any:
     """As ``Query()`` would, much sooner; lists are asked for often. ``parameters`` tells OpenAPI
-    what may stand in the query. Without ``async`` it would take a thread."""
+    what may stand in the query; only lists may stand there twice. Without ``async`` it would take a
+    thread."""
+    fields = shape.model_fields.items()
+    repeatable = [name for name, field in fields if get_origin(field.annotation) is list]
 
     async def read(request: Request) -> BaseModel:
         said = request.query_params
+        several = {name: said.getlist(name) for name in repeatable if name in said}
         try:
-            if len(said.multi_items()) > len(said):
+            if len(said.multi_items()) > len(said) + sum(len(s) - 1 for s in several.values()):
                 raise _misunderstood({"loc": (), "msg": "something was said twice"})
-            return shape.model_validate(dict(said))
+            return shape.model_validate(dict(said) | several)
         except ValidationError as error:
             raise _misunderstood(*error.errors()) from error
 
