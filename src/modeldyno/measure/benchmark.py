@@ -53,6 +53,7 @@ def summarise(
         moved,
         steady,
         latency.typical.relative,
+        latency.typical.n if latency.typical.units == "samples" else None,
     )
     if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
@@ -143,7 +144,7 @@ def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
         floor=floor,
         typical=_level(samples, statistics.TYPICAL, stop_reason),
         mean_s=float(everything.mean()),
-        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else 0.0,
+        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else None,
         min_s=float(everything.min()),
         p90=tails.quantile_interval(samples, 0.90),
         p95=tails.quantile_interval(samples, 0.95),
