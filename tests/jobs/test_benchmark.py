@@ -1,5 +1,6 @@
 """Cells in rounds of fresh processes: what is measured, when it stops, what it says."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -88,8 +89,11 @@ def test_exact_iterations_are_exact(room, tmp_path):
 def test_one_iteration_is_enough_for_a_number(room, tmp_path):
     result = room.service.run(spec(script(tmp_path / "m.json"), iterations=1, warmup=0))
     found = result.cells[0].measurement
-    assert (found.samples, found.latency.stdev_s) == (1, 0.0)
-    assert result.to_json()
+    assert (found.samples, found.latency.stdev_s) == (1, None)
+    assert (found.noise, found.reasons[0].partition(" too")[0]) == ("unusable", "1 sample is")
+    told = json.loads(result.to_json())["cells"][0]["latency_ms"]
+    assert [told[key] for key in ("stdev", "ci95", "floor_ci95", "ci_level")] == [None] * 4
+    assert result.to_csv()
 
 
 def test_per_call_timing_keeps_every_call_apart(room, tmp_path):

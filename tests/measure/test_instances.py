@@ -1,11 +1,13 @@
 """What several instances get done: the window they share, and nothing outside it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from modeldyno.core.errors import RunFailed
+from modeldyno.core.hosts import HostWeather
 from modeldyno.core.public import _side_by_side_json
 from modeldyno.core.sessions import (
     Calibration,
@@ -17,7 +19,7 @@ from modeldyno.core.sessions import (
     Together,
     WarmUp,
 )
-from modeldyno.measure.benchmark import cores_used, seconds_per_call
+from modeldyno.measure.benchmark import MeasuredSession, cores_used, seconds_per_call, summarise
 from modeldyno.measure.instances import calls_within, common_window
 from modeldyno.measure.instances import joined as _joined
 from modeldyno.measure.instances import side_by_side as _side_by_side
@@ -155,3 +157,32 @@ def test_one_repetition_has_no_interval():
     assert found.total_per_s.n == 1
     document: Any = _side_by_side_json(found)
     assert (document["total_ci95"], document["scaling_ci95"]) == (None, None)
+
+
+def threaded(wall_ms, cpu_ms, threads=2):
+    """Fifty calls, as the clocks of a process with so many threads told them."""
+    wall, busy = round(wall_ms * MS), round(cpu_ms * MS)
+    one = session()
+    samples = Samples((wall // 50,) * 50, (), 1, wall, wall, busy, 0)
+    return replace(one, samples=samples, facts=replace(one.facts, threads=threads))
+
+
+@pytest.mark.parametrize(
+    ("found", "cores", "used", "cpu_ms"),
+    [
+        (threaded(3, 12.9), 2, None, None),  # a tick billed what was done before
+        (threaded(3, 0.2), 2, None, None),  # or came too late
+        (threaded(3, 3, threads=1), 1, 1.0, 0.06),
+        (threaded(200, 300), 2, 1.5, 6.0),
+        (threaded(200, 405), 2, 2, 8.1),
+        (threaded(200, 600), 2, 3.0, 12.0),  # more than was allowed, and not by the counting
+    ],
+)
+def test_cpu_time_of_several_threads_is_told_when_ticks_no_longer_matter(
+    found, cores, used, cpu_ms
+):
+    told = summarise(
+        [MeasuredSession(0, found)], 1, "fixed", HostWeather(None, None, None, None), cores
+    )
+    assert told.cores_used == (used if used is None else pytest.approx(used))
+    assert told.cpu_s == (cpu_ms if cpu_ms is None else pytest.approx(cpu_ms / 1e3))

@@ -96,6 +96,14 @@ def test_the_noise_table(contention, gap, width, trend, steady, noise):
     assert all(reason.endswith(".") for reason in reasons)
 
 
+@pytest.mark.parametrize("samples", [1, 2, 3, 4, 5])
+def test_a_handful_of_samples_is_unusable_however_close_they_lie(samples):
+    verdict, reasons = noise_verdict(1.0, 1.0, 0.0, False, True, 0.0, samples)
+    assert (verdict, len(reasons)) == ("unusable", 1)
+    assert "too few to say how sure" in reasons[0]
+    assert noise_verdict(1.0, 1.0, 0.0, False, True, 0.0, 6)[0] == "quiet"
+
+
 def test_a_wide_interval_warns_of_comparisons_below_it():
     _, reasons = noise_verdict(1.2, 1.05, 0.034, False, True)
     assert any("±3.4 %" in reason and "not to be trusted" in reason for reason in reasons)

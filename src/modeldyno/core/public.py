@@ -263,6 +263,7 @@ def _memory_json(memory: Memory | None) -> dict[str, Any] | None:
 
 def _latency_json(latency: Latency) -> dict[str, Any]:
     typical = latency.typical
+    has_interval = typical.n > 1
     tails = (latency.p90, latency.p95, latency.p99)
     return {
         "floor": _ms(latency.floor.value),
@@ -274,9 +275,9 @@ def _latency_json(latency: Latency) -> dict[str, Any]:
         "p90": _ms(latency.p90.value),
         "p95": _ms(latency.p95.value),
         "p99": _ms(latency.p99.value),
-        "ci95": _interval(typical, 1e3),
-        "floor_ci95": _interval(latency.floor, 1e3),
-        "ci_level": typical.level,
+        "ci95": _interval(typical, 1e3) if has_interval else None,
+        "floor_ci95": _interval(latency.floor, 1e3) if has_interval else None,
+        "ci_level": typical.level if has_interval else None,
         "ci_units": typical.units,
         "ci_n": typical.n,
         "tails": {f"p{tail.quantile * 100:g}": _tail_json(tail) for tail in tails},
@@ -293,7 +294,7 @@ def csv_row(cell: CellResult) -> dict[str, Any]:
     """One line of a table: the columns of CSV_COLUMNS."""
     flat = cell_json(cell)
     latency = flat["latency_ms"] or {}
-    low, high = latency.get("ci95", (None, None))
+    low, high = latency.get("ci95") or (None, None)
     flat |= {
         f"latency_ms_{name}": latency.get(name) for name in ("median", "floor", "p90", "p95", "p99")
     }

@@ -36,7 +36,7 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
         **percentiles(latency, found.samples),
         "min_ms": _ms(latency.min_s),
         "max_ms": _ms(latency.largest_s),
-        "std_ms": _ms(latency.stdev_s) if found.samples > 1 else None,
+        "std_ms": _ms(latency.stdev_s),
         **public,
         "device": cell.spec.device,
         "effective_device": public["device"],

@@ -62,7 +62,7 @@ class Latency:
     floor: Estimate  # p10 of a session's samples: what the work costs
     typical: Estimate  # the median: what a caller sees
     mean_s: float
-    stdev_s: float
+    stdev_s: float | None  # None of a single sample
     min_s: float
     p90: Tail
     p95: Tail

@@ -119,7 +119,7 @@ def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:
         figures.with_interval(per_item, half, scale).partition(" ")[0],
         figures.plain(found.throughput_per_s),
         _tail(latency.p99, scale),
-        figures.plain((found.cpu_s or 0) / scale),
+        figures.NOTHING if found.cpu_s is None else figures.plain(found.cpu_s / scale),
         figures.size(memory.peak_bytes - memory.engine_bytes if memory else None),
         f"{found.sessions}×{found.samples // found.sessions}",
         _quality(cell),

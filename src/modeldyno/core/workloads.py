@@ -36,6 +36,7 @@ class Workload:
     project_id: ProjectId
     parts: tuple[Part, ...]
     folder: str | None  # where config and log are wanted; None: they are in the runs' own folders
+    note: str = ""  # for its finish: why config and log are not where they were wanted
     is_started: bool = False  # and told so
 
     @property

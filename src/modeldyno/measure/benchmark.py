@@ -21,6 +21,10 @@ from modeldyno.measure.verdicts import noise_verdict
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
 WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interval leaves that out."
 MOSTLY = 0.75  # of the sessions must have reached their plateau
+# The kernel books the time of threads that run elsewhere at its ticks, up to 10 ms apart: a tick
+# within a few short calls bills them for what was done before.
+LEAST_CPU_NS = 100_000_000  # of wall time, for the CPU time of several threads
+COUNTING_ERROR = 1.1  # times the cores allowed, by a tick in so much time
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ def summarise(
         moved,
         steady,
         latency.typical.relative,
+        latency.typical.n if latency.typical.units == "samples" else None,
     )
     if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
@@ -64,7 +69,7 @@ def summarise(
         throughput_per_s=beside.total_per_s.value
         if beside
         else batch_size * calls / _measured_s(sessions),
-        cpu_s=sum(session.samples.process_cpu_ns for session in sessions) / 1e9 / calls,
+        cpu_s=_cpu_s(sessions),
         load_s=median(session.load_s for session in firsts),
         first_inference_s=median(session.first_call_s for session in firsts),
         memory=_memory(firsts),
@@ -87,13 +92,36 @@ def summarise(
         energy_j_per_item=joules,
         energy_note=energy_note,
         side_by_side=beside,
-        cores_used=cores_used(sessions),
+        cores_used=_at_most(cores, cores_used(sessions)),
     )
 
 
 def cores_used(sessions: Sequence[Session]) -> float | None:
-    """CPUs that all threads of one instance kept busy, from their CPU time."""
-    return median(_cores_used(session) for session in sessions) if sessions else None
+    """CPUs that all threads of one instance kept busy, from their CPU time; None where that cannot
+    be known."""
+    counted = [_cores_used(session) for session in sessions if _is_cpu_known(session)]
+    return median(counted) if counted else None
+
+
+def _cpu_s(sessions: Sequence[Session]) -> float | None:
+    """Of all threads, per call."""
+    counted = [session for session in sessions if _is_cpu_known(session)]
+    if not counted:
+        return None
+    spent = sum(session.samples.process_cpu_ns for session in counted)
+    return spent / 1e9 / sum(_calls(session) for session in counted)
+
+
+def _is_cpu_known(session: Session) -> bool:
+    """A thread's own time is exact; that of others takes as long as some ticks."""
+    instances = len(session.together.calls) if session.together else 1
+    is_alone = session.facts.threads == 1
+    return is_alone or session.samples.block_wall_ns >= LEAST_CPU_NS * instances
+
+
+def _at_most(cores: int, used: float | None) -> float | None:
+    """Those allowed, where only the counting makes it more."""
+    return float(cores) if used is not None and cores < used <= COUNTING_ERROR * cores else used
 
 
 def _cores_used(session: Session) -> float:
@@ -143,7 +171,7 @@ def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
         floor=floor,
         typical=_level(samples, statistics.TYPICAL, stop_reason),
         mean_s=float(everything.mean()),
-        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else 0.0,
+        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else None,
         min_s=float(everything.min()),
         p90=tails.quantile_interval(samples, 0.90),
         p95=tails.quantile_interval(samples, 0.95),

@@ -17,6 +17,7 @@ QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
 QUIET_GAP, NOISY_GAP = 1.03, 1.10  # typical over floor
 QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's interval, relative
 USABLE_TYPICAL = 0.5  # of the typical's interval: one that reaches to half of it says nothing
+FEWEST_SAMPLES = 6  # for an interval around a median: see tails.py
 OUT_OF_REACH = 100  # times the pairs taken: nobody waits for that
 
 
@@ -69,15 +70,18 @@ def noise_verdict(
     trend: bool,
     steady: bool,
     typical_half_width: float = 0.0,
+    samples: int | None = None,
 ) -> tuple[Noise, tuple[str, ...]]:
     """How far to trust a number, and why: one sentence for each thing that speaks.
 
     ``contention`` is wall over CPU time, or what the kernel's pressure amounts to; None where
-    neither can be read. Half-widths are relative.
+    neither can be read. Half-widths are relative. ``samples`` is how many the intervals rest on;
+    None where they rest on sessions.
     """
-    broken = _broken(floor_half_width, trend, steady, typical_half_width)
+    few = samples if samples is not None and samples < FEWEST_SAMPLES else None
+    broken = _broken(floor_half_width, trend, steady, typical_half_width, few)
     if broken:
-        known = floor_half_width <= USABLE_WIDTH
+        known = floor_half_width <= USABLE_WIDTH and few is None
         return "unusable", (*broken, *_disturbances(contention, typical_over_floor, known))
     disturbed = (
         *_disturbances(contention, typical_over_floor),
@@ -88,12 +92,20 @@ def noise_verdict(
     return ("noisy", disturbed) if disturbed else ("quiet", (_calm(contention),))
 
 
-def _broken(half_width: float, trend: bool, steady: bool, typical: float) -> list[str]:
+def _broken(
+    half_width: float, trend: bool, steady: bool, typical: float, few: int | None
+) -> list[str]:
     reasons = []
     if not steady:
         reasons.append("Warm-up ended before the latency had settled; give it more time or calls.")
     if trend:
         reasons.append("The latency moved by more than 2 % from the first third to the last.")
+    if few is not None:  # that lie close together by luck, or are one: their width says nothing
+        are = "1 sample is" if few == 1 else f"{few} samples are"
+        reasons.append(
+            f"{are} too few to say how sure the number is; take at least {FEWEST_SAMPLES}."
+        )
+        return reasons
     if not isfinite(half_width):
         reasons.append("The floor has no interval yet; measure more sessions.")
     elif half_width > USABLE_WIDTH:

@@ -37,6 +37,10 @@ logger = logging.getLogger(__name__)
 USUAL_CORES = 4  # of an instance; or as many as there are
 MOST_LOG_BYTES = 16 << 20
 LOG = "output.txt"
+ELSEWHERE = (
+    "workspace_path is no folder below a --models-root that we may write to: config and log are in"
+    " the workspace of the server"
+)
 NAMES: dict[Side, str] = {"input_model": "Input model", "optimized_model": "Optimized model"}
 _PREFIXES: dict[Side, str] = {"input_model": "", "optimized_model": "optimized_"}
 
@@ -74,7 +78,7 @@ class WorkloadService:
         Raises PathRefused, FileNotFound, and what reading a model raises.
         """
         prepared = [self._files.prepared(model.path) for model in models]
-        folder = self._wanted_folder(workspace_path, models[0].path, id)
+        folder, note = self._wanted_folder(workspace_path, models[0].path, id)
         name = new_run_id()
         try:
             with self._records.database.writing():
@@ -83,7 +87,14 @@ class WorkloadService:
                     self._part(project_id, model, found)
                     for model, found in zip(models, prepared, strict=True)
                 )
-                made = Workload(id=id, name=name, project_id=project_id, parts=parts, folder=folder)
+                made = Workload(
+                    id=id,
+                    name=name,
+                    project_id=project_id,
+                    parts=parts,
+                    folder=folder,
+                    note=note,
+                )
                 self.keep(made)
                 self._write_configs(made)
                 remember(made)
@@ -167,16 +178,17 @@ class WorkloadService:
         precision = wanted.precision or prepared.new.precision
         return prepared.add(project_id=project_id, name=NAMES[wanted.side], precision=precision)
 
-    def _wanted_folder(self, path: str, model: str, id: str | int) -> str | None:
-        """None: the client wants none, or one where we may not write."""
+    def _wanted_folder(self, path: str, model: str, id: str | int) -> tuple[str | None, str]:
+        """None: the client wants none, or one where we may not write; and then a note for it."""
         if not path:
-            return None
+            return None, ""
         try:
             with self._roots.folder(path) as (_, place):
-                return f"{place}/workloads/{_plain(PurePosixPath(model).stem)}_{_plain(str(id))}"
+                name = f"{_plain(PurePosixPath(model).stem)}_{_plain(str(id))}"
+                return f"{place}/workloads/{name}", ""
         except ModeldynoError as error:
             logger.info("config and log stay in the workspace: %s", error)
-            return None
+            return None, ELSEWHERE
 
     def _write_configs(self, workload: Workload) -> None:
         if workload.folder is None:

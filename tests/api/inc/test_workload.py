@@ -68,7 +68,7 @@ def test_two_models_are_measured_and_told_as_documented(served, root, linear_onn
     assert (tuple(first), first["progress"]) == (keys, "1/2")
     assert tuple(first["execution_details"]) == ("input_model_benchmark",)
     assert tuple(second) == (*keys, "perf_throughput_optimized_model")
-    assert second == last
+    assert second == last  # and no note: the folder was ours to write to
     folder = root / "space/workloads/linear_configuration_id"
     for side, path, precision, config in (
         ("input_model", linear_onnx, "fp32", "config.yaml"),
@@ -119,6 +119,43 @@ def test_accuracy_counts_in_the_total_and_is_honestly_not_there(served, linear_o
     config = last["execution_details"]["input_model_benchmark"]["performance"]["config_path"]
     assert config.startswith(f"{served.workspace}/runs/")
     assert Path(config).is_file()
+    assert last["note"].startswith("workspace_path is no folder")
+
+
+def test_accuracy_alone_ends_as_an_error_that_says_that_nothing_was_measured(served, root, ears):
+    script(root / "alone.json")
+    accuracy = {"path": "alone.json", "mods": ["accuracy"]}
+    said = {"id": "alone", "input_model": accuracy, "workspace_path": "/elsewhere"}
+    assert call(served, **said).status == 200
+    status, last = ears.until("benchmark_finish", id="alone")
+    assert (status, last["error_code"], last["progress"]) == ("error", "NOT_YET", "1/1")
+    assert (last["acc_input_model"], last["message"][:20]) == (None, "Nothing was measured")
+    assert "workspace_path" in last["note"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": ["a"]},
+        {"id": {"a": 1}},
+        {"instances": "many"},
+        {"instances": 0},
+        {"cores_per_instance": 1.5},
+        {"workspace_path": 7},
+    ],
+)
+def test_values_of_a_wrong_type_are_refused_and_nothing_is_made(served, root, ears, wrong):
+    script(root / "typed.json")
+    model = {"path": "typed.json", "mods": "accuracy"}
+    before = served.server.records.projects.count()
+    assert call(served, **{"id": "typed", "input_model": model} | wrong).status == 400
+    assert served.server.records.projects.count() == before
+    if "instances" in wrong:
+        assert call(served, id="typed", input_model=model | wrong).status == 400
+    # The same, well said: in a query a single id is no list.
+    right = {"input_model": model, "instances": 2, "cores_per_instance": "1"}
+    assert served.post("/api/benchmark?id=right", right).status == 200
+    ears.until("benchmark_finish", id="right")
 
 
 def test_a_measurement_that_fails_ends_the_call_once_and_others_go_on(served, root, ears):

@@ -74,4 +74,6 @@ async def _said(request: Request) -> dict[str, Any]:
         why = "it is no object"
     if why:
         raise Refused(unreadable_json(why))
-    return {**query, **found}
+    # Beside a body, whose lists are meant, a query's lists of one are values.
+    values = {name: said[0] if len(said) == 1 else said for name, said in query.items()}
+    return {**values, **found}

@@ -6,12 +6,12 @@ import shutil
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.announcing import Move
+from modeldyno.api.inc.announcing import FAILED, Move
 from modeldyno.api.inc.benchmark_shape import best_of
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.commands import config_command
-from modeldyno.core.errors import BadValue, NotFound
+from modeldyno.core.errors import BadValue, NotFound, NotYet
 from modeldyno.core.ids import RunId
 from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.runs import ACTIVE, RunOf
@@ -28,6 +28,12 @@ MODES: dict[str, Mode] = {
     "accuracy": "accuracy",
 }
 NO_ACCURACY = "Accuracy is not measured yet: it comes with datasets in a later version"
+NOTHING_MEASURED = {
+    "message": f"Nothing was measured. {NO_ACCURACY}",
+    "code": FAILED,
+    "error_code": NotYet.code,
+}
+NUMBERS = ("instances", "cores_per_instance", "batch_size")  # we choose them; still no nonsense
 
 
 @dataclass
@@ -140,15 +146,17 @@ class Calls:
             self._fail(call, self._inc.announcer.why(_gone(call)))
             return
         if call.told == len(call.workload.measurements):
-            self._say("benchmark_finish", call, self._so_far(call))
-            self._end(call)
+            is_good = bool(call.workload.run_ids)
+            self._finish(call, {} if is_good else NOTHING_MEASURED, is_good=is_good)
 
     def _fail(self, call: _Call, why: dict[str, Any]) -> None:
         self._service.stop(call.workload)  # first: a database that is away costs no finish
-        self._say("benchmark_finish", call, why | self._so_far(call), is_good=False)
-        self._end(call)
+        self._finish(call, why, is_good=False)
 
-    def _end(self, call: _Call) -> None:
+    def _finish(self, call: _Call, why: dict[str, Any], *, is_good: bool) -> None:
+        note = {"note": call.workload.note} if call.workload.note else {}
+        told = self._so_far(call) | why | note
+        self._say("benchmark_finish", call, told, is_good=is_good)
         call.is_over = True
         self._service.forget(call.workload)
 
@@ -199,7 +207,9 @@ def _gone(call: _Call) -> Move:
 
 
 def _id(asked: Parameters) -> str | int:
-    found = asked.value("id", "")
+    found = asked.said.get("id")
+    if isinstance(found, list) and not isinstance(asked.said["input_model"], list):
+        raise BadValue("id is no text", why="it is a text or a whole number, not a list")
     if isinstance(found, int) and not isinstance(found, bool):
         return found
     return asked.text("id", "")
@@ -208,6 +218,9 @@ def _id(asked: Parameters) -> str | int:
 def _wanted(asked: Parameters, side: Side) -> WantedModel:
     said = asked.value(side)
     model = Parameters({"path": said}) if isinstance(said, str) else asked.inside(side)
+    for said_of in (asked, model):
+        for name in NUMBERS:
+            said_of.whole(name, 1, least=1)
     path = model.text("path", "")
     if not path:
         raise BadValue("Could not find required parameter.", why=f"{side} has no path")
