@@ -299,7 +299,19 @@ def test_defect_s02_a_failure_is_told_with_its_reason(served, project, ears):
     assert (status, told["error_code"]) == ("error", "ENGINE_FAILED")
     assert "ailure" not in told["message"][:8]
     assert told["message"]
-    assert details(served, number)["status"] == "error"
+    after = details(served, number)
+    assert (after["status"], after["note"]) == ("error", told["message"])
+    (listed,) = served.post("/api/benchmark/list", {"project_id": project}).json["benchmarks"]
+    assert listed["note"] == told["message"]
+
+
+def test_why_it_was_cancelled_can_be_read_afterwards(served, project, ears):
+    number = add(served, project, served.model(project, load_ms=600_000), **QUICK)
+    execute(served, number, "stopped")
+    served.post(f"jobs/{wait_until_running(served, number)}/cancel")
+    _, told = ears.until("benchmark_finish", request_id="stopped")
+    assert told["message"]
+    assert details(served, number)["note"] == told["message"]
 
 
 @pytest.mark.slow

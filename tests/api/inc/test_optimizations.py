@@ -19,7 +19,7 @@ KEYS = (
     *("project_id", "id", "name", "precision", "optimization_type", "dataset", "config_path"),
     *("log_path", "execution_command", "batch_size", "sampling_size", "status", "created_at"),
     *("last_run_at", "duration", "optimized_model", "accuracy_benchmark_id"),
-    *("performance_benchmark_id", "tuning_details", "diagnosis_config"),
+    *("performance_benchmark_id", "tuning_details", "diagnosis_config", "note"),
 )
 TUNING = (
     *("id", "strategy", "accuracy_criterion_type", "accuracy_criterion_threshold"),
@@ -261,6 +261,7 @@ def test_defect_05_what_cannot_be_carried_out_fails_and_makes_no_model(served, p
         assert status == "failure"
         assert (told["id"], told["project_id"]) == (number, project)
         assert told["error_code"] == "NOT_YET"
+        assert served.post("/api/optimization", {"id": told["id"]}).json["note"] == told["message"]
         assert "comes with a later version" in told["message"]
         after = details(served, number)
         assert (after["status"], after["optimized_model"]) == ("error", None)

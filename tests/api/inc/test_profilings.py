@@ -11,6 +11,7 @@ from modeldyno.core.profiles import ProfileRow
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
 from tests.onnx_models import embedding, linear, saved
+from tests.scripts import fault
 from tests.terminal import modeldyno
 
 DETAILS = (
@@ -226,3 +227,11 @@ def test_the_shape_of_a_dummy_dataset_sets_what_the_model_leaves_open(served, pr
     assert served.server.profiles.get(number).spec.model.dims == {}
     note = "the dataset's shape [16, 3] does not fit the model's inputs and was not used"
     assert details(served, number)["note"] == note
+
+
+def test_why_it_failed_can_be_read_afterwards(served, project, ears):
+    number = add(served, project, served.model(project, faults=[fault("raise", call=1)]))
+    execute(served, number, "broken")
+    status, told = ears.until("profiling_finish", request_id="broken")
+    assert (status, told["message"] != "") == ("error", True)
+    assert details(served, number)["note"] == told["message"]

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.errors import sentences
 from modeldyno.api.inc.broadcast import Broadcast, Status
+from modeldyno.api.inc.shapes import begun, in_words
 from modeldyno.core.errors import ModeldynoError, NotFound
 from modeldyno.core.events import Event
 from modeldyno.core.ids import RunId
-from modeldyno.core.redaction import without_folders
 from modeldyno.core.runs import ACTIVE, RunKind, RunOf, RunState
 
 if TYPE_CHECKING:
@@ -180,8 +179,7 @@ class Announcer:
         except NotFound:
             return DELETED
         if failure is not None:
-            words = (failure.get(part, "") for part in ("title", "why", "fix"))
-            return _failed(sentences(*words), failure["code"])
+            return _failed(in_words(failure), failure["code"])
         job = self._records.jobs.of_run(move.run_id)
         return _failed((job and job.reason) or f"it was {move.state}", move.state.upper())
 
@@ -199,8 +197,7 @@ class Announcer:
 
 
 def _failed(message: str, code: str) -> dict[str, Any]:
-    told = without_folders(message)
-    return {"message": told[:1].upper() + told[1:], "code": FAILED, "error_code": code}
+    return {"message": begun(message), "code": FAILED, "error_code": code}
 
 
 DELETED = _failed("It was deleted", "NOT_FOUND")

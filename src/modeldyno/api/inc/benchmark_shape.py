@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.shapes import moment, status
+from modeldyno.api.inc.shapes import moment, status, why_not_done
 from modeldyno.core import public
 from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.commands import config_command
+from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, CellResult
 from modeldyno.core.runs import CellOutcome, LatestRun
 from modeldyno.services.benchmarks import fits_note
@@ -26,13 +27,15 @@ def benchmark_shape(
     dataset: dict[str, Any],
     cell: CellResult | None = None,
     unfit: str = "",
+    job: Job | None = None,
 ) -> dict[str, Any]:
-    """``cell`` as the run's files have it, for who asks for one benchmark: more figures; ``unfit``
-    says that its dataset is not what it is fed."""
+    """``cell`` as the run's files have it, and the ``job`` of the latest run, for who asks for one
+    benchmark: more figures, more reasons; ``unfit`` says that its dataset is not what it is fed."""
     benchmark, latest = outcome.benchmark, outcome.latest
     spec = benchmark.spec
     asked = spec.cells[0]
     folder = _folder(inc, latest)
+    notes = [why_not_done(latest, job), unfit, _note(outcome, cell)]
     return {
         "project_id": benchmark.project_id,
         "id": benchmark.id,
@@ -53,7 +56,7 @@ def benchmark_shape(
         "created_at": moment(benchmark.created_at),
         "last_run_at": moment(benchmark.last_run_at),
         "duration": _seconds(latest),
-        "note": "; ".join(note for note in (unfit, _note(outcome, cell)) if note),
+        "note": "; ".join(note for note in notes if note),
     }
 
 

@@ -106,7 +106,10 @@ def operations(inc: Inc) -> Operations:
         cell = measured_cell(inc, outcome)
         model = records.models.get(benchmark.model_id)
         unfit = unfit_note(dataset, model)
-        return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), cell, unfit)
+        job = records.jobs.of_run(outcome.latest.id) if outcome.latest else None
+        return benchmark_shape(
+            inc, outcome, model_shape(model), _dataset(dataset), cell, unfit, job
+        )
 
     def listed(asked: Parameters) -> dict[str, Any]:
         project_id = ProjectId(asked.id("project_id", _MISSING))

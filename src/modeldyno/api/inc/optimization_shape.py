@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.naming import TYPES
-from modeldyno.api.inc.shapes import moment, status
+from modeldyno.api.inc.shapes import moment, status, why_not_done
 from modeldyno.api.inc.tuning_history import history_shape
 from modeldyno.core.inc_ids import PRECISIONS, Numbered, find
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
@@ -48,11 +48,14 @@ def optimization_shape(inc: Inc, shown: OptimizationDetails) -> Row:
         "performance_benchmark_id": shown.pins.get("performance"),
         "tuning_details": None,
         "diagnosis_config": {} if optimization.type == "quantization" else None,
+        "note": why_not_done(latest),
     }
 
 
 def details_shape(inc: Inc, shown: OptimizationDetails, trials: Sequence[Trial]) -> Row:
     row = optimization_shape(inc, shown)
+    if shown.latest is not None:
+        row["note"] = why_not_done(shown.latest, inc.server.records.jobs.of_run(shown.latest.id))
     told = tuning_shape(shown.optimization)
     if told is not None:
         row["tuning_details"] = told | {"tuning_history": history_shape(shown.optimization, trials)}

@@ -16,7 +16,7 @@ from modeldyno.api.inc.files_of_runs import log_answer
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import everything, moment, status
+from modeldyno.api.inc.shapes import everything, moment, status, why_not_done
 from modeldyno.core.commands import profile_command
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
@@ -98,7 +98,8 @@ def operations(inc: Inc) -> Operations:
         found = profiles.details(ProfileId(number))
         profile = found.profile
         dataset, model = _found(profile.dataset_id), records.models.get(profile.model_id)
-        told = _shape(found, model, dataset)
+        job = records.jobs.of_run(found.latest.id) if found.latest else None
+        told = _shape(found, model, dataset, job)
         results = _results(profile.id)
         return told | ({"results": results} if results else {})
 
@@ -164,10 +165,13 @@ def operations(inc: Inc) -> Operations:
     def started(_number: int, run_id: RunId) -> Json:
         return {"output_path": str(server.history.folder(run_id).log)}
 
-    def _shape(found: ProfileDetails, model: Model, dataset: Dataset | None) -> Json:
+    def _shape(
+        found: ProfileDetails, model: Model, dataset: Dataset | None, job: Job | None = None
+    ) -> Json:
         profile, latest = found.profile, found.latest
         has_begun = latest is not None and latest.started_at is not None
-        notes = [unfit_note(dataset, model), _note(profile) if has_begun else ""]
+        ran = _note(profile) if has_begun else ""
+        notes = [why_not_done(latest, job), unfit_note(dataset, model), ran]
         return {
             "project_id": profile.project_id,
             "id": profile.id,

@@ -1,14 +1,18 @@
-"""How ``/api`` writes what all its answers have: moments, states, and lists that have no pages."""
+"""How ``/api`` writes what all its answers have: moments, states, reasons, and lists that have no
+pages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from modeldyno.api.errors import sentences
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
-from modeldyno.core.runs import State
+from modeldyno.core.queue import Job
+from modeldyno.core.redaction import without_folders
+from modeldyno.core.runs import ACTIVE, LatestRun, State
 
 T = TypeVar("T")
 
@@ -43,3 +47,22 @@ def status(state: State) -> str | None:
             return "success"
         case _:
             return "error"
+
+
+def why_not_done(latest: LatestRun | None, job: Job | None = None) -> str:
+    """As its end was told; "" of what is done or not over. Without its ``job``, who cancelled or
+    interrupted it is not known: lists do not ask for each."""
+    if latest is None or latest.state == "done" or latest.state in ACTIVE:
+        return ""
+    if latest.failure is not None:
+        return in_words(latest.failure)
+    return begun((job and job.reason) or f"it was {latest.state}")
+
+
+def in_words(failure: Mapping[str, str]) -> str:
+    return begun(sentences(*(failure.get(part, "") for part in ("title", "why", "fix"))))
+
+
+def begun(message: str) -> str:
+    told = without_folders(message)
+    return told[:1].upper() + told[1:]
