@@ -36,6 +36,15 @@ def pytest_collection_modifyitems(config, items):
     items[:] = kept
 
 
+@pytest.fixture
+def light_heap():
+    """For tests of many sessions: whatever other tests left need not be looked at each time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     """What thousands of collected tests hold stays: the collector need not look at it again.

@@ -42,6 +42,7 @@ def test_calls_that_differ_more_get_samples_of_their_own():
     assert samples_of(5, 15) == (10, 4)
 
 
+@pytest.mark.usefixtures("light_heap")
 def test_the_slower_sides_samples_stay_short():
     for a_us in range(1, 100, 4):
         for slower in (1.3, 1.6, 2):

@@ -32,6 +32,7 @@ def test_t9_samples_are_short_and_the_stopwatch_is_cheap():
     assert outcome.control["overhead_of_single_5_us_calls"] > 0.01
 
 
+@pytest.mark.usefixtures("light_heap")
 def test_t11_warm_up_is_excluded_and_trends_are_named():
     outcome = warmup.run()
     assert outcome.passed, outcome.to_json()

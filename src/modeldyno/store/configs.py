@@ -6,7 +6,7 @@ A run of a server has one in its folder, so that whoever sees the result can rep
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from modeldyno.core.commands import config_of
 from modeldyno.core.errors import BadValue
@@ -58,7 +58,7 @@ def _parsed(path: Path, content: bytes) -> object:
     import yaml
 
     try:
-        return yaml.load(content, _loader())  # noqa: S506 - a safe loader, which is stricter still
+        return cast("object", _loader()(content).get_single_data())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
