@@ -65,7 +65,7 @@ def test_a_port_that_is_taken_gives_way_and_without_a_token_everybody_here_gets_
     assert "(no token)" in ended.err
 
 
-def test_another_address_is_warned_about_and_needs_the_token(typed, workspace):
+def test_defect_22_another_address_works_with_the_token_and_is_warned_about(typed, workspace):
     refused = typed("serve", "--host", "0.0.0.0", "--no-token", "--workspace", workspace)
     assert refused.code == 2
     assert "needs its token" in refused.err

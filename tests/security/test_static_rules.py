@@ -36,6 +36,12 @@ def test_no_line_of_ours_takes_a_known_way_to_lose():
     assert len(found) > 100
 
 
+def test_defect_19_nothing_is_read_back_from_a_pickle():
+    called = {rule for path in SOURCES for rule in broken_rules(path.read_text())}
+    assert not [rule for rule in called if "pickle" in rule]
+    assert list(broken_rules("pickle.load(file)")) == ["pickle.load"]  # the control
+
+
 @pytest.mark.parametrize(
     "code",
     ["archive.extractall(x)", "run(c, shell=True)", "torch.load(f, weights_only=False)", "eval(x)"],

@@ -18,7 +18,7 @@ BEGIN = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @pytest.mark.slow
-def test_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
+def test_defect_s04_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
     with serving(tmp_path) as first, listening(first) as ears:
         project = first.project()
         slow = add(first, project, first.model(project, latency_us=50_000), batch_size=1)

@@ -41,7 +41,7 @@ def test_what_is_said_reaches_every_client_in_its_order(server, spoken):
             assert heard == [["benchmark_start", one] for one in told]
 
 
-def test_who_has_no_token_hears_nothing(server, spoken):
+def test_defect_20_who_has_no_token_hears_nothing(server, spoken):
     with socketio.SimpleClient() as client, pytest.raises(socketio.exceptions.ConnectionError):
         client.connect(server.url, auth={"token": "wrong"})
     with socketio.SimpleClient() as client:  # the control

@@ -1,0 +1,70 @@
+"""Defects of the reference systems that belong to no noun of theirs, each shown to be beaten."""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from tests import onnx_models
+from tests.api.inc.events import listening
+from tests.api.inc.test_benchmarks import QUICK, add, execute
+from tests.api.v1.server import serving
+from tests.onnx_models import saved
+
+
+@pytest.fixture
+def elsewhere(monkeypatch):
+    """A zone that is not UTC, for everything in this process."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.slow
+def test_defect_18_a_run_leaves_nothing_where_the_server_or_the_model_lies(tmp_path, monkeypatch):
+    here, models = tmp_path / "here", tmp_path / "models"
+    here.mkdir()
+    models.mkdir()
+    saved(onnx_models.linear(), models / "net.onnx")
+    monkeypatch.chdir(here)
+    with (
+        serving(tmp_path / "workspace", models_roots=(models,)) as served,
+        listening(served) as ears,
+    ):
+        said = {"name": "p", "model": {"path": str(models / "net.onnx")}}
+        made = served.post("/api/project/create", said).json
+        wanted = {**QUICK, "number_of_instance": 2, "iterations": 50_000}  # long enough to meet
+        number = add(served, made["project_id"], made["model_id"], **wanted)
+        execute(served, number, "r")
+        status, data = ears.until("benchmark_finish", request_id="r")
+    assert status == "success", data
+    assert data["number_of_instance"] == 2
+    assert [*here.iterdir()] == []
+    assert [path.name for path in models.iterdir()] == ["net.onnx"]
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_defect_s05_moments_are_in_utc_wherever_the_server_is(tmp_path):
+    with serving(tmp_path) as served:
+        made = served.post("projects", {"name": "p"}).json
+        (told,) = served.get("/api/project/list").json["projects"]
+    assert datetime.now().astimezone().utcoffset() == timedelta(hours=9)  # the control
+    now = datetime.now(UTC)
+    assert made["created_at"].endswith("Z")
+    assert abs(datetime.fromisoformat(made["created_at"]) - now) < timedelta(hours=1)
+    at = datetime.strptime(told["created_at"], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    assert abs(at - now) < timedelta(hours=1)
+
+
+def test_defect_s08_s09_what_cannot_run_here_says_so_before_it_is_chosen(served):
+    told = {one["name"]: one for one in served.get("engines").json["engines"]}
+    usable = [name for name, one in told.items() if one["usable"]]
+    assert "onnxruntime" in usable
+    assert all(one["why_not"] and one["install"] for one in told.values() if not one["usable"])
+    project = served.project()
+    asked = {"project_id": project, "model_id": served.model(project), "device": ["cuda"]}
+    refused = served.post("benchmarks", asked)
+    assert refused.status in (400, 409, 422), refused.text
+    assert refused.json["fix"] or refused.json["detail"]
