@@ -356,6 +356,12 @@ def test_a_full_disk_leaves_nothing_and_says_so(make, folder, monkeypatch):
     assert (folder / "a").exists()
 
 
+def test_a_member_of_a_zip_whose_name_begins_with_nul_is_refused(folder):
+    data = zipped(("name", b"x"))
+    refuses(data.replace(b"name", b"\0ame"), folder, "no name")
+    assert unpack(data, folder)  # the control
+
+
 def test_a_zip_that_states_another_size_is_refused(folder):
     """In both places alike, so that they agree with each other and not with the data."""
     data = zipped(("a", b"x" * 1000))

@@ -118,6 +118,8 @@ def _check_directory(file: BinaryIO) -> None:
 
 def _check_place(file: BinaryIO, info: zipfile.ZipInfo, end: int) -> int:
     """Where the member ends. The table of contents and the member itself must say the same."""
+    if not info.filename:
+        raise refused("a member has no name")
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > info.is_dir():
         raise refused("a member is a link or a device")

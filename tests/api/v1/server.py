@@ -35,12 +35,8 @@ from modeldyno.workbench import Server, open_server
 from tests.scripts import script
 
 PATIENCE_S = 90.0  # other tests may hold the cores
-BACKGROUND = (
-    "queue",
-    "events",
-    "sweeping",
-    "announcing",
-)  # threads of the server that ask the database by themselves
+# Threads of the server that ask the database by themselves.
+BACKGROUND = ("announcing", "aside", "events", "folders", "queue", "supervisor", "sweeping")
 
 
 @dataclass(frozen=True)
