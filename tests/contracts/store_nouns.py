@@ -137,15 +137,15 @@ class Nouns:
 
     def test_a_model_is_found_by_its_path_and_by_where_it_came_from(self, desk):
         models = desk.records.models
-        said = {"source": "/root/net.onnx", "facts": FACTS}
+        said = {"source": "/data/models/net.onnx", "facts": FACTS}
         first = desk.model(**said)
         newest = desk.model(**said)
         desk.model(**said | {"facts": None})  # nobody has looked into it
-        assert models.copied_from("/root/net.onnx") == models.kept_at(first.path) == newest
+        assert models.copied_from("/data/models/net.onnx") == models.kept_at(first.path) == newest
         uploaded = desk.model(**said | {"origin": "upload"})
-        assert models.copied_from("/root/net.onnx") == newest
+        assert models.copied_from("/data/models/net.onnx") == newest
         assert models.kept_at(first.path) == uploaded
-        assert models.kept_at("/root/net.onnx") is models.copied_from(first.path) is None
+        assert models.kept_at("/data/models/net.onnx") is models.copied_from(first.path) is None
 
     # ------------------------------------------------------------ datasets
 
