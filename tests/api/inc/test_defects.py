@@ -2,12 +2,14 @@
 
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from tests import onnx_models
 from tests.api.inc.events import listening
 from tests.api.inc.test_benchmarks import QUICK, add, execute
+from tests.api.inc.test_profilings import real_model
 from tests.api.v1.server import serving
 from tests.onnx_models import saved
 
@@ -58,13 +60,33 @@ def test_defect_s05_moments_are_in_utc_wherever_the_server_is(tmp_path):
     assert abs(at - now) < timedelta(hours=1)
 
 
-def test_defect_s08_s09_what_cannot_run_here_says_so_before_it_is_chosen(served):
-    told = {one["name"]: one for one in served.get("engines").json["engines"]}
-    usable = [name for name, one in told.items() if one["usable"]]
-    assert "onnxruntime" in usable
-    assert all(one["why_not"] and one["install"] for one in told.values() if not one["usable"])
+def test_defect_s08_an_engine_that_is_not_there_says_why_or_is_not_known(served):
+    told = served.get("engines").json["engines"]
+    assert "onnxruntime" in [one["name"] for one in told if one["usable"]]
+    assert all(one["why_not"] and one["install"] for one in told if not one["usable"])
     project = served.project()
-    asked = {"project_id": project, "model_id": served.model(project), "device": ["cuda"]}
-    refused = served.post("benchmarks", asked)
-    assert refused.status in (400, 409, 422), refused.text
-    assert refused.json["fix"] or refused.json["detail"]
+    asked = {"project_id": project, "model_id": served.model(project), "start": False}
+    refused = served.post("benchmarks", asked | {"engines": ["nonsense"]})
+    assert (refused.status, refused.json["code"]) == (400, "ENGINE_UNKNOWN")
+    assert served.post("benchmarks", asked | {"engines": ["scripted"]}).status == 201  # the control
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is a GPU")
+def test_a_device_that_is_not_there_fails_with_its_reason_and_nothing_is_timed(served, tmp_path):
+    """S9 in part: the list of engines still names devices that this machine lacks."""
+    project = served.project()
+    model = real_model(served, project, tmp_path)
+
+    def ended(device):
+        asked = {"project_id": project, "model_id": model, "devices": [device], "iterations": 20}
+        made = served.post("benchmarks", asked).json
+        served.until(made["latest_run"]["job_id"], lambda job: job["finished_at"] is not None)
+        return served.get(f"benchmarks/{made['id']}").json
+
+    absent, here = ended("cuda"), ended("cpu")
+    assert absent["state"] == "failed"
+    assert absent["latest_run"]["failure"]["code"] == "ENGINE_UNAVAILABLE"
+    assert "cuda" in absent["latest_run"]["failure"]["title"]
+    assert absent["summary"]["latency_ms"] is None
+    assert (here["state"], here["summary"]["latency_ms"] > 0) == ("done", True)  # the control

@@ -128,7 +128,7 @@ def test_defect_08_csv_uses_the_whole_id(served, project):
     assert served.get("/api/profiling/results/csv?id=1000").status == 404
 
 
-def test_defect_17_onnx_and_pytorch_can_be_profiled(served, project, tmp_path):
+def test_defect_17_an_onnx_model_can_be_profiled(served, project, tmp_path):
     model = real_model(served, project, tmp_path)
     listed = served.post("/api/profiling/list", {"project_id": project}).json
     assert listed == {"profilings": []}
