@@ -43,8 +43,8 @@ def engines(
     remarks = [remark for engine in found if engine.usable for remark in _remarks(engine)]
     if remarks:
         output.say("")
-        head = ("engine", "device", "here", "why")
-        output.table(head, remarks, left=head)
+        titles = ("engine", "device", "here", "why")
+        output.table(titles, remarks, left=titles)
 
 
 def _remarks(engine: Availability) -> Iterator[tuple[str, str, str, str]]:
