@@ -1,8 +1,17 @@
 """How the tests share the machine: most run side by side, some need it for themselves."""
 
 import gc
+import os
+import tempfile
 
 import pytest
+
+# Tests beside each other do not wait for each other's cores; those that count time run alone.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    folder = (
+        f"{tempfile.gettempdir()}/modeldyno-cores-{os.environ['PYTEST_XDIST_TESTRUNUID']}-{worker}"
+    )
+    os.environ["MODELDYNO_CORES_FOLDER"] = folder
 
 ALONE = ("alone", "timing")
 
