@@ -3194,10 +3194,18 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Device Notes
+             * @description Of `devices`: what only a worker that loads the engine can tell.
+             * @example {}
+             */
+            device_notes: {
+                [key: string]: string;
+            };
+            /**
              * Devices
+             * @description Those that can be used here, as far as can be told without loading the engine.
              * @example [
-             *       "cpu",
-             *       "cuda"
+             *       "cpu"
              *     ]
              */
             devices: string[];
@@ -3219,6 +3227,16 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Unavailable Devices
+             * @description The others that it has, each with the reason why it cannot be used here.
+             * @example {
+             *       "coreml": "this is no Mac"
+             *     }
+             */
+            unavailable_devices: {
+                [key: string]: string;
+            };
             /** Usable */
             usable: boolean;
             /**
