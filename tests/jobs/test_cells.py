@@ -10,7 +10,7 @@ from modeldyno.jobs.rounds import cell_progress
 from modeldyno.measure.stopping import decide
 
 
-class Timings(tuple):
+class Timings(tuple[int, ...]):
     """Knows how often they were made an array, which is how quantiles begin."""
 
     read = 0
@@ -30,7 +30,7 @@ def measured(number: int, timings: Timings) -> Measured:
 @pytest.fixture
 def timings():
     random = np.random.default_rng(7)
-    return [Timings(int(x) for x in random.integers(1e6, 2e6, 101)) for _ in range(4)]
+    return [Timings(int(x) for x in random.integers(1_000_000, 2_000_000, 101)) for _ in range(4)]
 
 
 def test_each_session_is_sorted_once_however_many_follow(timings):
