@@ -130,7 +130,8 @@ def test_only_engine_files_are_excused():
 
 
 def source_of(name: str) -> Path:
-    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def imported_packages(path: Path) -> set[str]:
