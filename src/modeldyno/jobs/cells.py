@@ -7,7 +7,13 @@ from functools import cached_property
 
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
-from modeldyno.core.results import CellResult, CellStatus, Failure, StopReason
+from modeldyno.core.results import (
+    FEWEST_SESSIONS,
+    CellResult,
+    CellStatus,
+    Failure,
+    StopReason,
+)
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts
 from modeldyno.core.specs import CellSpec
@@ -100,7 +106,7 @@ class Cell:
     def result(
         self, model: str, weather: HostWeather, stopped: ModeldynoError | None
     ) -> CellResult:
-        from modeldyno.measure.benchmark import FEWEST_SESSIONS, MeasuredSession, summarise
+        from modeldyno.measure.benchmark import MeasuredSession, summarise
 
         error = self.error
         if error is None and (self.stop_reason is None or isinstance(stopped, ModelChanged)):
