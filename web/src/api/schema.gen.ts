@@ -964,6 +964,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get profile note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_profile_note"];
+        /**
+         * Write profile note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_profile_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/rows": {
         parameters: {
             query?: never;
@@ -1156,6 +1181,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report project
+         * @description The latest result of every benchmark, comparison and profile in it, as one file: a page
+         *     to read, without scripts, Markdown, JSON, or a table of all cells.
+         */
+        get: operations["report_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1210,7 +1256,8 @@ export interface paths {
         };
         /**
          * Export run
-         * @description The result as a file: JSON, a table for a spreadsheet, or Markdown to paste.
+         * @description The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
+         *     read, without scripts.
          */
         get: operations["export_run"];
         put?: never;
@@ -1437,6 +1484,59 @@ export interface components {
              * @example 4
              */
             sum_ms: number;
+        };
+        /**
+         * AxesTold
+         * @description What its cells differ in: each value once, as it ran where that is known.
+         */
+        AxesTold: {
+            /**
+             * Batch Sizes
+             * @example [
+             *       1,
+             *       8,
+             *       32
+             *     ]
+             */
+            batch_sizes: number[];
+            /**
+             * Cores
+             * @example [
+             *       1,
+             *       2,
+             *       4
+             *     ]
+             */
+            cores: number[];
+            /**
+             * Devices
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices: string[];
+            /**
+             * Engines
+             * @example [
+             *       "onnxruntime",
+             *       "pytorch"
+             *     ]
+             */
+            engines: string[];
+            /**
+             * Instances
+             * @example [
+             *       1
+             *     ]
+             */
+            instances: number[];
+            /**
+             * Precisions
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions: string[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2236,8 +2336,14 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkRowTold */
-        BenchmarkRowTold: {
+        /** BenchmarkLineTold */
+        BenchmarkLineTold: {
+            axes: components["schemas"]["AxesTold"];
+            /**
+             * Cells
+             * @description Null unless asked for by `with_cells`.
+             */
+            cells: components["schemas"]["CellTold"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2289,6 +2395,7 @@ export interface components {
         };
         /** BenchmarkTold */
         BenchmarkTold: {
+            axes: components["schemas"]["AxesTold"];
             /** Cells */
             cells: components["schemas"]["CellTold"][];
             /**
@@ -2377,6 +2484,12 @@ export interface components {
              */
             of: string;
             /**
+             * Op
+             * @description The operator of a node; empty of all else.
+             * @example Conv
+             */
+            op: string;
+            /**
              * Parent
              * @description The innermost open group around it; empty: none.
              */
@@ -2452,6 +2565,7 @@ export interface components {
              * @example onnxruntime
              */
             engine: string;
+            error: components["schemas"]["FailureTold"] | null;
             /** Error Code */
             error_code: string | null;
             /**
@@ -2459,16 +2573,29 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Name
              * @example onnxruntime · 2 cores · batch 8
@@ -2480,15 +2607,40 @@ export interface components {
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
             /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
              * Number
              * @example 0
              */
             number: number;
             /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
+            /**
              * Precision
              * @example fp32
              */
             precision: string | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Status
              * @example done
@@ -3482,6 +3634,27 @@ export interface components {
              * @description Null as long as nobody has told.
              */
             total_bytes: number | null;
+        };
+        /**
+         * FigureTold
+         * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
+         */
+        FigureTold: {
+            /**
+             * High
+             * @example 4.16
+             */
+            high: number | null;
+            /**
+             * Low
+             * @example 4.05
+             */
+            low: number | null;
+            /**
+             * Value
+             * @example 4.1
+             */
+            value: number;
         };
         /** FilesTold */
         FilesTold: {
@@ -4527,10 +4700,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkRowTold] */
-        PageTold_BenchmarkRowTold_: {
+        /** PageTold[BenchmarkLineTold] */
+        PageTold_BenchmarkLineTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkRowTold"][];
+            items: components["schemas"]["BenchmarkLineTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -5248,6 +5421,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5271,6 +5446,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -6190,22 +6367,49 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number | null;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @description Typical, of a whole batch.
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Noise
              * @example quiet
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
             /**
              * Precision
              * @example fp32
@@ -6220,6 +6424,17 @@ export interface components {
             ratio_high: number | null;
             /** Ratio Low */
             ratio_low: number | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Throughput Per S
              * @example 243.9
@@ -6540,6 +6755,7 @@ export interface components {
     pathItems: never;
 }
 export type AgreementTold = components['schemas']['AgreementTold'];
+export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkDocumentBudget = components['schemas']['BenchmarkDocumentBudget'];
@@ -6559,7 +6775,7 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
+export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
@@ -6596,6 +6812,7 @@ export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
@@ -6629,7 +6846,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
+export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -6828,6 +7045,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: string;
+                /** @description Tell every cell of every line. */
+                with_cells?: boolean;
             };
             header?: never;
             path?: never;
@@ -6841,7 +7060,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
                 };
             };
             /** @description The request cannot work */
@@ -11318,6 +11537,8 @@ export interface operations {
                 depth?: number;
                 /** @description Groups to open, by their scopes. */
                 expand?: string[];
+                /** @description Groups to close nevertheless. */
+                collapse?: string[];
             };
             header?: never;
             path: {
@@ -13477,6 +13698,230 @@ export interface operations {
             };
         };
     };
+    get_profile_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_profile_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_profile_rows: {
         parameters: {
             query?: {
@@ -14986,6 +15431,104 @@ export interface operations {
             };
         };
     };
+    report_project: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv" | "md" | "html";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file to keep. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What ran and has no result, and why. */
+                        missing: string[];
+                        /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
+                        results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
+                        /** @description The project's name. */
+                        title: string;
+                    };
+                    "text/csv": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -15257,7 +15800,7 @@ export interface operations {
     export_run: {
         parameters: {
             query?: {
-                format?: "json" | "csv" | "md";
+                format?: "json" | "csv" | "md" | "html";
             };
             header?: never;
             path: {
@@ -15276,6 +15819,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"];
                     "text/csv": string;
+                    "text/html": string;
                     "text/markdown": string;
                 };
             };
