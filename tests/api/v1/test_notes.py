@@ -53,6 +53,9 @@ def test_every_thing_has_its_own_note(served, kind):
         side = {"model_id": numbers["model"]}
         asked = {"project_id": project, "a": side, "b": side, "start": False}
         numbers[kind] = served.post("comparisons", asked).json["id"]
+    elif kind == "profile":
+        asked = {"project_id": project, "model_id": numbers["model"], "start": False}
+        numbers[kind] = served.post("profiles", asked).json["id"]
     path = f"{kind}s/{numbers[kind]}/note"
     assert served.put(path, {"text": kind}, if_match='"0"').status == 200
     assert served.get(path).json["text"] == kind

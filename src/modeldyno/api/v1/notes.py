@@ -1,4 +1,4 @@
-"""Notes: ``…/{id}/note`` of projects, models, datasets, benchmarks and comparisons."""
+"""Notes: ``…/{id}/note`` of projects, models, datasets and whatever is measured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
 LONGEST = 100_000
-KINDS: tuple[SubjectKind, ...] = ("project", "model", "dataset", "benchmark", "comparison")
+KINDS: tuple[SubjectKind, ...] = (
+    *("project", "model", "dataset", "benchmark", "comparison", "profile"),
+)
 
 IfMatch = Annotated[
     str | None,
