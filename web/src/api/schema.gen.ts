@@ -1227,6 +1227,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report project
+         * @description The latest result of every benchmark, comparison and profile in it, as one file: a page
+         *     to read, without scripts, Markdown, JSON, or a table of all cells.
+         */
+        get: operations["report_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1281,7 +1302,8 @@ export interface paths {
         };
         /**
          * Export run
-         * @description The result as a file: JSON, a table for a spreadsheet, or Markdown to paste.
+         * @description The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
+         *     read, without scripts.
          */
         get: operations["export_run"];
         put?: never;
@@ -1508,6 +1530,59 @@ export interface components {
              * @example 4
              */
             sum_ms: number;
+        };
+        /**
+         * AxesTold
+         * @description What its cells differ in: each value once, as it ran where that is known.
+         */
+        AxesTold: {
+            /**
+             * Batch Sizes
+             * @example [
+             *       1,
+             *       8,
+             *       32
+             *     ]
+             */
+            batch_sizes: number[];
+            /**
+             * Cores
+             * @example [
+             *       1,
+             *       2,
+             *       4
+             *     ]
+             */
+            cores: number[];
+            /**
+             * Devices
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices: string[];
+            /**
+             * Engines
+             * @example [
+             *       "onnxruntime",
+             *       "pytorch"
+             *     ]
+             */
+            engines: string[];
+            /**
+             * Instances
+             * @example [
+             *       1
+             *     ]
+             */
+            instances: number[];
+            /**
+             * Precisions
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions: string[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2307,8 +2382,14 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkRowTold */
-        BenchmarkRowTold: {
+        /** BenchmarkLineTold */
+        BenchmarkLineTold: {
+            axes: components["schemas"]["AxesTold"];
+            /**
+             * Cells
+             * @description Null unless asked for by `with_cells`.
+             */
+            cells: components["schemas"]["CellTold"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2360,6 +2441,7 @@ export interface components {
         };
         /** BenchmarkTold */
         BenchmarkTold: {
+            axes: components["schemas"]["AxesTold"];
             /** Cells */
             cells: components["schemas"]["CellTold"][];
             /**
@@ -2523,6 +2605,7 @@ export interface components {
              * @example onnxruntime
              */
             engine: string;
+            error: components["schemas"]["FailureTold"] | null;
             /** Error Code */
             error_code: string | null;
             /**
@@ -2530,16 +2613,29 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Name
              * @example onnxruntime · 2 cores · batch 8
@@ -2551,15 +2647,40 @@ export interface components {
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
             /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
              * Number
              * @example 0
              */
             number: number;
             /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
+            /**
              * Precision
              * @example fp32
              */
             precision: string | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Status
              * @example done
@@ -3273,10 +3394,18 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Device Notes
+             * @description Of `devices`: what only a worker that loads the engine can tell.
+             * @example {}
+             */
+            device_notes: {
+                [key: string]: string;
+            };
+            /**
              * Devices
+             * @description Those that can be used here, as far as can be told without loading the engine.
              * @example [
-             *       "cpu",
-             *       "cuda"
+             *       "cpu"
              *     ]
              */
             devices: string[];
@@ -3298,6 +3427,16 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Unavailable Devices
+             * @description The others that it has, each with the reason why it cannot be used here.
+             * @example {
+             *       "coreml": "this is no Mac"
+             *     }
+             */
+            unavailable_devices: {
+                [key: string]: string;
+            };
             /** Usable */
             usable: boolean;
             /**
@@ -3543,6 +3682,27 @@ export interface components {
              * @description Null as long as nobody has told.
              */
             total_bytes: number | null;
+        };
+        /**
+         * FigureTold
+         * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
+         */
+        FigureTold: {
+            /**
+             * High
+             * @example 4.16
+             */
+            high: number | null;
+            /**
+             * Low
+             * @example 4.05
+             */
+            low: number | null;
+            /**
+             * Value
+             * @example 4.1
+             */
+            value: number;
         };
         /** FilesTold */
         FilesTold: {
@@ -4588,10 +4748,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkRowTold] */
-        PageTold_BenchmarkRowTold_: {
+        /** PageTold[BenchmarkLineTold] */
+        PageTold_BenchmarkLineTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkRowTold"][];
+            items: components["schemas"]["BenchmarkLineTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -6251,22 +6411,49 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number | null;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @description Typical, of a whole batch.
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Noise
              * @example quiet
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
             /**
              * Precision
              * @example fp32
@@ -6281,6 +6468,17 @@ export interface components {
             ratio_high: number | null;
             /** Ratio Low */
             ratio_low: number | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Throughput Per S
              * @example 243.9
@@ -6601,6 +6799,7 @@ export interface components {
     pathItems: never;
 }
 export type AgreementTold = components['schemas']['AgreementTold'];
+export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkDocumentBudget = components['schemas']['BenchmarkDocumentBudget'];
@@ -6620,7 +6819,7 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
+export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
@@ -6658,6 +6857,7 @@ export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
@@ -6691,7 +6891,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
+export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -6890,6 +7090,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: string;
+                /** @description Tell every cell of every line. */
+                with_cells?: boolean;
             };
             header?: never;
             path?: never;
@@ -6903,7 +7105,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
                 };
             };
             /** @description The request cannot work */
@@ -15586,6 +15788,104 @@ export interface operations {
             };
         };
     };
+    report_project: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv" | "md" | "html";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file to keep. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What ran and has no result, and why. */
+                        missing: string[];
+                        /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
+                        results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
+                        /** @description The project's name. */
+                        title: string;
+                    };
+                    "text/csv": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -15857,7 +16157,7 @@ export interface operations {
     export_run: {
         parameters: {
             query?: {
-                format?: "json" | "csv" | "md";
+                format?: "json" | "csv" | "md" | "html";
             };
             header?: never;
             path: {
@@ -15876,6 +16176,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"];
                     "text/csv": string;
+                    "text/html": string;
                     "text/markdown": string;
                 };
             };

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from modeldyno.api.v1.documents import REPORTED
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters, told
+from modeldyno.api.v1.runs import attached
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
+from modeldyno.services.exports import Format
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -64,6 +67,13 @@ def router(server: Server) -> APIRouter:
         found = projects.get(ProjectId(project_id))
         counts = projects.counts(found.id)
         return ProjectDetails(**_told(found).model_dump(), counts=counts)
+
+    @routes.get("/{project_id}/report", response_class=Response, responses=REPORTED | problems(404))
+    def report_project(project_id: Id, format: Format = "html") -> Response:
+        """The latest result of every benchmark, comparison and profile in it, as one file: a page
+        to read, without scripts, Markdown, JSON, or a table of all cells."""
+        file = server.exports.report(ProjectId(project_id), format)
+        return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.patch("/{project_id}", responses=problems(404, 413))
     def rename_project(project_id: Id, asked: ProjectAsked) -> ProjectTold:
