@@ -8,7 +8,7 @@ from typing import Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.runs import CellOutcome, LatestRun, Runnable, RunSummary, State
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec
 
 Mode = Literal["performance", "accuracy"]
 
@@ -52,7 +52,7 @@ class BenchmarkOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkRow:
-    """A line of a list: no spec, and the model by its name."""
+    """A line of a list: no more of the spec than its cells, and the model by its name."""
 
     id: BenchmarkId
     project_id: ProjectId
@@ -65,3 +65,5 @@ class BenchmarkRow:
     last_run_at: datetime | None
     rerun_of: BenchmarkId | None
     summary: RunSummary
+    asked: tuple[CellSpec, ...] = ()  # no more of each than the axes on which cells differ
+    cells: tuple[CellOutcome, ...] = ()  # of the latest run that got so far as to have some

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field, replace
 
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
-from modeldyno.core.results import CellResult, CellStatus, Failure, StopReason
+from modeldyno.core.results import (
+    FEWEST_SESSIONS,
+    CellResult,
+    CellStatus,
+    Failure,
+    StopReason,
+)
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts
 from modeldyno.core.specs import CellSpec
@@ -80,7 +86,7 @@ class Cell:
     def result(
         self, model: str, weather: HostWeather, stopped: ModeldynoError | None
     ) -> CellResult:
-        from modeldyno.measure.benchmark import FEWEST_SESSIONS, MeasuredSession, summarise
+        from modeldyno.measure.benchmark import MeasuredSession, summarise
 
         error = self.error
         if error is None and (self.stop_reason is None or isinstance(stopped, ModelChanged)):

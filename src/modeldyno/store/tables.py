@@ -52,7 +52,24 @@ class OfProject:
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
 
 
-class Summary:
+class Sureness:
+    """The columns of ``core.runs.Sureness``."""
+
+    floor_low_s: Mapped[float | None]
+    floor_high_s: Mapped[float | None]
+    typical_low_s: Mapped[float | None]
+    typical_high_s: Mapped[float | None]
+    throughput_low_per_s: Mapped[float | None]
+    throughput_high_per_s: Mapped[float | None]
+    interval_level: Mapped[float | None]
+    sessions: Mapped[int | None]
+    samples: Mapped[int | None]
+    noise: Mapped[str | None]
+    noise_reasons: Mapped[str | None]
+    peak_memory_bytes: Mapped[int | None] = mapped_column(Long)
+
+
+class Summary(Sureness):
     """The columns of ``core.runs.RunSummary``."""
 
     engine: Mapped[str | None]
@@ -64,7 +81,6 @@ class Summary:
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]
-    noise: Mapped[str | None]
     accuracy: Mapped[float | None]
     verdict: Mapped[str | None]
     ratio: Mapped[float | None]
@@ -239,7 +255,7 @@ class Runs(Summary, Table):
     )
 
 
-class CellOutcomes(Table):
+class CellOutcomes(Sureness, Table):
     """How each cell of a run came out."""
 
     __tablename__ = "cell_outcomes"
@@ -257,8 +273,8 @@ class CellOutcomes(Table):
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]
-    noise: Mapped[str | None]
     error_code: Mapped[str | None]
+    error: Mapped[Json | None]
 
 
 class Trials(Table):

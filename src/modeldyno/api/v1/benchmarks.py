@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
@@ -33,7 +34,9 @@ from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_o
 from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, Mode
 from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.runs import RunOf, State
+from modeldyno.core.pages import Wanted
+from modeldyno.core.runs import CellOutcome, RunOf, State
+from modeldyno.core.specs import CellSpec
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -44,6 +47,10 @@ Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 
 class BenchmarksAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+    with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
+
+    def wanted(self) -> Wanted:
+        return self.wanted_without("with_cells")
 
 
 class PlanAsked(SettingsAsked):
@@ -66,6 +73,17 @@ class BenchmarkEdited(SettingsAsked):
     dataset_id: Reference | None = None
 
 
+class AxesTold(Told):
+    """What its cells differ in: each value once, as it ran where that is known."""
+
+    engines: list[str] = Field(examples=[["onnxruntime", "pytorch"]])
+    devices: list[str] = Field(examples=[["cpu"]])
+    precisions: list[str] = Field(examples=[["fp32"]])
+    batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
+    cores: list[int] = Field(examples=[[1, 2, 4]])
+    instances: list[int] = Field(examples=[[1]])
+
+
 class BenchmarkRowTold(Told):
     id: int = Field(examples=[1])
     project_id: int = Field(examples=[1])
@@ -78,6 +96,11 @@ class BenchmarkRowTold(Told):
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
     summary: SummaryTold
+    axes: AxesTold
+
+
+class BenchmarkLineTold(BenchmarkRowTold):
+    cells: list[CellTold] | None = Field(description="Null unless asked for by `with_cells`.")
 
 
 class BenchmarkTold(BenchmarkRowTold):
@@ -109,14 +132,15 @@ def router(server: Server) -> APIRouter:
 
     @routes.get(
         "",
-        response_model=PageTold[BenchmarkRowTold],
+        response_model=PageTold[BenchmarkLineTold],
         responses=problems(),
         openapi_extra=parameters(BenchmarksAsked),
     )
     def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
-        return page_answer(benchmarks.page(asked.wanted()), _row)
+        page = benchmarks.page(asked.wanted())
+        return page_answer(page, lambda row: _line(row, asked.with_cells))
 
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
@@ -219,31 +243,62 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
     return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
-def _row(row: BenchmarkRow | Benchmark, model_name: str | None = None) -> dict[str, Any]:
+def _line(row: BenchmarkRow, with_cells: bool) -> dict[str, Any]:
+    cells = _cells(row.asked, row.cells)
+    return _row(row, row.model_name, cells) | {"cells": cells if with_cells else None}
+
+
+def _row(
+    row: BenchmarkRow | Benchmark, model_name: str, cells: list[dict[str, Any]]
+) -> dict[str, Any]:
     return {
         "id": row.id,
         "project_id": row.project_id,
         "name": row.name,
         "mode": row.mode,
         "model_id": row.model_id,
-        "model_name": row.model_name if isinstance(row, BenchmarkRow) else model_name,
+        "model_name": model_name,
         "state": row.state,
         "created_at": row.created_at,
         "last_run_at": row.last_run_at,
         "rerun_of": row.rerun_of,
         "summary": summary_of(row.summary),
+        "axes": _axes(cells),
+    }
+
+
+def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
+    """As they came out, or as they were asked for."""
+    if found:
+        return [outcome_of(cell) for cell in found]
+    return [cell_of(number, cell) for number, cell in enumerate(asked)]
+
+
+def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """As AxesTold describes."""
+    names = {
+        "engines": "engine",
+        "devices": "device",
+        "precisions": "precision",
+        "batch_sizes": "batch_size",
+        "cores": "cores",
+        "instances": "instances",
+    }
+    return {
+        axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
+        for axis, name in names.items()
     }
 
 
 def _details(found: BenchmarkDetails) -> dict[str, Any]:
     benchmark, spec = found.benchmark, found.benchmark.spec
-    cells = [outcome_of(cell) for cell in found.cells]
+    cells = _cells(spec.cells, found.cells)
     return {
-        **_row(benchmark, found.model_name),
+        **_row(benchmark, found.model_name, cells),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),
-        "cells": cells or [cell_of(number, cell) for number, cell in enumerate(spec.cells)],
+        "cells": cells,
         "latest_run": latest_of(found.latest),
         "command": bench_command(spec, found.model_name),
     }

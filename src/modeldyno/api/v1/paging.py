@@ -64,7 +64,11 @@ class ListAsked(BaseModel):
     ] = None
 
     def wanted(self) -> Wanted:
-        said = dict(self)
+        return self.wanted_without()
+
+    def wanted_without(self, *names: str) -> Wanted:
+        """``names`` are about how lines are told, not about which."""
+        said = {name: value for name, value in self if name not in names}
         return Wanted(descending=said.pop("order") == "descending", **said)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, insert, select
@@ -60,6 +60,29 @@ _OUTCOMES = (
 _ALL = select(*Rows.__table__.c).select_from(Rows)
 _WITH_LATEST = with_latest_run(_ALL, "benchmark").order_by(Rows.id)
 _Newer, _Figures = Runs.__table__.alias(), CellOutcomes.__table__.alias()
+_ASKED = (
+    select(*Cells.__table__.c)
+    .where(Cells.benchmark_id.in_(bindparam("numbers", expanding=True)))
+    .order_by(Cells.benchmark_id, Cells.number)
+)
+_SHOWN = (
+    select(*CellOutcomes.__table__.c, Runs.benchmark_id)
+    .join(Runs, Runs.id == CellOutcomes.run_id)
+    .where(
+        Runs.benchmark_id.in_(bindparam("numbers", expanding=True)),
+        Runs.id
+        == select(_Newer.c.id)
+        .where(
+            _Newer.c.benchmark_id == Runs.benchmark_id,
+            exists().where(_Figures.c.run_id == _Newer.c.id),
+        )
+        .correlate(Runs)
+        .order_by(_Newer.c.created_at.desc(), _Newer.c.id.desc())
+        .limit(1)
+        .scalar_subquery(),
+    )
+    .order_by(Runs.benchmark_id, CellOutcomes.number)
+)
 _MEASURED = (
     select(
         *CellOutcomes.__table__.c,
@@ -166,7 +189,8 @@ class Benchmarks:
             cells = exists().where(Cells.benchmark_id == Rows.id, Cells.engine == wanted.engine)
             query = query.where(cells | (Rows.engine == wanted.engine))
         with self._database.reading() as connection:
-            return runnables.page(connection, "benchmark", wanted, _row, query)
+            found = runnables.page(connection, "benchmark", wanted, _row, query)
+            return replace(found, items=_with_cells(connection, found.items))
 
     def of_fingerprint(self, project_id: ProjectId, fingerprint: str) -> BenchmarkId | None:
         query = select(Rows.id).where(
@@ -180,6 +204,22 @@ class Benchmarks:
         """With its runs; their folders follow when somebody sweeps."""
         with self._database.writing() as connection:
             delete_thing(connection, "benchmark", number, self._clock(), cascade=cascade)
+
+
+def _with_cells(connection: Connection, rows: tuple[BenchmarkRow, ...]) -> tuple[BenchmarkRow, ...]:
+    """What was asked and what came out, in two queries however many rows there are."""
+    asked: dict[int, list[CellSpec]] = {}
+    cells: dict[int, list[CellOutcome]] = {}
+    if rows:
+        numbers = {"numbers": [row.id for row in rows]}
+        for row in connection.execute(_ASKED, numbers):
+            asked.setdefault(row.benchmark_id, []).append(value_of(CellSpec, row))
+        for row in connection.execute(_SHOWN, numbers):
+            cells.setdefault(row.benchmark_id, []).append(value_of(CellOutcome, row))
+    return tuple(
+        replace(row, asked=tuple(asked.get(row.id, ())), cells=tuple(cells.get(row.id, ())))
+        for row in rows
+    )
 
 
 def _outcomes(
