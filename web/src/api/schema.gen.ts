@@ -1438,6 +1438,59 @@ export interface components {
              */
             sum_ms: number;
         };
+        /**
+         * AxesTold
+         * @description What its cells differ in: each value once, as it ran where that is known.
+         */
+        AxesTold: {
+            /**
+             * Batch Sizes
+             * @example [
+             *       1,
+             *       8,
+             *       32
+             *     ]
+             */
+            batch_sizes: number[];
+            /**
+             * Cores
+             * @example [
+             *       1,
+             *       2,
+             *       4
+             *     ]
+             */
+            cores: number[];
+            /**
+             * Devices
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices: string[];
+            /**
+             * Engines
+             * @example [
+             *       "onnxruntime",
+             *       "pytorch"
+             *     ]
+             */
+            engines: string[];
+            /**
+             * Instances
+             * @example [
+             *       1
+             *     ]
+             */
+            instances: number[];
+            /**
+             * Precisions
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions: string[];
+        };
         /** BenchmarkAsked */
         BenchmarkAsked: {
             /**
@@ -2236,8 +2289,14 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkRowTold */
-        BenchmarkRowTold: {
+        /** BenchmarkLineTold */
+        BenchmarkLineTold: {
+            axes: components["schemas"]["AxesTold"];
+            /**
+             * Cells
+             * @description Null unless asked for by `with_cells`.
+             */
+            cells: components["schemas"]["CellTold"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2289,6 +2348,7 @@ export interface components {
         };
         /** BenchmarkTold */
         BenchmarkTold: {
+            axes: components["schemas"]["AxesTold"];
             /** Cells */
             cells: components["schemas"]["CellTold"][];
             /**
@@ -2452,6 +2512,7 @@ export interface components {
              * @example onnxruntime
              */
             engine: string;
+            error: components["schemas"]["FailureTold"] | null;
             /** Error Code */
             error_code: string | null;
             /**
@@ -2459,16 +2520,29 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Name
              * @example onnxruntime · 2 cores · batch 8
@@ -2480,15 +2554,40 @@ export interface components {
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
             /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
              * Number
              * @example 0
              */
             number: number;
             /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
+            /**
              * Precision
              * @example fp32
              */
             precision: string | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Status
              * @example done
@@ -3464,6 +3563,27 @@ export interface components {
              * @description Null as long as nobody has told.
              */
             total_bytes: number | null;
+        };
+        /**
+         * FigureTold
+         * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
+         */
+        FigureTold: {
+            /**
+             * High
+             * @example 4.16
+             */
+            high: number | null;
+            /**
+             * Low
+             * @example 4.05
+             */
+            low: number | null;
+            /**
+             * Value
+             * @example 4.1
+             */
+            value: number;
         };
         /** FilesTold */
         FilesTold: {
@@ -4509,10 +4629,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkRowTold] */
-        PageTold_BenchmarkRowTold_: {
+        /** PageTold[BenchmarkLineTold] */
+        PageTold_BenchmarkLineTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkRowTold"][];
+            items: components["schemas"]["BenchmarkLineTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -6172,22 +6292,49 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number | null;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @description Typical, of a whole batch.
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Noise
              * @example quiet
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
             /**
              * Precision
              * @example fp32
@@ -6202,6 +6349,17 @@ export interface components {
             ratio_high: number | null;
             /** Ratio Low */
             ratio_low: number | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Throughput Per S
              * @example 243.9
@@ -6522,6 +6680,7 @@ export interface components {
     pathItems: never;
 }
 export type AgreementTold = components['schemas']['AgreementTold'];
+export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkDocumentBudget = components['schemas']['BenchmarkDocumentBudget'];
@@ -6541,7 +6700,7 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
+export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
@@ -6578,6 +6737,7 @@ export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
@@ -6611,7 +6771,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
+export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -6810,6 +6970,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: string;
+                /** @description Tell every cell of every line. */
+                with_cells?: boolean;
             };
             header?: never;
             path?: never;
@@ -6823,7 +6985,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
                 };
             };
             /** @description The request cannot work */
