@@ -3839,6 +3839,18 @@ export interface components {
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /**
+             * Name
+             * @description Of that benchmark, comparison …
+             * @example resnet50.onnx
+             */
+            name: string;
+            /**
+             * Of Id
+             * @description The benchmark's, comparison's … number.
+             * @example 7
+             */
+            of_id: number;
+            /**
              * Place
              * @description In the queue, from 1; null when it does not wait.
              */
