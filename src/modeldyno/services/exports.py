@@ -89,16 +89,16 @@ class ExportService:
 
     def document(self, run_id: RunId) -> dict[str, Any]:
         """The public one, as the terminal prints it; raises NotFound when there is no result."""
-        return _document(self._result(run_id))
+        return _document(self.result(run_id))
 
     def record(self, run_id: RunId) -> dict[str, Any]:
         """The result as it is kept."""
-        found: dict[str, Any] = encode(self._result(run_id))
+        found: dict[str, Any] = encode(self.result(run_id))
         return found
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
         return ExportedFile(
-            f"{run_id}.{format}", _MEDIA[format], _text(self._result(run_id), format)
+            f"{run_id}.{format}", _MEDIA[format], _text(self.result(run_id), format)
         )
 
     def samples(self, run_id: RunId) -> Iterator[str]:
@@ -114,7 +114,8 @@ class ExportService:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
-    def _result(self, run_id: RunId) -> MeasuringResult:
+    def result(self, run_id: RunId) -> MeasuringResult:
+        """Without any folder of this machine in it; raises NotFound when there is none."""
         run = self._records.runs.get(run_id)
         kept = self._kept(run_id)
         if kept is None or kept.result is None:
