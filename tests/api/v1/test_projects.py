@@ -18,7 +18,7 @@ from tests.api.v1.shapes import fits, problem
 
 
 @pytest.fixture(scope="module")
-def measured(served):
+def lab(served):
     """A project whose first benchmark ran twice, and whose second one failed."""
     project = served.project("=Lab <box>")
     good = served.benchmark(project, served.model(project, "good"), batch_sizes=[1, 2])
@@ -37,8 +37,8 @@ def reported(served, project, format, kind):
     return answer.text
 
 
-def test_a_page_about_a_project_has_the_latest_of_everything(served, measured):
-    project, run, bad = measured
+def test_a_page_about_a_project_has_the_latest_of_everything(served, lab):
+    project, run, bad = lab
     page = reported(served, project, "html", "text/html; charset=utf-8")
     assert "<h1>=Lab &lt;box&gt;</h1>" in page
     assert page.count("<article") == page.count(f'<article id="{run}">') == 1
@@ -46,8 +46,8 @@ def test_a_page_about_a_project_has_the_latest_of_everything(served, measured):
     assert served.get(f"projects/{project}/report").text == page
 
 
-def test_a_project_is_reported_as_json_markdown_and_one_table(served, measured):
-    project, run, bad = measured
+def test_a_project_is_reported_as_json_markdown_and_one_table(served, lab):
+    project, run, bad = lab
     told = json.loads(reported(served, project, "json", "application/json"))
     assert told["title"] == "=Lab <box>"
     (result,) = told["results"]
@@ -62,7 +62,7 @@ def test_a_project_is_reported_as_json_markdown_and_one_table(served, measured):
 
 
 def test_a_project_without_results_has_an_empty_report_and_no_project_has_none(served, project):
-    assert "Nothing has been measured yet." in served.get(f"projects/{project}/report").text
+    assert "Nothing has been lab yet." in served.get(f"projects/{project}/report").text
     problem(served.get("projects/999999/report"), 404, "NOT_FOUND")
     problem(served.get(f"projects/{project}/report?format=exe"), 422, "BAD_VALUE")
 
