@@ -59,6 +59,10 @@ def _why_not(entry: Entry, device: str) -> str:
         case "mps":
             is_apple = sys.platform == "darwin" and platform.machine() == "arm64"
             return "" if is_apple else "this is no Mac with an Apple GPU (a container never is one)"
+        case "gpu":
+            return "" if _has_node("dri/renderD*") else "no GPU of Intel was found (/dev/dri)"
+        case "npu":
+            return "" if _has_node("accel/accel*") else "no NPU of Intel was found (/dev/accel)"
         case "coreml":
             return "" if sys.platform == "darwin" else "this is no Mac"
         case _:
@@ -83,4 +87,8 @@ def _version(package: str) -> str:
 
 
 def _has_gpu() -> bool:
-    return any((Path("/dev") / name).exists() for name in _GPU_NODES)
+    return any(_has_node(name) for name in _GPU_NODES)
+
+
+def _has_node(pattern: str) -> bool:
+    return any(True for _ in Path("/dev").glob(pattern))
