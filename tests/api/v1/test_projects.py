@@ -62,7 +62,7 @@ def test_a_project_is_reported_as_json_markdown_and_one_table(served, lab):
 
 
 def test_a_project_without_results_has_an_empty_report_and_no_project_has_none(served, project):
-    assert "Nothing has been lab yet." in served.get(f"projects/{project}/report").text
+    assert "Nothing has been measured yet." in served.get(f"projects/{project}/report").text
     problem(served.get("projects/999999/report"), 404, "NOT_FOUND")
     problem(served.get(f"projects/{project}/report?format=exe"), 422, "BAD_VALUE")
 
