@@ -103,3 +103,10 @@ export const examplesQuery = queryOptions({
   queryKey: queryKeys.examples,
   queryFn: () => told(api.GET("/api/v1/examples")),
 });
+
+export const filesQuery = (path: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.files, path],
+    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // nobody tells when a file is put there
+  });
