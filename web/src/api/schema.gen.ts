@@ -609,6 +609,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Judge benchmarks
+         * @description Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
+         *     settings side by side. Nothing is measured and nothing is kept.
+         */
+        get: operations["judge_benchmarks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1094,7 +1115,8 @@ export interface paths {
         put?: never;
         /**
          * Create project
-         * @description A new one, empty; several may have the same name.
+         * @description A new one, empty; several may have the same name. A draft is for who sends a model first,
+         *     and names the project when it is known to work.
          */
         post: operations["create_project"];
         delete?: never;
@@ -1125,10 +1147,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename project
-         * @description Its name is all that changes.
+         * Edit project
+         * @description Its name, and the benchmark that others are held against. One whose numbers are not sure
+         *     is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise.
          */
-        patch: operations["rename_project"];
+        patch: operations["edit_project"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/models": {
@@ -2438,6 +2461,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2504,6 +2529,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BoxTold */
         BoxTold: {
@@ -2534,6 +2561,47 @@ export interface components {
              * @description The innermost open group around it; empty: none.
              */
             parent: string;
+        };
+        /** CellJudgementTold */
+        CellJudgementTold: {
+            a: components["schemas"]["JudgedCellTold"];
+            b: components["schemas"]["JudgedCellTold"];
+            /**
+             * Basis
+             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
+             */
+            basis: ("alternation" | "one run" | "separate runs") | null;
+            /**
+             * Comparison Id
+             * @description Of that comparison.
+             */
+            comparison_id: number | null;
+            /**
+             * Faster
+             * @description Null unless one clearly is.
+             */
+            faster: ("a" | "b") | null;
+            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Sentence
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string;
+            /** @description Of the faster one; null where none is. */
+            speedup: components["schemas"]["RatioTold"] | null;
+            /** @description The same of typical latencies. */
+            typical_ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Verdict
+             * @description Of B, seen from A; `inconclusive`: no clear difference.
+             */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+            /**
+             * Why
+             * @description Why not comparable, or what to keep in mind; may be empty.
+             */
+            why: string;
         };
         /** CellProgressTold */
         CellProgressTold: {
@@ -3999,6 +4067,96 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
+        /** JudgedCellTold */
+        JudgedCellTold: {
+            /**
+             * Name
+             * @example onnxruntime · 2 cores · batch 8
+             */
+            name: string;
+            /** Noise */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Number
+             * @example 0
+             */
+            number: number;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
+        /** JudgedSideTold */
+        JudgedSideTold: {
+            /**
+             * Benchmark Id
+             * @example 12
+             */
+            benchmark_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description The run whose numbers count.
+             */
+            run_id: string;
+        };
+        /** JudgementTold */
+        JudgementTold: {
+            a: components["schemas"]["JudgedSideTold"];
+            b: components["schemas"]["JudgedSideTold"];
+            /**
+             * Cells
+             * @description Cells of the same axes, pair by pair.
+             */
+            cells: components["schemas"]["CellJudgementTold"][];
+            /**
+             * Environment
+             * @description The machines, and what runs on them.
+             */
+            environment: components["schemas"]["SettingTold"][];
+            /**
+             * Environment Differing
+             * @example 0
+             */
+            environment_differing: number;
+            /**
+             * Kind
+             * @default benchmarks
+             * @constant
+             */
+            kind: "benchmarks";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Settings
+             * @description All of them, of the first pair of cells.
+             */
+            settings: components["schemas"]["SettingTold"][];
+            /**
+             * Settings Differing
+             * @example 3
+             */
+            settings_differing: number;
+            /**
+             * Unmatched A
+             * @description Cells that B has no counterpart of.
+             */
+            unmatched_a: number[];
+            /** Unmatched B */
+            unmatched_b: number[];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -5851,6 +6009,12 @@ export interface components {
         /** ProjectAsked */
         ProjectAsked: {
             /**
+             * Is Draft
+             * @description Not listed before it is named; forgotten after a day.
+             * @default false
+             */
+            is_draft: boolean;
+            /**
              * Name
              * @example ResNet on the edge box
              */
@@ -5858,6 +6022,11 @@ export interface components {
         };
         /** ProjectDetails */
         ProjectDetails: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Counts
              * @description How many of each kind of thing it has.
@@ -5879,6 +6048,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5887,8 +6061,36 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * ProjectEdited
+         * @description What is not sent stays.
+         */
+        ProjectEdited: {
+            /**
+             * Accept Noisy
+             * @description Of a baseline whose numbers are not sure.
+             * @default false
+             */
+            accept_noisy: boolean;
+            /**
+             * Baseline Benchmark Id
+             * @description Null: none any more.
+             * @example 3
+             */
+            baseline_benchmark_id?: number | null;
+            /**
+             * Name
+             * @description Makes a draft a project like any other.
+             */
+            name?: string | null;
+        };
         /** ProjectTold */
         ProjectTold: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Created At
              * Format: date-time
@@ -5899,6 +6101,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5919,6 +6126,27 @@ export interface components {
              * @example 3
              */
             waiting: number;
+        };
+        /**
+         * RatioTold
+         * @description With its 95 % interval.
+         */
+        RatioTold: {
+            /**
+             * High
+             * @example 0.806
+             */
+            high: number;
+            /**
+             * Low
+             * @example 0.725
+             */
+            low: number;
+            /**
+             * Value
+             * @example 0.763
+             */
+            value: number;
         };
         /**
          * RefusedByName
@@ -6170,6 +6398,26 @@ export interface components {
              * @description For a cookie: when it ends.
              */
             until?: string | null;
+        };
+        /** SettingTold */
+        SettingTold: {
+            /**
+             * A
+             * @example 1.31.1
+             */
+            a: string | null;
+            /**
+             * B
+             * @example 1.30.0
+             */
+            b: string | null;
+            /** Differs */
+            differs: boolean;
+            /**
+             * Name
+             * @example engine version
+             */
+            name: string;
         };
         /**
          * SettingsTold
@@ -6753,6 +7001,37 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /**
+         * VersusBaselineTold
+         * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
+         */
+        VersusBaselineTold: {
+            /**
+             * Baseline Cell
+             * @example 0
+             */
+            baseline_cell: number | null;
+            /**
+             * Benchmark Id
+             * @description Of the baseline.
+             * @example 3
+             */
+            benchmark_id: number;
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number | null;
+            /** @description Its time by the baseline's, per item. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /** Verdict */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
+            /**
+             * Why
+             * @description Why there is no ratio, or no verdict; may be empty.
+             */
+            why: string;
+        };
         /** ViewTold */
         ViewTold: {
             /** Boxes */
@@ -6822,6 +7101,7 @@ export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
@@ -6871,6 +7151,9 @@ export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type JudgedCellTold = components['schemas']['JudgedCellTold'];
+export type JudgedSideTold = components['schemas']['JudgedSideTold'];
+export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
@@ -6924,8 +7207,10 @@ export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
+export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
@@ -6933,6 +7218,7 @@ export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
+export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
@@ -6948,6 +7234,7 @@ export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type $defs = Record<string, never>;
@@ -10900,6 +11187,94 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    judge_benchmarks: {
+        parameters: {
+            query: {
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                a: string;
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14963,7 +15338,7 @@ export interface operations {
             };
         };
     };
-    rename_project: {
+    edit_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -14975,7 +15350,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": components["schemas"]["ProjectEdited"];
             };
         };
         responses: {
@@ -15026,6 +15401,15 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
