@@ -121,4 +121,9 @@ export const judgementQuery = (a: string, b: string) =>
   queryOptions({
     queryKey: [...queryKeys.judgements, a, b],
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+export const filesQuery = (path: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.files, path],
+    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // nobody tells when a file is put there
   });
