@@ -121,6 +121,8 @@ export const judgementQuery = (a: string, b: string) =>
   queryOptions({
     queryKey: [...queryKeys.judgements, a, b],
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+  });
+
 export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
