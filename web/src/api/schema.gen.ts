@@ -588,6 +588,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Judge benchmarks
+         * @description Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
+         *     settings side by side. Nothing is measured and nothing is kept.
+         */
+        get: operations["judge_benchmarks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -1023,7 +1044,8 @@ export interface paths {
         put?: never;
         /**
          * Create project
-         * @description A new one, empty; several may have the same name.
+         * @description A new one, empty; several may have the same name. A draft is for who sends a model first,
+         *     and names the project when it is known to work.
          */
         post: operations["create_project"];
         delete?: never;
@@ -1054,10 +1076,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename project
-         * @description Its name is all that changes.
+         * Edit project
+         * @description Its name, and the benchmark that others are held against. One whose numbers are not sure
+         *     is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise.
          */
-        patch: operations["rename_project"];
+        patch: operations["edit_project"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/models": {
@@ -1156,6 +1179,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report project
+         * @description The latest result of every benchmark, comparison and profile in it, as one file: a page
+         *     to read, without scripts, Markdown, JSON, or a table of all cells.
+         */
+        get: operations["report_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1210,7 +1254,8 @@ export interface paths {
         };
         /**
          * Export run
-         * @description The result as a file: JSON, a table for a spreadsheet, or Markdown to paste.
+         * @description The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
+         *     read, without scripts.
          */
         get: operations["export_run"];
         put?: never;
@@ -1437,6 +1482,59 @@ export interface components {
              * @example 4
              */
             sum_ms: number;
+        };
+        /**
+         * AxesTold
+         * @description What its cells differ in: each value once, as it ran where that is known.
+         */
+        AxesTold: {
+            /**
+             * Batch Sizes
+             * @example [
+             *       1,
+             *       8,
+             *       32
+             *     ]
+             */
+            batch_sizes: number[];
+            /**
+             * Cores
+             * @example [
+             *       1,
+             *       2,
+             *       4
+             *     ]
+             */
+            cores: number[];
+            /**
+             * Devices
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices: string[];
+            /**
+             * Engines
+             * @example [
+             *       "onnxruntime",
+             *       "pytorch"
+             *     ]
+             */
+            engines: string[];
+            /**
+             * Instances
+             * @example [
+             *       1
+             *     ]
+             */
+            instances: number[];
+            /**
+             * Precisions
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions: string[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2238,6 +2336,12 @@ export interface components {
         };
         /** BenchmarkRowTold */
         BenchmarkRowTold: {
+            axes: components["schemas"]["AxesTold"];
+            /**
+             * Cells
+             * @description Null unless asked for by `with_cells`.
+             */
+            cells: components["schemas"]["CellTold"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2286,9 +2390,12 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
+            axes: components["schemas"]["AxesTold"];
             /** Cells */
             cells: components["schemas"]["CellTold"][];
             /**
@@ -2351,6 +2458,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BoxTold */
         BoxTold: {
@@ -2381,6 +2490,47 @@ export interface components {
              * @description The innermost open group around it; empty: none.
              */
             parent: string;
+        };
+        /** CellJudgementTold */
+        CellJudgementTold: {
+            a: components["schemas"]["JudgedCellTold"];
+            b: components["schemas"]["JudgedCellTold"];
+            /**
+             * Basis
+             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
+             */
+            basis: ("alternation" | "one run" | "separate runs") | null;
+            /**
+             * Comparison Id
+             * @description Of that comparison.
+             */
+            comparison_id: number | null;
+            /**
+             * Faster
+             * @description Null unless one clearly is.
+             */
+            faster: ("a" | "b") | null;
+            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Sentence
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string;
+            /** @description Of the faster one; null where none is. */
+            speedup: components["schemas"]["RatioTold"] | null;
+            /** @description The same of typical latencies. */
+            typical_ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Verdict
+             * @description Of B, seen from A; `inconclusive`: no clear difference.
+             */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+            /**
+             * Why
+             * @description Why not comparable, or what to keep in mind; may be empty.
+             */
+            why: string;
         };
         /** CellProgressTold */
         CellProgressTold: {
@@ -2452,6 +2602,7 @@ export interface components {
              * @example onnxruntime
              */
             engine: string;
+            error: components["schemas"]["FailureTold"] | null;
             /** Error Code */
             error_code: string | null;
             /**
@@ -2459,16 +2610,29 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Name
              * @example onnxruntime · 2 cores · batch 8
@@ -2480,15 +2644,40 @@ export interface components {
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
             /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
              * Number
              * @example 0
              */
             number: number;
             /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
+            /**
              * Precision
              * @example fp32
              */
             precision: string | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Status
              * @example done
@@ -3483,6 +3672,27 @@ export interface components {
              */
             total_bytes: number | null;
         };
+        /**
+         * FigureTold
+         * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
+         */
+        FigureTold: {
+            /**
+             * High
+             * @example 4.16
+             */
+            high: number | null;
+            /**
+             * Low
+             * @example 4.05
+             */
+            low: number | null;
+            /**
+             * Value
+             * @example 4.1
+             */
+            value: number;
+        };
         /** FilesTold */
         FilesTold: {
             /**
@@ -3778,6 +3988,96 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
+        /** JudgedCellTold */
+        JudgedCellTold: {
+            /**
+             * Name
+             * @example onnxruntime · 2 cores · batch 8
+             */
+            name: string;
+            /** Noise */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Number
+             * @example 0
+             */
+            number: number;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
+        /** JudgedSideTold */
+        JudgedSideTold: {
+            /**
+             * Benchmark Id
+             * @example 12
+             */
+            benchmark_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description The run whose numbers count.
+             */
+            run_id: string;
+        };
+        /** JudgementTold */
+        JudgementTold: {
+            a: components["schemas"]["JudgedSideTold"];
+            b: components["schemas"]["JudgedSideTold"];
+            /**
+             * Cells
+             * @description Cells of the same axes, pair by pair.
+             */
+            cells: components["schemas"]["CellJudgementTold"][];
+            /**
+             * Environment
+             * @description The machines, and what runs on them.
+             */
+            environment: components["schemas"]["SettingTold"][];
+            /**
+             * Environment Differing
+             * @example 0
+             */
+            environment_differing: number;
+            /**
+             * Kind
+             * @default benchmarks
+             * @constant
+             */
+            kind: "benchmarks";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Settings
+             * @description All of them, of the first pair of cells.
+             */
+            settings: components["schemas"]["SettingTold"][];
+            /**
+             * Settings Differing
+             * @example 3
+             */
+            settings_differing: number;
+            /**
+             * Unmatched A
+             * @description Cells that B has no counterpart of.
+             */
+            unmatched_a: number[];
+            /** Unmatched B */
+            unmatched_b: number[];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -5630,6 +5930,12 @@ export interface components {
         /** ProjectAsked */
         ProjectAsked: {
             /**
+             * Is Draft
+             * @description Not listed before it is named; forgotten after a day.
+             * @default false
+             */
+            is_draft: boolean;
+            /**
              * Name
              * @example ResNet on the edge box
              */
@@ -5637,6 +5943,11 @@ export interface components {
         };
         /** ProjectDetails */
         ProjectDetails: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Counts
              * @description How many of each kind of thing it has.
@@ -5658,6 +5969,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5666,8 +5982,36 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * ProjectEdited
+         * @description What is not sent stays.
+         */
+        ProjectEdited: {
+            /**
+             * Accept Noisy
+             * @description Of a baseline whose numbers are not sure.
+             * @default false
+             */
+            accept_noisy: boolean;
+            /**
+             * Baseline Benchmark Id
+             * @description Null: none any more.
+             * @example 3
+             */
+            baseline_benchmark_id?: number | null;
+            /**
+             * Name
+             * @description Makes a draft a project like any other.
+             */
+            name?: string | null;
+        };
         /** ProjectTold */
         ProjectTold: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Created At
              * Format: date-time
@@ -5678,6 +6022,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5698,6 +6047,27 @@ export interface components {
              * @example 3
              */
             waiting: number;
+        };
+        /**
+         * RatioTold
+         * @description With its 95 % interval.
+         */
+        RatioTold: {
+            /**
+             * High
+             * @example 0.806
+             */
+            high: number;
+            /**
+             * Low
+             * @example 0.725
+             */
+            low: number;
+            /**
+             * Value
+             * @example 0.763
+             */
+            value: number;
         };
         /**
          * RefusedByName
@@ -5950,6 +6320,26 @@ export interface components {
              */
             until?: string | null;
         };
+        /** SettingTold */
+        SettingTold: {
+            /**
+             * A
+             * @example 1.31.1
+             */
+            a: string | null;
+            /**
+             * B
+             * @example 1.30.0
+             */
+            b: string | null;
+            /** Differs */
+            differs: boolean;
+            /**
+             * Name
+             * @example engine version
+             */
+            name: string;
+        };
         /**
          * SettingsTold
          * @description Of a benchmark, as it was asked for; those of the terminal may be beyond what we accept.
@@ -6190,22 +6580,49 @@ export interface components {
              * @example 3.9
              */
             floor_ms: number | null;
+            /** @description What the work costs. */
+            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Instances
              * @example 1
              */
             instances: number | null;
             /**
+             * Interval Note
+             * @description Why there is no interval, where there is none.
+             */
+            interval_note: string | null;
+            /** @description Everything done over all the time. */
+            items_per_s: components["schemas"]["FigureTold"] | null;
+            /**
              * Latency Ms
              * @description Typical, of a whole batch.
              * @example 4.1
              */
             latency_ms: number | null;
+            /** @description Typical latency. */
+            ms_per_batch: components["schemas"]["FigureTold"] | null;
+            /** @description Typical latency over the batch size. */
+            ms_per_item: components["schemas"]["FigureTold"] | null;
             /**
              * Noise
              * @example quiet
              */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Noise Reasons
+             * @description Why it is called so, and what to do about it.
+             * @example [
+             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
+             *     ]
+             */
+            noise_reasons: string[];
+            /**
+             * Peak Memory Bytes
+             * @description Of model and inferences, without the engine.
+             * @example 52428800
+             */
+            peak_memory_bytes: number | null;
             /**
              * Precision
              * @example fp32
@@ -6220,6 +6637,17 @@ export interface components {
             ratio_high: number | null;
             /** Ratio Low */
             ratio_low: number | null;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number | null;
+            /**
+             * Sessions
+             * @description What an interval counts.
+             * @example 12
+             */
+            sessions: number | null;
             /**
              * Throughput Per S
              * @example 243.9
@@ -6494,6 +6922,37 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /**
+         * VersusBaselineTold
+         * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
+         */
+        VersusBaselineTold: {
+            /**
+             * Baseline Cell
+             * @example 0
+             */
+            baseline_cell: number | null;
+            /**
+             * Benchmark Id
+             * @description Of the baseline.
+             * @example 3
+             */
+            benchmark_id: number;
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number | null;
+            /** @description Its time by the baseline's, per item. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /** Verdict */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
+            /**
+             * Why
+             * @description Why there is no ratio, or no verdict; may be empty.
+             */
+            why: string;
+        };
         /** ViewTold */
         ViewTold: {
             /** Boxes */
@@ -6540,6 +6999,7 @@ export interface components {
     pathItems: never;
 }
 export type AgreementTold = components['schemas']['AgreementTold'];
+export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkDocumentBudget = components['schemas']['BenchmarkDocumentBudget'];
@@ -6562,6 +7022,7 @@ export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
@@ -6596,6 +7057,7 @@ export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
@@ -6609,6 +7071,9 @@ export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type JudgedCellTold = components['schemas']['JudgedCellTold'];
+export type JudgedSideTold = components['schemas']['JudgedSideTold'];
+export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
@@ -6662,8 +7127,10 @@ export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
+export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
@@ -6671,6 +7138,7 @@ export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
+export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
@@ -6686,6 +7154,7 @@ export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type $defs = Record<string, never>;
@@ -6828,6 +7297,8 @@ export interface operations {
                 limit?: number;
                 /** @description `next` of the page before. */
                 cursor?: string;
+                /** @description Tell every cell of every line. */
+                with_cells?: boolean;
             };
             header?: never;
             path?: never;
@@ -10582,6 +11053,94 @@ export interface operations {
             };
         };
     };
+    judge_benchmarks: {
+        parameters: {
+            query: {
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                a: string;
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_models: {
         parameters: {
             query?: {
@@ -14161,7 +14720,7 @@ export interface operations {
             };
         };
     };
-    rename_project: {
+    edit_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -14173,7 +14732,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": components["schemas"]["ProjectEdited"];
             };
         };
         responses: {
@@ -14224,6 +14783,15 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14986,6 +15554,104 @@ export interface operations {
             };
         };
     };
+    report_project: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv" | "md" | "html";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file to keep. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What ran and has no result, and why. */
+                        missing: string[];
+                        /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
+                        results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
+                        /** @description The project's name. */
+                        title: string;
+                    };
+                    "text/csv": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -15257,7 +15923,7 @@ export interface operations {
     export_run: {
         parameters: {
             query?: {
-                format?: "json" | "csv" | "md";
+                format?: "json" | "csv" | "md" | "html";
             };
             header?: never;
             path: {
@@ -15276,6 +15942,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"];
                     "text/csv": string;
+                    "text/html": string;
                     "text/markdown": string;
                 };
             };
