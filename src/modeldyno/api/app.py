@@ -45,6 +45,7 @@ from modeldyno.api.v1 import (
     projects,
     runs,
     session,
+    standings,
     system,
 )
 from modeldyno.api.v1.documents import with_documents
@@ -61,6 +62,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    standings.router,
     models.router,
     graphs.router,
     examples.router,
