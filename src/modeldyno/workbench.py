@@ -262,6 +262,7 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
+        profiles = ProfileService(records, models, jobs)
         archive = Archive(history, folders, records)
         return Server(
             settings=settings,
@@ -288,7 +289,7 @@ def open_server(
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
             optimizations=OptimizationService(records, models, jobs),
-            profiles=ProfileService(records, models, jobs),
+            profiles=profiles,
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
             workloads=WorkloadService(
@@ -297,6 +298,6 @@ def open_server(
             exports=ExportService(records, history, folders),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
-            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons, profiles),
             held=held.pop_all(),
         )

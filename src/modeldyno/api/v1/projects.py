@@ -58,6 +58,12 @@ def router(server: Server) -> APIRouter:
         response.headers["Location"] = f"/api/v1/projects/{made.id}"
         return _told(made)
 
+    @routes.post("/demo", responses=problems(409, 507))
+    def get_or_make_demo() -> ProjectTold:
+        """The demo project, made and put into the queue when there is none: a comparison of two
+        engines, a benchmark and a profile of a small model. Asked again, it is the same one."""
+        return _told(server.demo.get_or_make())
+
     @routes.get("/{project_id}", responses=problems(404))
     def get_project(project_id: Id) -> ProjectDetails:
         """With how many of each kind of thing it has."""
