@@ -198,10 +198,9 @@ def test_it_is_compared_with_another_engine_on_the_same_inputs_in_a_sandbox(line
 def test_a_model_of_its_own_format_is_measured_with_its_weights(linear, tmp_path):
     openvino.save_model(openvino.convert_model(linear), tmp_path / "m.xml")
     result = modeldyno.bench(tmp_path / "m.xml", batch=[1, 3], iterations=5)
-    assert [(cell.facts.engine, cell.batch_size) for cell in result.cells] == [
-        ("openvino", 1),
-        ("openvino", 3),
-    ]
+    engines = [cell.facts and cell.facts.engine for cell in result.cells]
+    assert engines == ["openvino", "openvino"]
+    assert [cell.batch_size for cell in result.cells] == [1, 3]
 
 
 # ---------------------------------------------------------------- its profiler
