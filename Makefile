@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines ready run test check format node browser demo-model test-models clean
+.PHONY: setup engines web types ready run test check format node browser demo-model test-models clean
 
 setup: $(STAMP)
 
@@ -33,10 +33,19 @@ $(ENGINES):
 
 # All that tests need. Most of it is waiting for downloads, so what can be is fetched together.
 ready:
-	@$(MAKE) -s -j3 engines test-models node browser
+	@$(MAKE) -s -j3 engines test-models node browser web
 
-run: setup
+run: setup web
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
+
+# The page of the workbench, into the Python package; only when its sources changed.
+web:
+	@$(PYTHON) scripts/build_web.py
+
+# The types of the API that the page is written against.
+types: setup web
+	@$(PY) scripts/write_openapi.py web/openapi.json
+	@cd web && npm run --silent types
 
 test: ready
 	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
@@ -47,6 +56,8 @@ check: ready
 	$(PY) -m mypy
 	$(PY) .venv/bin/lint-imports --no-logo
 	$(PY) -m pip check
+	$(PY) scripts/write_openapi.py web/openapi.json
+	cd web && npm run --silent types-are-fresh && npm run --silent check && npm run --silent test
 	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
 format: setup
@@ -77,5 +88,5 @@ demo-model: engines
 
 clean:
 	rm -rf .venv .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
-	rm -rf tests/node/node_modules
+	rm -rf tests/node/node_modules web/node_modules src/modeldyno/static
 	find src tests scripts benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,8 +1,18 @@
 """How the tests share the machine: most run side by side, some need it for themselves."""
 
 import gc
+import os
+import tempfile
+from pathlib import Path
 
 import pytest
+
+# Tests beside each other do not wait for each other's cores; those that count time run alone.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    folder = (
+        f"{tempfile.gettempdir()}/modeldyno-cores-{os.environ['PYTEST_XDIST_TESTRUNUID']}-{worker}"
+    )
+    os.environ["MODELDYNO_CORES_FOLDER"] = folder
 
 ALONE = ("alone", "timing")
 
@@ -13,6 +23,19 @@ def pytest_addoption(parser):
         choices=["together", "alone"],
         help="only the tests that may run beside others, or only those that need the machine",
     )
+
+    parser.addoption("--note-failures", metavar="FILE", help="write down which tests failed")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """A line for each; of a file that cannot even be read, its name."""
+    if file := config.getoption("--note-failures"):
+        found = [
+            *terminalreporter.stats.get("failed", ()),
+            *terminalreporter.stats.get("error", ()),
+        ]
+        names = sorted({report.nodeid for report in found})
+        Path(file).write_text("".join(f"{name}\n" for name in names))
 
 
 def pytest_ignore_collect(collection_path, config):

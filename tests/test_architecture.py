@@ -34,7 +34,7 @@ HEAVY = {"numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABA
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",
@@ -90,7 +90,7 @@ except SystemExit as exit:
 
 
 def test_listing_engines_loads_none_of_them():
-    code = "from modeldyno.engines import catalog; assert catalog.availability()"
+    code = "from modeldyno.engines.availability import availability; assert availability()"
     assert not loaded_by(code) & HEAVY
 
 
@@ -131,7 +131,8 @@ def test_only_engine_files_are_excused():
 
 
 def source_of(name: str) -> Path:
-    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def imported_packages(path: Path) -> set[str]:

@@ -56,6 +56,36 @@ def come_in(server):
     return cookie, ("X-Modeldyno-CSRF", told["csrf"])
 
 
+# ---------------------------------------------------------------- the workbench
+
+
+def test_every_address_of_the_workbench_is_its_page_for_who_is_signed_in(server):
+    cookie, _ = come_in(server)
+    for address in ("/", "/new", "/p/1", "/p/1/benchmarks/2?tab=raw", "/queue", "/system"):
+        reply = server.ask("GET", address, (cookie,))
+        assert (reply.status, 'id="root"' in reply.text) == (200, True), address
+        assert reply.getheader("cache-control") == "no-cache"
+
+
+def test_who_is_not_signed_in_is_asked_and_comes_back_to_the_same_address(server):
+    reply = server.ask("GET", "/p/1/compare?a=1&b=2")
+    assert reply.status == 303
+    assert reply.getheader("location") == "/login?next=/p/1/compare%3Fa%3D1%26b%3D2"
+
+
+def test_files_of_the_workbench_are_kept_for_ever_and_come_packed(server):
+    page = server.ask("GET", "/", (come_in(server)[0],)).text
+    [name] = re.findall(r'src="(/assets/[^"]+\.js)"', page)
+    plain = server.ask("GET", name)
+    assert plain.status == 200
+    assert plain.getheader("content-type").startswith("text/javascript")
+    assert "immutable" in plain.getheader("cache-control")
+    again = server.ask("GET", name, (("If-None-Match", plain.getheader("etag")),))
+    assert again.status == 304
+    assert server.ask("GET", "/assets/nothing.js").status == 404
+    assert server.ask("GET", "/assets/..%2f..%2fworkbench.py").status in (400, 404)
+
+
 # ---------------------------------------------------------------- coming in
 
 
@@ -66,7 +96,7 @@ def test_a_code_opens_the_page_and_leaves_a_cookie(server):
     assert told.startswith(f"modeldyno-{server.port}=")
     assert "Path=/; Max-Age=604800; HttpOnly; SameSite=Strict" in told
     assert "You are not signed in" in server.ask("GET", "/").text
-    assert "1 project so far" in server.ask("GET", "/", (cookie_of(reply),)).text
+    assert 'id="root"' in server.ask("GET", "/", (cookie_of(reply),)).text
 
 
 def test_a_code_works_once_and_its_head_does_not_use_it_up(server):
@@ -83,7 +113,7 @@ def test_the_token_in_the_address_opens_the_page_and_does_not_stay_there(server)
     assert reply.getheader("referrer-policy") == "no-referrer"
     assert reply.getheader("cache-control") == "no-store"
     assert server.token not in str(reply.getheaders()) + reply.text
-    assert "1 project so far" in server.ask("GET", "/", (cookie_of(reply),)).text
+    assert 'id="root"' in server.ask("GET", "/", (cookie_of(reply),)).text
     for wrong in ("x", server.token[:-1]):
         refused = server.ask("GET", f"/login?token={wrong}")
         assert (refused.status, refused.getheader("set-cookie")) == (401, None)
@@ -97,7 +127,7 @@ def test_the_token_in_the_form_opens_the_page(server):
     sent = f"token={quote(server.token)}&next=/docs".encode()
     reply = server.ask("POST", "/login", (FORM, ("Origin", server.origin), SAME), sent)
     assert (reply.status, reply.getheader("location")) == (303, "/docs")
-    assert "so far" in server.ask("GET", "/", (cookie_of(reply),)).text
+    assert 'id="root"' in server.ask("GET", "/", (cookie_of(reply),)).text
 
 
 def test_wrong_and_missing_are_answered_alike_and_not_for_ever(fresh):

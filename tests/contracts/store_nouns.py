@@ -519,6 +519,17 @@ class Nouns:
             ratio=0.5,
             ratio_low=0.4,
             ratio_high=0.6,
+            floor_low_s=0.9,
+            floor_high_s=1.1,
+            typical_low_s=1.9,
+            typical_high_s=2.1,
+            throughput_low_per_s=2.9,
+            throughput_high_per_s=3.1,
+            interval_level=0.97,
+            sessions=12,
+            samples=3_000,
+            noise_reasons="One.\nTwo.",
+            peak_memory_bytes=2**40,
         )
         assert None not in asdict(full).values()
         run = desk.run()

@@ -52,13 +52,13 @@ def test_who_asks_for_it_gets_the_one_there_is_or_a_new_one(settings):
     try:
         first = server.demo.make_once()
         assert first is not None
-        assert server.demo.get_or_make() == first
+        assert server.demo.prepared()() == first
         for job in server.records.jobs.waiting():
             server.jobs.cancel(job.id)
         server.records.projects.delete(first.id, cascade=True)
-        again = server.demo.get_or_make()
+        again = server.demo.prepared()()
         assert again.id != first.id
-        assert server.demo.get_or_make() == again
+        assert server.demo.prepared()() == again
         assert names(server) == ["Demo"]
     finally:
         server.close()

@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
-from modeldyno.api import openapi, pages
+from modeldyno.api import openapi, pages, workbench_pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.bodies import JsonBodies
@@ -31,12 +31,14 @@ from modeldyno.api.v1 import (
     benchmarks,
     comparisons,
     datasets,
+    demo,
     engines,
     events,
     examples,
     files,
     graphs,
     jobs,
+    judgements,
     models,
     notes,
     optimizations,
@@ -50,6 +52,7 @@ from modeldyno.api.v1.documents import with_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 from modeldyno.store.web_client import WebClient
+from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -59,6 +62,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    demo.router,
     models.router,
     graphs.router,
     examples.router,
@@ -67,6 +71,7 @@ ROUTERS = (
     benchmarks.router,
     benchmark_by_name.router,
     comparisons.router,
+    judgements.router,
     optimizations.router,
     profiles.router,
     runs.router,
@@ -117,7 +122,10 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
 
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done
     routers = [make(server) for make in ROUTERS] + [session.router(listening, access)]
-    page = pages.router(server, listening, access, describe)
+    workbench = WorkbenchPage()
+    page = pages.router(server, listening, access, describe, workbench)
+    if server.settings.inc_gui is None:  # else that client has every address
+        page.include_router(workbench_pages.router(workbench, listening, access))
     folder = server.settings.inc_gui
     # Last, for it answers whatever nobody else does; and in place of our own first page.
     client = gui.router(WebClient.read(folder), listening, access) if folder else APIRouter()

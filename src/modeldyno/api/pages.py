@@ -15,7 +15,9 @@ from modeldyno.api.access import Access
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, Refused
 from modeldyno.api.listening import Listening, landing, set_cookie
 from modeldyno.api.markup import element, page
+from modeldyno.api.workbench_pages import first
 from modeldyno.services.sign_ins import LIFETIME_S
+from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -25,7 +27,11 @@ _Short = Annotated[str, Query(max_length=2000)]
 
 
 def router(
-    server: Server, listening: Listening, access: Access, describe: Callable[[], dict[str, Any]]
+    server: Server,
+    listening: Listening,
+    access: Access,
+    describe: Callable[[], dict[str, Any]],
+    workbench: WorkbenchPage,
 ) -> APIRouter:
     routes = APIRouter()
     written: list[str] = []
@@ -36,8 +42,11 @@ def router(
 
     def home(request: Request) -> Response:
         if not listening.needs_token or access.seen(request.scope):
+            if workbench.is_built:
+                return first(workbench, request)
             count = server.records.projects.count()
-            return page("Modeldyno", _home(f"{count} project{'' if count == 1 else 's'} so far."))
+            told = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
+            return page("Modeldyno", _home(told))
         return page("Modeldyno", _home("You are not signed in.") + _ask(""))
 
     if server.settings.inc_gui is None:
@@ -85,6 +94,7 @@ def router(
     return routes
 
 
+_NOT_BUILT = "The workbench's page is not built here: `make web` in the checkout does that."
 _WRONG = element(
     "p",
     "That did not work. A code works once, for a minute: run `modeldyno open` again. "

@@ -59,6 +59,15 @@ class FailureSeen:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FigureSeen:
+    """A number with its 95 % interval over sessions, where there were enough of them."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class SummarySeen:
     """The figures of a list: of several cells the one with the lowest typical latency."""
 
@@ -71,7 +80,14 @@ class SummarySeen:
     latency_ms: float | None = None
     floor_ms: float | None = None
     throughput_per_s: float | None = None
+    ms_per_item: FigureSeen | None = None
+    ms_per_batch: FigureSeen | None = None
+    items_per_s: FigureSeen | None = None
+    sessions: int | None = None
+    samples: int | None = None
     noise: str | None = None
+    noise_reasons: tuple[str, ...] = ()
+    peak_memory_bytes: int | None = None
     accuracy: float | None = None
     verdict: str | None = None
     ratio: float | None = None

@@ -21,6 +21,8 @@ Objective = Literal["latency", "throughput"]
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
 Statistic = Literal["wall p10", "cpu p25"]
 
+FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -125,6 +127,7 @@ class Measurement:
     energy_note: str = ""  # what was metered, or why nothing was
     side_by_side: SideBySide | None = None  # of several instances
     cores_used: float | None = None  # CPU time of all threads over wall time, per instance
+    throughput: Estimate | None = None  # items per second over sessions; None of too few
 
 
 @dataclass(frozen=True)
@@ -292,6 +295,7 @@ class NodeResult:
     told_s: float  # as the profiler told it
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
+    ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
 
     @property
     def cpu_s(self) -> float:
@@ -328,6 +332,7 @@ class ProfileResult:
     warnings: tuple[str, ...] = ()
     sandbox: SandboxReport | None = None
     interrupted: bool = False
+    ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
 
     def __repr__(self) -> str:
         return (

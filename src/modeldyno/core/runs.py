@@ -40,7 +40,26 @@ def way(before: RunState, after: RunState) -> tuple[RunState, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSummary:
+class Sureness:
+    """How far to trust the figures beside it. An interval is over sessions, so there is none below
+    four of them."""
+
+    floor_low_s: float | None = None
+    floor_high_s: float | None = None
+    typical_low_s: float | None = None
+    typical_high_s: float | None = None
+    throughput_low_per_s: float | None = None
+    throughput_high_per_s: float | None = None
+    interval_level: float | None = None  # 0.95, or more where the data chose the moment to stop
+    sessions: int | None = None
+    samples: int | None = None
+    noise: str | None = None
+    noise_reasons: str | None = None  # a sentence a line
+    peak_memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary(Sureness):
     """What a list shows of a run: of several cells the one with the lowest typical latency."""
 
     engine: str | None = None
@@ -52,7 +71,6 @@ class RunSummary:
     floor_s: float | None = None
     typical_s: float | None = None
     throughput_per_s: float | None = None
-    noise: str | None = None
     accuracy: float | None = None
     verdict: str | None = None  # of a comparison
     ratio: float | None = None
@@ -64,7 +82,7 @@ SETTINGS = ("engine", "device", "precision", "batch_size", "cores", "instances")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellOutcome:
+class CellOutcome(Sureness):
     """How one cell of a run came out; ``number`` is its place in the spec."""
 
     number: int
@@ -78,8 +96,8 @@ class CellOutcome:
     floor_s: float | None = None
     typical_s: float | None = None
     throughput_per_s: float | None = None
-    noise: str | None = None
     error_code: str | None = None
+    error: dict[str, str] | None = None  # code, title, why, fix
 
 
 @dataclass(frozen=True, kw_only=True)

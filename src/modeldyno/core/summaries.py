@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Any
 
+from modeldyno.core.codec import encode
 from modeldyno.core.history import quickest
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
     ComparisonResult,
+    Measurement,
     MeasuringResult,
     ProfileResult,
 )
-from modeldyno.core.runs import CellOutcome, RunSummary
+from modeldyno.core.runs import CellOutcome, RunSummary, Sureness
 from modeldyno.core.specs import (
     BenchmarkSpec,
     CellSpec,
@@ -61,7 +64,7 @@ def summarise_result(result: MeasuringResult) -> RunSummary:
         floor_s=cell.floor_s,
         typical_s=cell.typical_s,
         throughput_per_s=cell.throughput_per_s,
-        noise=cell.noise,
+        **{field.name: getattr(cell, field.name) for field in fields(Sureness)},
     )
 
 
@@ -109,9 +112,44 @@ def outcome_of(number: int, cell: CellResult) -> CellOutcome:
         floor_s=_finite(measured.latency.floor.value) if measured else None,
         typical_s=_finite(measured.latency.typical.value) if measured else None,
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,
-        noise=measured.noise if measured else None,
         error_code=cell.error.code if cell.error else None,
+        error=encode(cell.error),
+        **_sureness(measured),
     )
+
+
+def _sureness(measured: Measurement | None) -> dict[str, Any]:
+    if measured is None:
+        return {}
+    memory = measured.memory
+    return {
+        "sessions": measured.sessions,
+        "samples": measured.samples,
+        "noise": measured.noise,
+        "noise_reasons": "\n".join(measured.reasons),
+        "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
+        **_intervals(measured),
+    }
+
+
+def _intervals(measured: Measurement) -> dict[str, float | None]:
+    """None where they would be within sessions: that leaves out what differs between them."""
+    floor, typical = measured.latency.floor, measured.latency.typical
+    if typical.units != "sessions":
+        return {}
+    found = {
+        "floor_low_s": _finite(floor.low),
+        "floor_high_s": _finite(floor.high),
+        "typical_low_s": _finite(typical.low),
+        "typical_high_s": _finite(typical.high),
+        "interval_level": typical.level,
+    }
+    if measured.throughput is not None:
+        # Everything done over all the time is no mean of sessions, and may lie beside theirs.
+        total, over = measured.throughput_per_s, measured.throughput
+        found["throughput_low_per_s"] = _finite(min(over.low, total))
+        found["throughput_high_per_s"] = _finite(max(over.high, total))
+    return found
 
 
 def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:

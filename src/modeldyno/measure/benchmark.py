@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from modeldyno.core.hosts import HostWeather
-from modeldyno.core.results import Estimate, Latency, Measurement, StopReason
+from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Latency, Measurement, StopReason
 from modeldyno.core.sessions import Memory, Parity, Session
 from modeldyno.measure import energy, instances, statistics, tails
 from modeldyno.measure.statistics import FloatArray
@@ -18,7 +18,6 @@ from modeldyno.measure.stopping import FIXED_LEVEL, published_level
 from modeldyno.measure.trend import trend
 from modeldyno.measure.verdicts import noise_verdict
 
-FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
 WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interval leaves that out."
 MOSTLY = 0.75  # of the sessions must have reached their plateau
 # The kernel books the time of threads that run elsewhere at its ticks, up to 10 ms apart: a tick
@@ -93,7 +92,18 @@ def summarise(
         energy_note=energy_note,
         side_by_side=beside,
         cores_used=_at_most(cores, cores_used(sessions)),
+        throughput=_throughput(sessions, batch_size, stop_reason),
     )
+
+
+def _throughput(
+    sessions: Sequence[Session], batch_size: int, stop_reason: StopReason
+) -> Estimate | None:
+    """Items per second of each session, and how far sessions agree about it."""
+    if len(sessions) < FEWEST_SESSIONS:
+        return None
+    each = [batch_size / seconds_per_call(session) for session in sessions]
+    return statistics.log_t(each, published_level(stop_reason), "sessions")
 
 
 def cores_used(sessions: Sequence[Session]) -> float | None:
@@ -145,10 +155,10 @@ def _device_s(sessions: Sequence[Session]) -> float | None:
     return median(timed) if timed else None
 
 
-def floors_and_typicals(sessions: Sequence[Session]) -> tuple[list[float], list[float]]:
-    """One figure of each per session, seconds per call: what the stop rule looks at."""
-    samples = [_wall(session) for session in sessions]
-    return [statistics.floor(s) for s in samples], [statistics.typical(s) for s in samples]
+def floor_and_typical(session: Session) -> tuple[float, float]:
+    """Seconds per call: what the stop rule looks at. Sorts every sample, so ask once."""
+    samples = _wall(session)
+    return statistics.floor(samples), statistics.typical(samples)
 
 
 def _wall(session: Session) -> FloatArray:

@@ -4,12 +4,11 @@ engines."""
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from modeldyno.core.errors import ModeldynoError, NotFound, WorkspaceUnusable
+from modeldyno.core.errors import NotFound, WorkspaceUnusable
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.projects import Project
@@ -19,7 +18,7 @@ from modeldyno.engines import catalog
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.comparisons import ComparisonService
-from modeldyno.services.model_files import ModelFiles
+from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.profiles import ProfileService
 from modeldyno.services.requests import (
     CellOptions,
@@ -55,35 +54,36 @@ class DemoProject:
         self._benchmarks = benchmarks
         self._comparisons = comparisons
         self._profiles = profiles
-        self._one_by_one = threading.Lock()
         self._model = model
 
     def make_once(self) -> Project | None:
         """Made, and its jobs in the queue; None when this workspace has had it before."""
-        with self._one_by_one:
-            return None if self._marker.exists() else self._make()
+        if self._marker.exists():
+            return None
+        return self.prepared()()
 
-    def get_or_make(self) -> Project:
-        """The one that there is, or a new one: who asks for it wants it, though it was deleted."""
-        with self._one_by_one:
-            return self._made_before() or self._make()
+    def prepared(self) -> Callable[[], Project]:
+        """The one that there is, or a new one, because somebody asks for it: its model is read now,
+        and the project made with all that belongs to it when what is returned is called."""
+        there = self._made_before()
+        if there is not None:
+            return lambda: there
+        model = self._prepared_model()
 
-    def _make(self) -> Project:
-        # First the marker: a crash in between costs a demo, the other way round it makes two.
-        self._mark("")
-        project = self._records.projects.add(NAME)
-        try:
-            model = self._add_model(project.id)
+        def make() -> Project:
+            # First the marker: a crash in between costs a demo, the other way round it makes two.
+            self._mark("")
             with self._records.database.writing():
+                project = self._records.projects.add(NAME)
+                added = model.add(project_id=project.id)
                 # The verdict first: it is what people came for, and there after some seconds.
-                self._add_comparison(project.id, model.id)
-                self._add_benchmark(project.id, model.id)
-                self._add_profile(project.id, model.id)
-        except ModeldynoError:
-            self._records.projects.delete(project.id, cascade=True)
-            raise
-        self._mark(str(project.id))
-        return project
+                self._add_comparison(project.id, added.id)
+                self._add_benchmark(project.id, added.id)
+                self._add_profile(project.id, added.id)
+                self._mark(str(project.id))
+            return project
+
+        return make
 
     def _made_before(self) -> Project | None:
         try:
@@ -110,11 +110,11 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _add_model(self, project_id: ProjectId) -> Model:
+    def _prepared_model(self) -> PreparedModel:
         path = self._model()
         with path.open("rb") as file, self._files.receiving(path.stat().st_size) as incoming:
             incoming.copy(file.fileno())
-            return self._files.add(project_id, path.name, incoming, "example")
+            return self._files.prepared_received(path.name, incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
         asked = two_sides()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false
 
 from modeldyno.store.columns import Key, Long
 from modeldyno.store.declared import Declared, Mapped, mapped_column
@@ -52,7 +52,24 @@ class OfProject:
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
 
 
-class Summary:
+class Sureness:
+    """The columns of ``core.runs.Sureness``."""
+
+    floor_low_s: Mapped[float | None]
+    floor_high_s: Mapped[float | None]
+    typical_low_s: Mapped[float | None]
+    typical_high_s: Mapped[float | None]
+    throughput_low_per_s: Mapped[float | None]
+    throughput_high_per_s: Mapped[float | None]
+    interval_level: Mapped[float | None]
+    sessions: Mapped[int | None]
+    samples: Mapped[int | None]
+    noise: Mapped[str | None]
+    noise_reasons: Mapped[str | None]
+    peak_memory_bytes: Mapped[int | None] = mapped_column(Long)
+
+
+class Summary(Sureness):
     """The columns of ``core.runs.RunSummary``."""
 
     engine: Mapped[str | None]
@@ -64,7 +81,6 @@ class Summary:
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]
-    noise: Mapped[str | None]
     accuracy: Mapped[float | None]
     verdict: Mapped[str | None]
     ratio: Mapped[float | None]
@@ -82,6 +98,9 @@ class LatestRun(Summary):
 class Projects(Named, Table):
     __tablename__ = "projects"
     modified_at: Mapped[datetime | None]
+    is_draft: Mapped[bool] = mapped_column(server_default=false())
+    # No reference: benchmarks refer to projects already, and ``deleting.py`` clears it.
+    baseline_benchmark_id: Mapped[int | None]
     __table_args__ = (Index(None, "created_at", "id"), _NUMBERED)
 
 
@@ -239,7 +258,7 @@ class Runs(Summary, Table):
     )
 
 
-class CellOutcomes(Table):
+class CellOutcomes(Sureness, Table):
     """How each cell of a run came out."""
 
     __tablename__ = "cell_outcomes"
@@ -257,8 +276,8 @@ class CellOutcomes(Table):
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]
-    noise: Mapped[str | None]
     error_code: Mapped[str | None]
+    error: Mapped[Json | None]
 
 
 class Trials(Table):

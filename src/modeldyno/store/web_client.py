@@ -59,11 +59,11 @@ class WebClient:
             if room < 0 or len(assets) >= MOST_FILES:
                 raise _no_client(folder, "it holds far more than a web client")
             with os.fdopen(os.dup(descriptor), "rb") as file:
-                assets[name] = _asset(name, file.read(size))
+                assets[name] = asset_of(name, file.read(size))
         if INDEX not in assets or PLACEHOLDER not in assets[INDEX].body:
             raise _no_client(folder, f"its {INDEX} is missing, or is not the original's")
         index = assets[INDEX].body.replace(PLACEHOLDER, PREFIX)
-        return cls(assets | {INDEX: _asset(INDEX, index)})
+        return cls(assets | {INDEX: asset_of(INDEX, index)})
 
     @property
     def index(self) -> Asset:
@@ -74,7 +74,7 @@ class WebClient:
         return self._assets.get(name) if name != INDEX else None
 
 
-def _asset(name: str, body: bytes) -> Asset:
+def asset_of(name: str, body: bytes) -> Asset:
     kind = MEDIA_TYPES.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
     return Asset(body, kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold, PlanTold
+from modeldyno.api.v1.benchmarks import BenchmarkLineTold, BenchmarkTold, PlanTold
 from modeldyno.api.v1.jobs import JobTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunTold
@@ -54,6 +54,48 @@ def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
     assert shown["settings"] == told["settings"]
 
 
+def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(served, project):
+    made = served.benchmark(project, iterations=None, budget="quick", batch_sizes=[2])
+    assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+    told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)
+    (cell,) = told["cells"]
+    per_item, per_batch = cell["ms_per_item"], cell["ms_per_batch"]
+    assert per_batch["low"] <= per_batch["value"] <= per_batch["high"]
+    assert per_item == pytest.approx({name: ms / 2 for name, ms in per_batch.items()})
+    assert per_batch["value"] == cell["latency_ms"]
+    rate = cell["items_per_s"]
+    assert rate["low"] <= rate["value"] == cell["throughput_per_s"] <= rate["high"]
+    assert cell["sessions"] >= 4
+    assert cell["samples"] >= cell["sessions"]
+    assert (cell["interval_note"], cell["error"]) == (None, None)
+    assert cell["noise"]
+    assert cell["noise_reasons"]
+    assert cell["peak_memory_bytes"] is not None
+    shared = cell.keys() & told["summary"].keys()
+    assert {name: told["summary"][name] for name in shared} == {name: cell[name] for name in shared}
+
+
+def test_too_few_sessions_have_no_interval_and_say_why(served, measured):
+    cell = served.get(f"benchmarks/{measured}").json["cells"][0]
+    value = cell["ms_per_batch"]["value"]
+    assert cell["ms_per_batch"] == {"value": value, "low": None, "high": None}
+    assert cell["interval_note"] == "1 session; an interval needs 4"
+
+
+def test_a_list_tells_what_cells_differ_in_and_the_cells_when_asked(served, project):
+    made = served.benchmark(project, batch_sizes=[1, 2], start=False)
+    path = f"benchmarks?project_id={project}"
+    (line,) = fits(served.get(path), PageTold[BenchmarkLineTold])["items"]
+    assert line["axes"]["batch_sizes"] == [1, 2]
+    assert line["cells"] is None
+    (full,) = fits(served.get(f"{path}&with_cells=true"), PageTold[BenchmarkLineTold])["items"]
+    assert full["cells"] == made["cells"]
+    served.ended(served.post(f"benchmarks/{made['id']}/runs").json["id"])
+    (after,) = served.get(f"{path}&with_cells=true").json["items"]
+    assert after["cells"] == served.get(f"benchmarks/{made['id']}").json["cells"]
+    assert after["axes"]["engines"] == ["scripted"]
+
+
 def test_another_run_adds_to_it_and_leaves_the_first(served, measured):
     job = fits(served.post(f"benchmarks/{measured}/runs"), JobTold, 202)
     busy = served.post(f"benchmarks/{measured}/runs")
@@ -85,6 +127,8 @@ def test_a_cell_that_fails_says_so_and_spoils_no_other(served, project):
         ("done", None),
         ("failed", "ENGINE_CRASHED"),
     ]
+    assert cells[1]["error"]["code"] == "ENGINE_CRASHED"
+    assert cells[1]["error"]["fix"]
 
 
 # ---------------------------------------------------------------- before it runs
@@ -222,17 +266,17 @@ def test_what_the_terminal_ran_without_a_sandbox_is_repeated_inside_one(served, 
 # ---------------------------------------------------------------- lists
 
 
-def test_lists_are_filtered_sorted_and_paged_in_one_query(served, project):
+def test_lists_are_filtered_sorted_and_paged_in_three_queries(served, project):
     model = served.model(project)
     for name in ("delta", "alpha", "charlie", "bravo"):
         served.benchmark(project, model, start=False, name=name)
     first = f"benchmarks?project_id={project}&sort=name&order=ascending&limit=3"
     with served.counting() as asked:
-        page = fits(served.get(first), PageTold[BenchmarkRowTold])
+        page = fits(served.get(first), PageTold[BenchmarkLineTold])
     selects = [statement for statement in asked if statement.startswith("SELECT")]
-    assert len(selects) == 1
+    assert len(selects) == 3  # lines, their cells as asked, and as they came out
     assert [row["name"] for row in page["items"]] == ["alpha", "bravo", "charlie"]
-    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkRowTold])
+    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkLineTold])
     assert ([row["name"] for row in rest["items"]], rest["next"]) == (["delta"], None)
     found = served.get(f"benchmarks?project_id={project}&text=RAV").json["items"]
     assert [row["name"] for row in found] == ["bravo"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
@@ -9,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.judgements import RatioTold, ratio_of
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
@@ -30,10 +32,14 @@ from modeldyno.api.v1.shape import (
     without_defaults,
 )
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
-from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, Mode
+from modeldyno.core.benchmarks import Baseline, Benchmark, BenchmarkDetails, BenchmarkRow, Mode
 from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.runs import RunOf, State
+from modeldyno.core.pages import Wanted
+from modeldyno.core.results import Verdict
+from modeldyno.core.runs import CellOutcome, RunOf, State
+from modeldyno.core.specs import CellSpec
+from modeldyno.services.baselines import versus
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -44,6 +50,10 @@ Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 
 class BenchmarksAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+    with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
+
+    def wanted(self) -> Wanted:
+        return self.wanted_without("with_cells")
 
 
 class PlanAsked(SettingsAsked):
@@ -66,6 +76,28 @@ class BenchmarkEdited(SettingsAsked):
     dataset_id: Reference | None = None
 
 
+class AxesTold(Told):
+    """What its cells differ in: each value once, as it ran where that is known."""
+
+    engines: list[str] = Field(examples=[["onnxruntime", "pytorch"]])
+    devices: list[str] = Field(examples=[["cpu"]])
+    precisions: list[str] = Field(examples=[["fp32"]])
+    batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
+    cores: list[int] = Field(examples=[[1, 2, 4]])
+    instances: list[int] = Field(examples=[[1]])
+
+
+class VersusBaselineTold(Told):
+    """At the quickest cell that both have; of the baseline itself, the ratio is 1."""
+
+    benchmark_id: int = Field(description="Of the baseline.", examples=[3])
+    baseline_cell: int | None = Field(examples=[0])
+    cell: int | None = Field(examples=[0])
+    ratio: RatioTold | None = Field(description="Its time by the baseline's, per item.")
+    verdict: Verdict | None
+    why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
+
+
 class BenchmarkRowTold(Told):
     id: int = Field(examples=[1])
     project_id: int = Field(examples=[1])
@@ -78,6 +110,14 @@ class BenchmarkRowTold(Told):
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
     summary: SummaryTold
+    axes: AxesTold
+    vs_baseline: VersusBaselineTold | None = Field(
+        description="Null without a baseline, and before both have a number."
+    )
+
+
+class BenchmarkLineTold(BenchmarkRowTold):
+    cells: list[CellTold] | None = Field(description="Null unless asked for by `with_cells`.")
 
 
 class BenchmarkTold(BenchmarkRowTold):
@@ -109,14 +149,15 @@ def router(server: Server) -> APIRouter:
 
     @routes.get(
         "",
-        response_model=PageTold[BenchmarkRowTold],
+        response_model=PageTold[BenchmarkLineTold],
         responses=problems(),
         openapi_extra=parameters(BenchmarksAsked),
     )
     def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
-        return page_answer(benchmarks.page(asked.wanted()), _row)
+        page = benchmarks.page(asked.wanted())
+        return page_answer(page, lambda row: _line(row, asked.with_cells))
 
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
@@ -219,31 +260,73 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
     return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
-def _row(row: BenchmarkRow | Benchmark, model_name: str | None = None) -> dict[str, Any]:
+def _line(row: BenchmarkRow, with_cells: bool) -> dict[str, Any]:
+    cells = _cells(row.asked, row.cells)
+    held = versus_of(row.baseline, row.cells)
+    return _row(row, row.model_name, cells, held) | {"cells": cells if with_cells else None}
+
+
+def _row(
+    row: BenchmarkRow | Benchmark,
+    model_name: str,
+    cells: list[dict[str, Any]],
+    held: dict[str, Any] | None,
+) -> dict[str, Any]:
     return {
         "id": row.id,
         "project_id": row.project_id,
         "name": row.name,
         "mode": row.mode,
         "model_id": row.model_id,
-        "model_name": row.model_name if isinstance(row, BenchmarkRow) else model_name,
+        "model_name": model_name,
         "state": row.state,
         "created_at": row.created_at,
         "last_run_at": row.last_run_at,
         "rerun_of": row.rerun_of,
         "summary": summary_of(row.summary),
+        "axes": _axes(cells),
+        "vs_baseline": held,
+    }
+
+
+def versus_of(baseline: Baseline | None, cells: Sequence[CellOutcome]) -> dict[str, Any] | None:
+    """As VersusBaselineTold describes."""
+    found = versus(baseline.benchmark_id, baseline.cells, cells) if baseline else None
+    return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
+
+
+def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
+    """As they came out, or as they were asked for."""
+    if found:
+        return [outcome_of(cell) for cell in found]
+    return [cell_of(number, cell) for number, cell in enumerate(asked)]
+
+
+def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """As AxesTold describes."""
+    names = {
+        "engines": "engine",
+        "devices": "device",
+        "precisions": "precision",
+        "batch_sizes": "batch_size",
+        "cores": "cores",
+        "instances": "instances",
+    }
+    return {
+        axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
+        for axis, name in names.items()
     }
 
 
 def _details(found: BenchmarkDetails) -> dict[str, Any]:
     benchmark, spec = found.benchmark, found.benchmark.spec
-    cells = [outcome_of(cell) for cell in found.cells]
+    cells = _cells(spec.cells, found.cells)
     return {
-        **_row(benchmark, found.model_name),
+        **_row(benchmark, found.model_name, cells, versus_of(found.baseline, found.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),
-        "cells": cells or [cell_of(number, cell) for number, cell in enumerate(spec.cells)],
+        "cells": cells,
         "latest_run": latest_of(found.latest),
         "command": bench_command(spec, found.model_name),
     }

@@ -7,13 +7,42 @@ from typing import Any, Literal
 from pydantic import Field
 
 from modeldyno.api.v1.shape import Told
+from modeldyno.core.figures import counted
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.results import Noise, Verdict
+from modeldyno.core.results import FEWEST_SESSIONS, Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunSummary
 from modeldyno.core.specs import CellSpec
 
 
-class SummaryTold(Told):
+class FigureTold(Told):
+    """A number with its 95 % interval over sessions; `interval_note` says why there is none."""
+
+    value: float = Field(examples=[4.1])
+    low: float | None = Field(examples=[4.05])
+    high: float | None = Field(examples=[4.16])
+
+
+class SurenessTold(Told):
+    """The numbers that people read, and how far to trust them; null before they are measured."""
+
+    ms_per_item: FigureTold | None = Field(description="Typical latency over the batch size.")
+    ms_per_batch: FigureTold | None = Field(description="Typical latency.")
+    floor_ms_per_item: FigureTold | None = Field(description="What the work costs.")
+    items_per_s: FigureTold | None = Field(description="Everything done over all the time.")
+    interval_note: str | None = Field(description="Why there is no interval, where there is none.")
+    sessions: int | None = Field(description="What an interval counts.", examples=[12])
+    samples: int | None = Field(examples=[2212])
+    noise: Noise | None = Field(examples=["quiet"])
+    noise_reasons: list[str] = Field(
+        description="Why it is called so, and what to do about it.",
+        examples=[["Nothing disturbed it (contention 1.00, undisturbed is 1)."]],
+    )
+    peak_memory_bytes: int | None = Field(
+        description="Of model and inferences, without the engine.", examples=[52_428_800]
+    )
+
+
+class SummaryTold(SurenessTold):
     """Of several cells, the one with the lowest typical latency."""
 
     engine: str | None = Field(examples=["onnxruntime"])
@@ -25,7 +54,6 @@ class SummaryTold(Told):
     latency_ms: float | None = Field(description="Typical, of a whole batch.", examples=[4.1])
     floor_ms: float | None = Field(description="What the work costs.", examples=[3.9])
     throughput_per_s: float | None = Field(examples=[243.9])
-    noise: Noise | None = Field(examples=["quiet"])
     accuracy: float | None
     verdict: Verdict | None = Field(description="Of a comparison.")
     ratio: float | None = Field(description="B's time by A's.")
@@ -33,7 +61,16 @@ class SummaryTold(Told):
     ratio_high: float | None
 
 
-class CellTold(Told):
+class FailureTold(Told):
+    """Why a run failed; the words of a problem document."""
+
+    code: str = Field(examples=["ENGINE_CRASHED"])
+    title: str
+    detail: str
+    fix: str
+
+
+class CellTold(SurenessTold):
     """A cell, and how it came out the last time; `status` is null when it was not measured yet."""
 
     number: int = Field(examples=[0])
@@ -51,17 +88,8 @@ class CellTold(Told):
     latency_ms: float | None = Field(examples=[4.1])
     floor_ms: float | None = Field(examples=[3.9])
     throughput_per_s: float | None = Field(examples=[243.9])
-    noise: Noise | None = Field(examples=["quiet"])
     error_code: str | None
-
-
-class FailureTold(Told):
-    """Why a run failed; the words of a problem document."""
-
-    code: str = Field(examples=["ENGINE_CRASHED"])
-    title: str
-    detail: str
-    fix: str
+    error: FailureTold | None
 
 
 def summary_of(found: RunSummary) -> dict[str, Any]:
@@ -76,12 +104,12 @@ def summary_of(found: RunSummary) -> dict[str, Any]:
         "latency_ms": ms(found.typical_s),
         "floor_ms": ms(found.floor_s),
         "throughput_per_s": found.throughput_per_s,
-        "noise": found.noise,
         "accuracy": found.accuracy,
         "verdict": found.verdict,
         "ratio": found.ratio,
         "ratio_low": found.ratio_low,
         "ratio_high": found.ratio_high,
+        **_sureness(found),
     }
 
 
@@ -100,8 +128,9 @@ def outcome_of(cell: CellOutcome) -> dict[str, Any]:
         "latency_ms": ms(cell.typical_s),
         "floor_ms": ms(cell.floor_s),
         "throughput_per_s": cell.throughput_per_s,
-        "noise": cell.noise,
         "error_code": cell.error_code,
+        "error": failure_of(cell.error),
+        **_sureness(cell),
     }
 
 
@@ -120,9 +149,48 @@ def cell_of(number: int, cell: CellSpec) -> dict[str, Any]:
         "latency_ms": None,
         "floor_ms": None,
         "throughput_per_s": None,
-        "noise": None,
         "error_code": None,
+        "error": None,
+        **_sureness(RunSummary()),
     }
+
+
+def _sureness(found: RunSummary | CellOutcome) -> dict[str, Any]:
+    """As SurenessTold describes."""
+    typical = found.typical_s, found.typical_low_s, found.typical_high_s
+    floor = found.floor_s, found.floor_low_s, found.floor_high_s
+    items = found.batch_size or 1
+    return {
+        "ms_per_item": _figure(1e3 / items, *typical),
+        "ms_per_batch": _figure(1e3, *typical),
+        "floor_ms_per_item": _figure(1e3 / items, *floor),
+        "items_per_s": _figure(
+            1.0, found.throughput_per_s, found.throughput_low_per_s, found.throughput_high_per_s
+        ),
+        "interval_note": _interval_note(found),
+        "sessions": found.sessions,
+        "samples": found.samples,
+        "noise": found.noise,
+        "noise_reasons": found.noise_reasons.split("\n") if found.noise_reasons else [],
+        "peak_memory_bytes": found.peak_memory_bytes,
+    }
+
+
+def _figure(
+    scale: float, value: float | None, low: float | None, high: float | None
+) -> dict[str, float | None] | None:
+    if value is None:
+        return None
+    told = {"value": value, "low": low, "high": high}
+    return {name: None if number is None else number * scale for name, number in told.items()}
+
+
+def _interval_note(found: RunSummary | CellOutcome) -> str | None:
+    if found.typical_s is None or found.typical_low_s is not None:
+        return None
+    if found.sessions is None:
+        return "how many sessions it rests on was not kept"
+    return f"{counted(found.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
 
 
 def failure_of(found: dict[str, str] | None) -> dict[str, str] | None:

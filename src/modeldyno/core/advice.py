@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from modeldyno.core import figures
-from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
+from modeldyno.core.results import FEWEST_SESSIONS, BenchmarkResult, CellResult, Measurement
 from modeldyno.core.specs import BenchmarkSpec
 
 Advice = tuple[str, str]
 
 SLOW_FIRST_CALL = 50  # times a typical one
-FEWEST_SESSIONS = 4  # for an interval over sessions
 QUIET_CONTENTION = 1.05
 QUIET_WIDTH = 0.01  # of the floor's interval, as in the noise verdict
 

@@ -1,0 +1,51 @@
+"""The built page of the workbench, as `scripts/build_web.py` left it in the package.
+
+It is read once, when somebody first asks for it: what is asked for later is looked up among the
+names that were found, so no request ever opens a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from modeldyno.store.web_client import INDEX, Asset, asset_of
+
+FOLDER = Path(__file__).parents[1] / "static"
+PACKED = ".gz"
+
+
+@dataclass(frozen=True)
+class PageFile:
+    plain: Asset
+    packed: bytes | None  # by gzip, where that is worth it
+
+
+class WorkbenchPage:
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+
+    @property
+    def is_built(self) -> bool:
+        """False in a checkout where nobody made it yet."""
+        return INDEX in self._files
+
+    @property
+    def index(self) -> PageFile:
+        return self._files[INDEX]
+
+    def find(self, name: str) -> PageFile | None:
+        return self._files.get(name)
+
+    @cached_property
+    def _files(self) -> dict[str, PageFile]:
+        if not self._folder.is_dir():
+            return {}
+        paths = [path for path in sorted(self._folder.rglob("*")) if path.is_file()]
+        bodies = {path.relative_to(self._folder).as_posix(): path.read_bytes() for path in paths}
+        return {
+            name: PageFile(asset_of(name, body), bodies.get(name + PACKED))
+            for name, body in bodies.items()
+            if not name.endswith(PACKED)
+        }

@@ -1,0 +1,25 @@
+"""What every page of the workbench has around it."""
+
+from playwright.sync_api import expect
+
+
+def test_the_page_opens_signed_in_and_asks_nobody_else(desk):
+    desk.open("/")
+    expect(desk.page.get_by_role("link", name="New project")).to_be_visible()
+    assert desk.foreign == []
+
+
+def test_the_theme_turns_at_once_and_is_remembered(desk):
+    page = desk.open("/system")
+    page.get_by_role("button", name="Dark theme").click()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+
+
+def test_an_unknown_address_says_so_and_leads_home(desk):
+    page = desk.page
+    page.goto(desk.server.url + "/p/x/nowhere/at/all")
+    expect(page.get_by_text("There is nothing at this address")).to_be_visible()
+    page.get_by_role("link", name="All projects", exact=True).click()
+    expect(page).to_have_url(desk.server.url + "/")

@@ -1,0 +1,67 @@
+import createClient, { type Middleware } from "openapi-fetch";
+
+import type { Problem, paths } from "@/api/schema.gen";
+
+/** What the server said no to, in its own words. */
+export class Refused extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly why: string;
+  readonly fix: string;
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.title ?? `The server answered ${status}`);
+    this.status = status;
+    this.code = problem.code ?? "UNKNOWN";
+    this.why = problem.detail ?? "";
+    this.fix = problem.fix ?? "";
+  }
+}
+
+let proof: Promise<string | null> | null = null;
+
+/** What changes must carry when a cookie lets us in. */
+export function csrf(): Promise<string | null> {
+  proof ??= fetch("/api/v1/session")
+    .then((told) => (told.ok ? told.json() : { csrf: null }))
+    .then((session: { csrf: string | null }) => session.csrf)
+    .catch(() => {
+      proof = null;
+      return null;
+    });
+  return proof;
+}
+
+export function signIn(): void {
+  const here = window.location.pathname + window.location.search;
+  window.location.assign(`/login?next=${encodeURIComponent(here)}`);
+}
+
+const guarded: Middleware = {
+  async onRequest({ request }) {
+    if (request.method !== "GET") {
+      const found = await csrf();
+      if (found) request.headers.set("X-Modeldyno-CSRF", found);
+    }
+    return request;
+  },
+  onResponse({ response }) {
+    if (response.status === 401) signIn();
+  },
+};
+
+export const api = createClient<paths>({ baseUrl: window.location.origin });
+api.use(guarded);
+
+type Told<T> = { data?: T; error?: unknown; response: Response };
+
+/** The answer, or an error that says what the server said. */
+export async function told<T>(asked: Promise<Told<T>>): Promise<T> {
+  const { data, error, response } = await asked;
+  if (error !== undefined || !response.ok) throw new Refused(response.status, isProblem(error) ? error : {});
+  return data as T; // 204 has none, and its T is undefined
+}
+
+function isProblem(value: unknown): value is Partial<Problem> {
+  return typeof value === "object" && value !== null && "title" in value;
+}

@@ -1,0 +1,130 @@
+import { io, type Socket } from "socket.io-client";
+
+import { queries } from "@/api/cache";
+import { signIn } from "@/api/client";
+import { setConnection } from "@/api/connection";
+import { forgetStanding, setFetch, setStanding } from "@/api/progress";
+import { queryKeys } from "@/api/queryKeys";
+import type { EventMessage } from "@/api/schema.gen";
+
+type Heard = { ok: boolean; last: number; is_complete?: boolean };
+type Goodbye = { code: string; after: number | null };
+
+let last: number | null = null;
+
+/** Follows everything that the server tells, from wherever we were, until the page closes. */
+export function listen(): () => void {
+  const socket: Socket = io("/v1", { transports: ["websocket", "polling"], reconnectionDelayMax: 4000 });
+  socket.on("connect", () => {
+    socket.emit("subscribe", { project_id: null, after: last }, (told: Heard) => {
+      if (!told.ok) return;
+      // Whatever we show may be older than what we hear from now on.
+      if (last === null || told.is_complete === false) void queries.invalidateQueries();
+      last = Math.max(last ?? 0, last === null || told.is_complete === false ? told.last : 0) || told.last;
+      setConnection(true);
+      // Requests that failed while the server was away are asked again.
+      void queries.refetchQueries({ predicate: (query) => query.state.status === "error", type: "active" });
+    });
+  });
+  socket.on("event", (event: EventMessage) => {
+    if (event.number !== null && event.number !== undefined) last = event.number;
+    hear(event);
+  });
+  socket.on("goodbye", (said: Goodbye) => {
+    last = said.after ?? last;
+    if (said.code === "TOKEN") signIn();
+  });
+  socket.on("disconnect", (reason) => {
+    setConnection(false);
+    // Sent away, not cut off: the client does not try again by itself then.
+    if (reason === "io server disconnect") setTimeout(() => socket.connect(), 1000);
+  });
+  socket.on("connect_error", () => setConnection(false));
+  return () => {
+    socket.disconnect();
+  };
+}
+
+let changed = new Set<string>();
+let timer: number | null = null;
+
+/** What changed is fetched anew at most four times a second, however fast it changes. */
+function invalidate(key: readonly (string | number)[]): void {
+  changed.add(JSON.stringify(key));
+  timer ??= window.setTimeout(() => {
+    const keys = [...changed];
+    changed = new Set();
+    timer = null;
+    for (const one of keys) void queries.invalidateQueries({ queryKey: JSON.parse(one) as unknown[] });
+  }, 250);
+}
+
+function hear(event: EventMessage): void {
+  switch (event.kind) {
+    case "project.created":
+    case "project.changed":
+    case "project.deleted":
+      invalidate(queryKeys.projects);
+      return;
+    case "model.created":
+    case "model.changed":
+    case "model.deleted":
+      invalidate(queryKeys.models);
+      invalidate(queryKeys.projects);
+      return;
+    case "dataset.created":
+    case "dataset.deleted":
+      invalidate(["datasets"]);
+      return;
+    case "benchmark.created":
+    case "benchmark.changed":
+    case "benchmark.deleted":
+      invalidate(queryKeys.benchmarks);
+      invalidate(queryKeys.projects);
+      return;
+    case "comparison.created":
+    case "comparison.changed":
+    case "comparison.deleted":
+      invalidate(queryKeys.comparisons);
+      invalidate(queryKeys.projects);
+      return;
+    case "optimization.created":
+    case "optimization.changed":
+    case "optimization.deleted":
+    case "optimization.trial":
+      invalidate(["optimizations"]);
+      return;
+    case "profile.created":
+    case "profile.changed":
+    case "profile.deleted":
+      invalidate(queryKeys.profiles);
+      invalidate(queryKeys.projects);
+      return;
+    case "run.created":
+    case "run.changed":
+    case "run.deleted":
+      invalidate(queryKeys.runs);
+      if (event.data.benchmark != null) invalidate(queryKeys.benchmarks);
+      if (event.data.comparison != null) invalidate(queryKeys.comparisons);
+      if (event.data.profile != null) invalidate(queryKeys.profiles);
+      invalidate(queryKeys.judgements);
+      invalidate(queryKeys.projects);
+      return;
+    case "job.changed":
+      forgetStanding(event.data.id);
+      invalidate(queryKeys.jobs);
+      invalidate(queryKeys.system); // who has which core
+      return;
+    case "note.changed":
+      invalidate(queryKeys.notes);
+      return;
+    case "job.progress":
+      setStanding(event.data);
+      return;
+    case "example.progress":
+      setFetch(event.data);
+      return;
+    default:
+      event satisfies never; // a new kind must not compile unnoticed
+  }
+}

@@ -1,0 +1,131 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+
+import { api, told } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { operations } from "@/api/schema.gen";
+
+type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
+
+/** A list in pages; the last one has no `next`. */
+type Paged = { next?: string | null };
+const paging = { initialPageParam: undefined as string | undefined, getNextPageParam: (last: Paged) => last.next ?? undefined };
+
+const at = <T>(path: T) => ({ params: { path } });
+
+export const projectsQuery = (asked: Asked<"list_projects"> = {}) =>
+  infiniteQueryOptions({
+    queryKey: [...queryKeys.projects, "list", asked],
+    queryFn: ({ pageParam }) => told(api.GET("/api/v1/projects", { params: { query: { ...asked, cursor: pageParam } } })),
+    ...paging,
+  });
+
+export const projectQuery = (project_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.projects, project_id],
+    queryFn: () => told(api.GET("/api/v1/projects/{project_id}", at({ project_id }))),
+  });
+
+export const modelsQuery = (project_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, "of", project_id],
+    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/models", { params: { path: { project_id }, query: { limit: 200 } } })),
+  });
+
+export const modelQuery = (model_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
+  });
+
+export const benchmarksQuery = (asked: Asked<"list_benchmarks">) =>
+  infiniteQueryOptions({
+    queryKey: [...queryKeys.benchmarks, "list", asked],
+    queryFn: ({ pageParam }) => told(api.GET("/api/v1/benchmarks", { params: { query: { ...asked, cursor: pageParam } } })),
+    ...paging,
+  });
+
+export const benchmarkQuery = (benchmark_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.benchmarks, benchmark_id],
+    queryFn: () => told(api.GET("/api/v1/benchmarks/{benchmark_id}", at({ benchmark_id }))),
+  });
+
+export const comparisonsQuery = (asked: Asked<"list_comparisons">) =>
+  infiniteQueryOptions({
+    queryKey: [...queryKeys.comparisons, "list", asked],
+    queryFn: ({ pageParam }) => told(api.GET("/api/v1/comparisons", { params: { query: { ...asked, cursor: pageParam } } })),
+    ...paging,
+  });
+
+export const comparisonQuery = (comparison_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.comparisons, comparison_id],
+    queryFn: () => told(api.GET("/api/v1/comparisons/{comparison_id}", at({ comparison_id }))),
+  });
+
+export const profilesQuery = (asked: Asked<"list_profiles">) =>
+  infiniteQueryOptions({
+    queryKey: [...queryKeys.profiles, "list", asked],
+    queryFn: ({ pageParam }) => told(api.GET("/api/v1/profiles", { params: { query: { ...asked, cursor: pageParam } } })),
+    ...paging,
+  });
+
+export const profileQuery = (profile_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.profiles, profile_id],
+    queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}", at({ profile_id }))),
+  });
+
+export const runQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}", at({ run_id }))),
+  });
+
+export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>
+  queryOptions({
+    queryKey: [...queryKeys.jobs, "list", asked],
+    queryFn: () => told(api.GET("/api/v1/jobs", { params: { query: asked } })),
+  });
+
+export const enginesQuery = queryOptions({
+  queryKey: queryKeys.engines,
+  queryFn: () => told(api.GET("/api/v1/engines")),
+});
+
+export const systemQuery = queryOptions({
+  queryKey: queryKeys.system,
+  queryFn: () => told(api.GET("/api/v1/system")),
+  staleTime: 60_000,
+});
+
+export const examplesQuery = queryOptions({
+  queryKey: queryKeys.examples,
+  queryFn: () => told(api.GET("/api/v1/examples")),
+});
+
+export const sessionQuery = queryOptions({
+  queryKey: queryKeys.session,
+  queryFn: () => told(api.GET("/api/v1/session")),
+});
+
+/** Two seconds of looking at the machine; asked for, never by itself. */
+export const doctorQuery = queryOptions({
+  queryKey: queryKeys.doctor,
+  queryFn: () => told(api.POST("/api/v1/system/doctor")),
+  enabled: false,
+  retry: false,
+});
+
+export const judgementQuery = (a: string, b: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.judgements, a, b],
+    queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+  });
+
+export const filesQuery = (path: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.files, path],
+    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // nobody tells when a file is put there
+  });

@@ -1,0 +1,17 @@
+import { Badge, Tooltip } from "@mantine/core";
+
+import { useConnection } from "@/api/connection";
+import { clock } from "@/format/dates";
+
+/** Only there while events do not reach us. */
+export function ConnectionPill() {
+  const { isUp, since } = useConnection();
+  if (isUp) return null;
+  return (
+    <Tooltip label={`Results are safe. What you see is from ${clock(since)}.`}>
+      <Badge color="orange" variant="light" tt="none" role="status" tabIndex={0}>
+        Reconnecting… showing data from {clock(since)}
+      </Badge>
+    </Tooltip>
+  );
+}

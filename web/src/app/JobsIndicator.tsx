@@ -1,0 +1,62 @@
+import { Anchor, Button, Group, Popover, Progress, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { api, told } from "@/api/client";
+import { useStanding } from "@/api/progress";
+import { jobsQuery } from "@/api/queries";
+import type { JobTold } from "@/api/schema.gen";
+import { duration } from "@/format/numbers";
+
+/** What runs and waits, the same on every page. */
+export function JobsIndicator() {
+  const running = useQuery(jobsQuery({ state: "running" }));
+  const waiting = useQuery(jobsQuery({ state: "queued" }));
+  const runs = running.data?.items ?? [];
+  const waits = waiting.data?.items ?? [];
+  if (runs.length + waits.length === 0) return null;
+  const words = [runs.length && `${runs.length} running`, waits.length && `${waits.length} queued`].filter(Boolean).join(", ");
+  return (
+    <Popover position="bottom-end" width={340} withArrow shadow="md" trapFocus>
+      <Popover.Target>
+        <Button variant="light" size="compact-sm" leftSection={<span aria-hidden>●</span>}>
+          {words}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="sm">
+          {runs.map((job) => (
+            <RunningJob key={job.id} job={job} />
+          ))}
+          <Anchor component={Link} to="/queue" size="sm">
+            Open the queue
+          </Anchor>
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+}
+
+function RunningJob({ job }: { job: JobTold }) {
+  const standing = useStanding(job.id);
+  const done = standing?.units_done ?? 0;
+  const planned = standing?.units_planned ?? 0;
+  const share = planned > 0 ? Math.min(100, (100 * done) / planned) : 0;
+  return (
+    <Stack gap={4}>
+      <Group justify="space-between" wrap="nowrap">
+        <Text size="sm" truncate>
+          {standing?.headline || `Job ${job.id}`}
+        </Text>
+        <Button size="compact-xs" variant="default" onClick={() => void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}>
+          Cancel
+        </Button>
+      </Group>
+      <Progress value={share} aria-label={standing?.headline ?? "Progress"} />
+      <Text size="xs" className="dim">
+        {standing?.doing || "Starting"}
+        {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+      </Text>
+    </Stack>
+  );
+}

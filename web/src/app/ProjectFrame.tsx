@@ -1,0 +1,39 @@
+import { Skeleton, Tabs } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
+
+import { projectQuery } from "@/api/queries";
+import { Trouble } from "@/ui/Trouble";
+
+const TABS = [
+  ["", "Overview"],
+  ["models", "Models"],
+  ["benchmarks", "Benchmarks"],
+  ["compare", "Compare"],
+  ["profiles", "Profiles"],
+  ["notes", "Notes"],
+  ["settings", "Settings"],
+] as const;
+
+/** The tabs of a project, and the page below them. */
+export function ProjectFrame() {
+  const { pid } = useParams({ from: "/p/$pid" });
+  const navigate = useNavigate();
+  const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] ?? "" });
+  const project = useQuery(projectQuery(pid));
+  if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
+  return (
+    <>
+      <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab ?? ""}` })} mb="md" activateTabWithKeyboard={false}>
+        <Tabs.List style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Pages of this project">
+          {TABS.map(([path, name]) => (
+            <Tabs.Tab key={path} value={path}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </Tabs>
+      {project.isPending ? <Skeleton height={240} /> : <Outlet />}
+    </>
+  );
+}

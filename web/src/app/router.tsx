@@ -1,0 +1,103 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+
+import { NotFound } from "@/app/NotFound";
+import { ProjectFrame } from "@/app/ProjectFrame";
+import { Shell } from "@/app/Shell";
+import * as search from "@/app/search";
+import { Trouble } from "@/ui/Trouble";
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+const at = <P extends string>(path: P) => ({ path, getParentRoute: () => root });
+
+const home = createRoute({
+  ...at("/"),
+  validateSearch: search.home,
+  component: lazyRouteComponent(() => import("@/features/home/HomePage"), "HomePage"),
+});
+const fresh = createRoute({
+  ...at("/new"),
+  validateSearch: search.fresh,
+  component: lazyRouteComponent(() => import("@/features/home/NewProjectPage"), "NewProjectPage"),
+});
+const queue = createRoute({ ...at("/queue"), component: lazyRouteComponent(() => import("@/features/queue/QueuePage"), "QueuePage") });
+const system = createRoute({ ...at("/system"), component: lazyRouteComponent(() => import("@/features/system/SystemPage"), "SystemPage") });
+const settings = createRoute({
+  ...at("/settings"),
+  component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
+});
+
+const project = createRoute({
+  ...at("/p/$pid"),
+  params: { parse: ({ pid }) => ({ pid: Number(pid) }), stringify: ({ pid }) => ({ pid: String(pid) }) },
+  component: ProjectFrame,
+});
+const inside = <P extends string>(path: P) => ({ path, getParentRoute: () => project });
+
+const overview = createRoute({ ...inside("/"), component: lazyRouteComponent(() => import("@/features/project/OverviewPage"), "OverviewPage") });
+const models = createRoute({
+  ...inside("/models"),
+  validateSearch: search.models,
+  component: lazyRouteComponent(() => import("@/features/models/ModelsPage"), "ModelsPage"),
+});
+const model = createRoute({
+  ...inside("/models/$mid"),
+  params: { parse: ({ mid }) => ({ mid: Number(mid) }), stringify: ({ mid }) => ({ mid: String(mid) }) },
+  component: lazyRouteComponent(() => import("@/features/models/ModelPage"), "ModelPage"),
+});
+const graph = createRoute({
+  ...inside("/models/$mid/graph"),
+  params: { parse: ({ mid }) => ({ mid: Number(mid) }), stringify: ({ mid }) => ({ mid: String(mid) }) },
+  validateSearch: search.graph,
+  component: lazyRouteComponent(() => import("@/features/graph/GraphPage"), "GraphPage"),
+});
+const benchmarks = createRoute({
+  ...inside("/benchmarks"),
+  validateSearch: search.benchmarks,
+  component: lazyRouteComponent(() => import("@/features/benchmarks/BenchmarksPage"), "BenchmarksPage"),
+});
+const benchmark = createRoute({
+  ...inside("/benchmarks/$bid"),
+  params: { parse: ({ bid }) => ({ bid: Number(bid) }), stringify: ({ bid }) => ({ bid: String(bid) }) },
+  validateSearch: search.benchmark,
+  component: lazyRouteComponent(() => import("@/features/benchmarks/BenchmarkPage"), "BenchmarkPage"),
+});
+const compare = createRoute({
+  ...inside("/compare"),
+  validateSearch: search.compare,
+  component: lazyRouteComponent(() => import("@/features/compare/ComparePage"), "ComparePage"),
+});
+const profiles = createRoute({
+  ...inside("/profiles"),
+  component: lazyRouteComponent(() => import("@/features/profiles/ProfilesPage"), "ProfilesPage"),
+});
+const profile = createRoute({
+  ...inside("/profiles/$fid"),
+  params: { parse: ({ fid }) => ({ fid: Number(fid) }), stringify: ({ fid }) => ({ fid: String(fid) }) },
+  validateSearch: search.profile,
+  component: lazyRouteComponent(() => import("@/features/profiles/ProfilePage"), "ProfilePage"),
+});
+const notes = createRoute({ ...inside("/notes"), component: lazyRouteComponent(() => import("@/features/notes/NotesPage"), "NotesPage") });
+const projectSettings = createRoute({
+  ...inside("/settings"),
+  component: lazyRouteComponent(() => import("@/features/project/ProjectSettingsPage"), "ProjectSettingsPage"),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    home,
+    fresh,
+    queue,
+    system,
+    settings,
+    project.addChildren([overview, models, model, graph, benchmarks, benchmark, compare, profiles, profile, notes, projectSettings]),
+  ]),
+  defaultPreload: "intent",
+  scrollRestoration: true,
+  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,
+});
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: typeof router;
+  }
+}

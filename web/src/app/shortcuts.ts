@@ -1,0 +1,90 @@
+import { useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect } from "react";
+
+export const SHORTCUTS_OFF = "modeldyno.shortcuts-off";
+
+/** What each key does; the sheet behind "?" shows these words. */
+export const KEYS: readonly [keys: string, does: string][] = [
+  ["Ctrl+K", "Search pages, projects and actions"],
+  ["?", "Show these keys"],
+  ["g p", "Go to all projects"],
+  ["g o", "Go to the project's overview"],
+  ["g b", "Go to the project's benchmarks"],
+  ["g f", "Go to the project's profiles"],
+  ["g q", "Go to the queue"],
+  ["n", "New project"],
+  ["b", "Add a benchmark"],
+  ["c", "Compare what is selected"],
+  ["/", "Filter"],
+  ["j  k", "Next or previous in a list"],
+  ["x", "Select it"],
+  ["Enter", "Open it"],
+  ["e", "Export"],
+  [".", "Open its menu"],
+  ["Shift+Alt+C", "New project (as in INC Bench)"],
+  ["Shift+Alt+B", "Benchmarks (as in INC Bench)"],
+  ["Shift+Alt+P", "Profiles (as in INC Bench)"],
+];
+
+type Actions = { search: () => void; help: () => void };
+
+/** Keys that work everywhere. Pages hear "modeldyno:key" events for theirs: `usePageKeys`. */
+export function useShortcuts({ search, help }: Actions): void {
+  const navigate = useNavigate();
+  const pid = useRouterState({ select: (state) => /^\/p\/(\d+)/.exec(state.location.pathname)?.[1] });
+  useEffect(() => {
+    let wentAt = 0;
+    const go = (to: string) => void navigate({ to });
+    const inProject = (page: string) => pid && go(`/p/${pid}/${page}`);
+    const hear = (event: KeyboardEvent) => {
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        search();
+        return;
+      }
+      if (isTyping(event.target) || localStorage.getItem(SHORTCUTS_OFF)) return;
+      if (event.shiftKey && event.altKey) {
+        const to: Record<string, () => unknown> = { KeyC: () => go("/new"), KeyB: () => inProject("benchmarks"), KeyP: () => inProject("profiles") };
+        to[event.code]?.();
+        return;
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("[role=dialog]")) return;
+      if (Date.now() - wentAt < 1500) {
+        wentAt = 0;
+        const to: Record<string, () => unknown> = {
+          p: () => go("/"), o: () => inProject(""), b: () => inProject("benchmarks"), f: () => inProject("profiles"), q: () => go("/queue"),
+        };
+        if (to[event.key]) {
+          event.preventDefault();
+          to[event.key]?.();
+          return;
+        }
+      }
+      if (event.key === "g") wentAt = Date.now();
+      else if (event.key === "?") help();
+      else if (event.key === "n") go("/new");
+      else if (event.key === "b" && pid) void navigate({ to: "/p/$pid/benchmarks", params: { pid: Number(pid) }, search: { add: true } });
+      else if ("cjkxe./".includes(event.key) || event.key === "Enter") {
+        const taken = !window.dispatchEvent(new CustomEvent("modeldyno:key", { detail: event.key, cancelable: true }));
+        if (taken) event.preventDefault();
+      }
+    };
+    window.addEventListener("keydown", hear);
+    return () => window.removeEventListener("keydown", hear);
+  }, [navigate, pid, search, help]);
+}
+
+/** Keys of one page; true from `hear` means that it did something with it. */
+export function usePageKeys(hear: (key: string) => boolean): void {
+  useEffect(() => {
+    const listen = (event: Event) => {
+      if (event instanceof CustomEvent && typeof event.detail === "string" && hear(event.detail)) event.preventDefault();
+    };
+    window.addEventListener("modeldyno:key", listen);
+    return () => window.removeEventListener("modeldyno:key", listen);
+  }, [hear]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+}

@@ -1,0 +1,66 @@
+import { BarChart, CustomChart, LineChart, ScatterChart, TreemapChart } from "echarts/charts";
+import { AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
+import { init, use, type EChartsType, type EChartsCoreOption } from "echarts/core";
+import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
+import { useEffect, useRef, type RefObject } from "react";
+
+import { saveAddress, saveText } from "@/charts/saving";
+
+use([
+  BarChart, CustomChart, LineChart, ScatterChart, TreemapChart,
+  AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent,
+  CanvasRenderer, SVGRenderer,
+]);
+
+export type Drawing = (theme: { isDark: boolean; ink: string; dim: string; line: string; paper: string }) => EChartsCoreOption;
+export type Saver = (format: "png" | "svg", name: string) => void;
+
+type Props = { draw: Drawing; isDark: boolean; height: number; title: string; saver: RefObject<Saver | null> };
+
+const STILL = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export function Drawn({ draw, isDark, height, title, saver }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const chart = useRef<EChartsType | null>(null);
+  useEffect(() => {
+    if (!place.current) return;
+    const made = init(place.current, null, { renderer: "svg" });
+    chart.current = made;
+    const observer = new ResizeObserver(() => made.resize());
+    observer.observe(place.current);
+    return () => {
+      observer.disconnect();
+      made.dispose();
+    };
+  }, []);
+  useEffect(() => {
+    chart.current?.setOption(themed(draw, isDark), { notMerge: true });
+  }, [draw, isDark]);
+  useEffect(() => {
+    saver.current = (format, name) => save(format, name, title, draw, height);
+    return () => {
+      saver.current = null;
+    };
+  }, [draw, height, saver, title]);
+  return <div ref={place} style={{ height, width: "100%" }} />;
+}
+
+function themed(draw: Drawing, isDark: boolean): EChartsCoreOption {
+  const theme = isDark
+    ? { isDark, ink: "#e4e7ea", dim: "#a3adb8", line: "#3a4149", paper: "#242424" }
+    : { isDark, ink: "#1c2024", dim: "#5b6470", line: "#d9dde2", paper: "#ffffff" };
+  return { animation: !STILL && false, textStyle: { color: theme.ink, fontFamily: "system-ui, sans-serif" }, ...draw(theme) };
+}
+
+/** Always light, with its title: what is pasted elsewhere stands on white. */
+function save(format: "png" | "svg", name: string, title: string, draw: Drawing, height: number): void {
+  const place = document.createElement("div");
+  const made = init(place, null, { renderer: format === "svg" ? "svg" : "canvas", width: 900, height: height + 60, devicePixelRatio: 2 });
+  made.setOption({ ...themed(draw, false), animation: false, backgroundColor: "#ffffff" });
+  // The title as plain text of the drawing: its component is not worth its weight on every page.
+  const caption = `${title} · ${new Date().toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  made.setOption({ graphic: [] , aria: { enabled: true, label: { description: caption } } });
+  if (format === "svg") saveText(`${name}.svg`, made.renderToSVGString(), "image/svg+xml");
+  else saveAddress(`${name}.png`, made.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: "#ffffff" }));
+  made.dispose();
+}

@@ -1,0 +1,5 @@
+import { Page } from "@/ui/Page";
+
+export function ComparePage() {
+  return <Page title="ComparePage">{null}</Page>;
+}

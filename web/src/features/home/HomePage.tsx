@@ -1,0 +1,5 @@
+import { Page } from "@/ui/Page";
+
+export function HomePage() {
+  return <Page title="HomePage">{null}</Page>;
+}

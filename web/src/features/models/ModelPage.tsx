@@ -1,0 +1,5 @@
+import { Page } from "@/ui/Page";
+
+export function ModelPage() {
+  return <Page title="ModelPage">{null}</Page>;
+}

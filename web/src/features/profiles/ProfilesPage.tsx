@@ -1,0 +1,5 @@
+import { Page } from "@/ui/Page";
+
+export function ProfilesPage() {
+  return <Page title="ProfilesPage">{null}</Page>;
+}

@@ -1,0 +1,5 @@
+import { Page } from "@/ui/Page";
+
+export function OverviewPage() {
+  return <Page title="OverviewPage">{null}</Page>;
+}

@@ -1,0 +1,26 @@
+/** Names as people know them. */
+const ENGINES: Record<string, string> = {
+  onnxruntime: "ONNX Runtime",
+  pytorch: "PyTorch",
+  openvino: "OpenVINO",
+  tensorflow: "TensorFlow",
+  litert: "LiteRT",
+  scripted: "Scripted",
+};
+const FORMATS: Record<string, string> = {
+  onnx: "ONNX",
+  openvino_ir: "OpenVINO IR",
+  torchscript: "TorchScript",
+  "torch-export": "PyTorch export",
+  "torch-checkpoint": "PyTorch checkpoint",
+  scripted: "Script",
+};
+
+export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
+export const formatName = (format: string): string => FORMATS[format] ?? format;
+
+/** "4 cores · batch 8", as cells are told apart. */
+export function cellName(cell: { cores: number; batch_size: number; instances?: number }): string {
+  const instances = cell.instances && cell.instances > 1 ? ` · ${cell.instances} instances` : "";
+  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}`;
+}

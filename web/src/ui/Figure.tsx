@@ -1,0 +1,45 @@
+import { Group, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import { quantity, type Interval } from "@/format/numbers";
+
+type Props = {
+  label: string;
+  value: number | null | undefined;
+  interval: Interval | null;
+  unit: string;
+  /** What stands behind it: "7 sessions", or why there is no interval. */
+  basis?: ReactNode;
+};
+
+/** A number with everything that belongs to it: unit, interval, and what it rests on. */
+export function Figure({ label, value, interval, unit, basis }: Props) {
+  const told = quantity(value, interval, unit);
+  return (
+    <Stack gap={0}>
+      <Text size="sm" className="dim">
+        {label}
+      </Text>
+      <Group gap={6} align="baseline" wrap="wrap">
+        <Text className="figure" span>
+          {told.value}
+        </Text>
+        {told.spread && (
+          <Text span size="sm">
+            {told.spread}
+          </Text>
+        )}
+        {value != null && (
+          <Text span size="sm" className="dim">
+            {unit}
+          </Text>
+        )}
+      </Group>
+      {basis && (
+        <Text size="xs" className="dim">
+          {basis}
+        </Text>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,34 @@
+import { Alert, Button, Code, Group, Stack, Text } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import type { ReactNode } from "react";
+
+import { Refused } from "@/api/client";
+
+type Told = { title: string; why: string; fix: string; code?: string };
+
+export function toldOf(error: unknown): Told {
+  if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
+  return { title: "The server does not answer", why: "It may have been stopped", fix: "Start it again; this page goes on by itself" };
+}
+
+/** What went wrong, why, and what to do; never a dead end. */
+export function Trouble({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
+  const { title, why, fix, code } = toldOf(error);
+  return (
+    <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={title} role="alert">
+      <Stack gap="xs">
+        {why && <Text size="sm">{why}.</Text>}
+        {fix && <Text size="sm">{fix}.</Text>}
+        <Group gap="sm">
+          {again && (
+            <Button size="xs" variant="default" onClick={again}>
+              Try again
+            </Button>
+          )}
+          {children}
+          {code && <Code>{code}</Code>}
+        </Group>
+      </Stack>
+    </Alert>
+  );
+}

@@ -1,0 +1,42 @@
+import { Badge, Tooltip } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { State, Noise } from "@/api/vocabulary";
+
+const STATES: Record<State, { sign: string; word: string; color: string }> = {
+  draft: { sign: "○", word: "Not run", color: "gray" },
+  queued: { sign: "◷", word: "Queued", color: "blue" },
+  running: { sign: "◑", word: "Running", color: "dyno" },
+  done: { sign: "✓", word: "Done", color: "green" },
+  failed: { sign: "✕", word: "Failed", color: "red" },
+  cancelled: { sign: "–", word: "Cancelled", color: "gray" },
+  interrupted: { sign: "↻", word: "Interrupted", color: "orange" },
+};
+const NOISES: Record<Noise, { sign: string; color: string; means: string }> = {
+  quiet: { sign: "✓", color: "green", means: "The sessions agree, and the machine was still." },
+  noisy: { sign: "≈", color: "yellow", means: "The sessions differ more than they should. Measure again, or longer." },
+  contended: { sign: "!", color: "orange", means: "Something else used the machine meanwhile." },
+  unusable: { sign: "✕", color: "red", means: "Too disturbed, or too few sessions, to be used." },
+};
+
+/** Sign, word and colour: never colour alone. */
+export function StateBadge({ state, children }: { state: State; children?: ReactNode }) {
+  const { sign, word, color } = STATES[state];
+  return (
+    <Badge color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
+      {children ?? word}
+    </Badge>
+  );
+}
+
+export function NoiseBadge({ noise, why }: { noise: Noise | null | undefined; why?: string }) {
+  if (!noise) return null;
+  const { sign, color, means } = NOISES[noise];
+  return (
+    <Tooltip label={why || means}>
+      <Badge color={color} variant="light" tt="none" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
+        {noise}
+      </Badge>
+    </Tooltip>
+  );
+}
