@@ -34,7 +34,7 @@ HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",

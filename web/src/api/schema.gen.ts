@@ -1619,21 +1619,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1644,7 +1644,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1656,7 +1656,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1665,7 +1665,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -1676,7 +1676,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1685,7 +1685,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1693,7 +1693,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1721,7 +1721,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1729,7 +1729,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1738,7 +1738,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Project Id
              * @example 1
@@ -1750,12 +1750,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1766,21 +1766,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -2557,6 +2557,12 @@ export interface components {
              */
             of: string;
             /**
+             * Op
+             * @description The operator of a node; empty of all else.
+             * @example Conv
+             */
+            op: string;
+            /**
              * Parent
              * @description The innermost open group around it; empty: none.
              */
@@ -2788,7 +2794,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive: boolean;
+            adaptive?: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2796,14 +2802,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin: number;
+            margin?: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2829,20 +2835,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
         };
         /**
          * modeldyno compare --json
@@ -3330,7 +3336,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: {
+            parameters?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3344,7 +3350,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms: {
+            transforms?: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3697,7 +3703,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -3966,17 +3972,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells: components["schemas"]["CellStanding"][];
+            cells?: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing: string;
+            doing?: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms: number | null;
+            estimate_ms?: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -3985,17 +3991,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio: number | null;
+            ratio?: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width: number | null;
+            relative_half_width?: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s: number | null;
+            remaining_s?: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -4025,6 +4031,18 @@ export interface components {
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
+            /**
+             * Name
+             * @description Of that benchmark, comparison …
+             * @example resnet50.onnx
+             */
+            name: string;
+            /**
+             * Of Id
+             * @description The benchmark's, comparison's … number.
+             * @example 7
+             */
+            of_id: number;
             /**
              * Place
              * @description In the queue, from 1; null when it does not wait.
@@ -4136,7 +4154,7 @@ export interface components {
              * @default benchmarks
              * @constant
              */
-            kind: "benchmarks";
+            kind?: "benchmarks";
             /** Sentence */
             sentence: string;
             /**
@@ -4743,37 +4761,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset: number | null;
+            dataset?: number | null;
             /**
              * Model
              * @default null
              */
-            model: number | null;
+            model?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /**
              * Project
              * @default null
              */
-            project: number | null;
+            project?: number | null;
             /** Version */
             version: number;
         };
@@ -4816,7 +4834,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -4828,7 +4846,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type: "quantization" | "graph" | "mixed-precision";
+            type?: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -5046,21 +5064,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -5071,7 +5089,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /**
              * Devices
              * @default [
@@ -5081,7 +5099,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5090,7 +5108,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5101,7 +5119,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -5110,7 +5128,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -5118,7 +5136,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -5140,7 +5158,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5148,7 +5166,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -5157,19 +5175,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -5181,14 +5199,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -5238,14 +5256,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail: string;
+            detail?: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix: string;
+            fix?: string;
             /**
              * Status
              * @example 404
@@ -5260,7 +5278,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type: string;
+            type?: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -5268,28 +5286,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores: number;
+            cores?: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5298,7 +5316,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5315,7 +5333,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5338,7 +5356,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5356,19 +5374,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats: number;
+            repeats?: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5376,21 +5394,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -5627,6 +5645,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5650,6 +5670,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5951,7 +5973,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -6013,7 +6035,7 @@ export interface components {
              * @description Not listed before it is named; forgotten after a day.
              * @default false
              */
-            is_draft: boolean;
+            is_draft?: boolean;
             /**
              * Name
              * @example ResNet on the edge box
@@ -6071,7 +6093,7 @@ export interface components {
              * @description Of a baseline whose numbers are not sure.
              * @default false
              */
-            accept_noisy: boolean;
+            accept_noisy?: boolean;
             /**
              * Baseline Benchmark Id
              * @description Null: none any more.
@@ -6295,29 +6317,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -6502,23 +6524,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores: number;
+            cores?: number;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6527,7 +6549,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -6543,7 +6565,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Model Id
              * @example 1
@@ -6555,7 +6577,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -6569,7 +6591,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6578,7 +6600,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -6892,7 +6914,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason: string;
+            reason?: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -12047,6 +12069,8 @@ export interface operations {
                 depth?: number;
                 /** @description Groups to open, by their scopes. */
                 expand?: string[];
+                /** @description Groups to close nevertheless. */
+                collapse?: string[];
             };
             header?: never;
             path: {
