@@ -65,8 +65,3 @@ export async function told<T>(asked: Promise<Told<T>>): Promise<T> {
 function isProblem(value: unknown): value is Partial<Problem> {
   return typeof value === "object" && value !== null && "title" in value;
 }
-
-/** A request that leaves out what has a default; the generated types ask for all of it. */
-export function brief<T, Said extends keyof T>(body: Pick<T, Said>): T {
-  return body as T; // the server fills in the rest
-}

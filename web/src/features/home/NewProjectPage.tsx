@@ -4,10 +4,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, brief, told } from "@/api/client";
+import { api, told } from "@/api/client";
 import { modelQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { BenchmarkAsked, ModelDetails, ProjectDetails, ProjectEdited } from "@/api/schema.gen";
+import type { ModelDetails, ProjectDetails } from "@/api/schema.gen";
 import { nameFor } from "@/features/home/chosenFiles";
 import { ModelSource } from "@/features/home/ModelSource";
 import { useBringing } from "@/features/home/useBringing";
@@ -112,10 +112,10 @@ function Finish({ model, project, again }: { model: ModelDetails; project: Proje
   const finish = useMutation({
     mutationFn: async () => {
       if (project.is_draft) {
-        await told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: brief<ProjectEdited, "name">({ name }) }));
+        await told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: { name } }));
       }
       if (withBenchmark) {
-        await told(api.POST("/api/v1/benchmarks", { body: brief<BenchmarkAsked, "project_id" | "model_id">({ project_id, model_id: model.id }) }));
+        await told(api.POST("/api/v1/benchmarks", { body: { project_id, model_id: model.id } }));
       }
     },
     onSuccess: async () => {

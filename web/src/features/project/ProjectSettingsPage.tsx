@@ -4,10 +4,10 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, brief, told } from "@/api/client";
+import { api, told } from "@/api/client";
 import { modelsQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { ProjectDetails, ProjectEdited } from "@/api/schema.gen";
+import type { ProjectDetails } from "@/api/schema.gen";
 import { bytes, plural } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
@@ -30,7 +30,7 @@ function Name({ project }: { project: ProjectDetails }) {
   const [name, setName] = useState(project.name);
   const cache = useQueryClient();
   const rename = useMutation({
-    mutationFn: () => told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id } }, body: brief<ProjectEdited, "name">({ name }) })),
+    mutationFn: () => told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id } }, body: { name } })),
     onSuccess: () => {
       void cache.invalidateQueries({ queryKey: queryKeys.projects });
       notifications.show({ message: "The project has its new name" });
