@@ -29,7 +29,7 @@ from modeldyno.store.owners import started
 from modeldyno.worker.launch import Stop
 
 # One for the machine: not in a user's own folder, and at the same place whatever TMPDIR says.
-# Sticky, links refused, contents never trusted. Whoever has another one may measure on the same cores.
+# Sticky, links refused, contents never trusted. With another one, two may measure on one core.
 FOLDER = Path(os.environ.get("MODELDYNO_CORES_FOLDER") or "/tmp/modeldyno-cores")  # noqa: S108
 LOOK_AGAIN_S = 0.25
 _DOOR = "door"

@@ -364,6 +364,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create demo
+         * @description A project with a small model that ships with Modeldyno, and a benchmark and a comparison
+         *     of it in the queue. Needs no network. Asked again, it makes one more.
+         */
+        post: operations["create_demo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/engines": {
         parameters: {
             query?: never;
@@ -582,6 +603,27 @@ export interface paths {
          * @description Go on with what failed, was cancelled or interrupted: what it measured counts.
          */
         post: operations["resume_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Judge benchmarks
+         * @description Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
+         *     settings side by side. Nothing is measured and nothing is kept.
+         */
+        get: operations["judge_benchmarks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -843,6 +885,31 @@ export interface paths {
         patch: operations["edit_optimization"];
         trace?: never;
     };
+    "/api/v1/optimizations/{optimization_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get optimization note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_optimization_note"];
+        /**
+         * Write optimization note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_optimization_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/optimizations/{optimization_id}/pins/{kind}": {
         parameters: {
             query?: never;
@@ -964,6 +1031,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get profile note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_profile_note"];
+        /**
+         * Write profile note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_profile_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/rows": {
         parameters: {
             query?: never;
@@ -1023,7 +1115,8 @@ export interface paths {
         put?: never;
         /**
          * Create project
-         * @description A new one, empty; several may have the same name.
+         * @description A new one, empty; several may have the same name. A draft is for who sends a model first,
+         *     and names the project when it is known to work.
          */
         post: operations["create_project"];
         delete?: never;
@@ -1054,10 +1147,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename project
-         * @description Its name is all that changes.
+         * Edit project
+         * @description Its name, and the benchmark that others are held against. One whose numbers are not sure
+         *     is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise.
          */
-        patch: operations["rename_project"];
+        patch: operations["edit_project"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/models": {
@@ -1156,6 +1250,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Report project
+         * @description The latest result of every benchmark, comparison and profile in it, as one file: a page
+         *     to read, without scripts, Markdown, JSON, or a table of all cells.
+         */
+        get: operations["report_project"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1210,7 +1325,8 @@ export interface paths {
         };
         /**
          * Export run
-         * @description The result as a file: JSON, a table for a spreadsheet, or Markdown to paste.
+         * @description The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
+         *     read, without scripts.
          */
         get: operations["export_run"];
         put?: never;
@@ -1503,21 +1619,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1528,7 +1644,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1540,7 +1656,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1549,7 +1665,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -1560,7 +1676,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1569,7 +1685,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1577,7 +1693,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1605,7 +1721,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1613,7 +1729,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1622,7 +1738,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Project Id
              * @example 1
@@ -1634,12 +1750,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1650,21 +1766,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -2345,6 +2461,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2411,6 +2529,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BoxTold */
         BoxTold: {
@@ -2437,10 +2557,57 @@ export interface components {
              */
             of: string;
             /**
+             * Op
+             * @description The operator of a node; empty of all else.
+             * @example Conv
+             */
+            op: string;
+            /**
              * Parent
              * @description The innermost open group around it; empty: none.
              */
             parent: string;
+        };
+        /** CellJudgementTold */
+        CellJudgementTold: {
+            a: components["schemas"]["JudgedCellTold"];
+            b: components["schemas"]["JudgedCellTold"];
+            /**
+             * Basis
+             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
+             */
+            basis: ("alternation" | "one run" | "separate runs") | null;
+            /**
+             * Comparison Id
+             * @description Of that comparison.
+             */
+            comparison_id: number | null;
+            /**
+             * Faster
+             * @description Null unless one clearly is.
+             */
+            faster: ("a" | "b") | null;
+            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Sentence
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string;
+            /** @description Of the faster one; null where none is. */
+            speedup: components["schemas"]["RatioTold"] | null;
+            /** @description The same of typical latencies. */
+            typical_ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Verdict
+             * @description Of B, seen from A; `inconclusive`: no clear difference.
+             */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+            /**
+             * Why
+             * @description Why not comparable, or what to keep in mind; may be empty.
+             */
+            why: string;
         };
         /** CellProgressTold */
         CellProgressTold: {
@@ -2627,7 +2794,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive: boolean;
+            adaptive?: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2635,14 +2802,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin: number;
+            margin?: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2668,20 +2835,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
         };
         /**
          * modeldyno compare --json
@@ -3169,7 +3336,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: {
+            parameters?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3183,7 +3350,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms: {
+            transforms?: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3243,6 +3410,14 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        /** DemoTold */
+        DemoTold: {
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+        };
         /** DoctorTold */
         DoctorTold: {
             /** Clock */
@@ -3293,10 +3468,18 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Device Notes
+             * @description Of `devices`: what only a worker that loads the engine can tell.
+             * @example {}
+             */
+            device_notes: {
+                [key: string]: string;
+            };
+            /**
              * Devices
+             * @description Those that can be used here, as far as can be told without loading the engine.
              * @example [
-             *       "cpu",
-             *       "cuda"
+             *       "cpu"
              *     ]
              */
             devices: string[];
@@ -3318,6 +3501,16 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Unavailable Devices
+             * @description The others that it has, each with the reason why it cannot be used here.
+             * @example {
+             *       "coreml": "this is no Mac"
+             *     }
+             */
+            unavailable_devices: {
+                [key: string]: string;
+            };
             /** Usable */
             usable: boolean;
             /**
@@ -3510,7 +3703,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -3779,17 +3972,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells: components["schemas"]["CellStanding"][];
+            cells?: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing: string;
+            doing?: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms: number | null;
+            estimate_ms?: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -3798,17 +3991,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio: number | null;
+            ratio?: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width: number | null;
+            relative_half_width?: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s: number | null;
+            remaining_s?: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -3838,6 +4031,18 @@ export interface components {
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
+            /**
+             * Name
+             * @description Of that benchmark, comparison …
+             * @example resnet50.onnx
+             */
+            name: string;
+            /**
+             * Of Id
+             * @description The benchmark's, comparison's … number.
+             * @example 7
+             */
+            of_id: number;
             /**
              * Place
              * @description In the queue, from 1; null when it does not wait.
@@ -3880,6 +4085,96 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
+        /** JudgedCellTold */
+        JudgedCellTold: {
+            /**
+             * Name
+             * @example onnxruntime · 2 cores · batch 8
+             */
+            name: string;
+            /** Noise */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Number
+             * @example 0
+             */
+            number: number;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
+        /** JudgedSideTold */
+        JudgedSideTold: {
+            /**
+             * Benchmark Id
+             * @example 12
+             */
+            benchmark_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description The run whose numbers count.
+             */
+            run_id: string;
+        };
+        /** JudgementTold */
+        JudgementTold: {
+            a: components["schemas"]["JudgedSideTold"];
+            b: components["schemas"]["JudgedSideTold"];
+            /**
+             * Cells
+             * @description Cells of the same axes, pair by pair.
+             */
+            cells: components["schemas"]["CellJudgementTold"][];
+            /**
+             * Environment
+             * @description The machines, and what runs on them.
+             */
+            environment: components["schemas"]["SettingTold"][];
+            /**
+             * Environment Differing
+             * @example 0
+             */
+            environment_differing: number;
+            /**
+             * Kind
+             * @default benchmarks
+             * @constant
+             */
+            kind?: "benchmarks";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Settings
+             * @description All of them, of the first pair of cells.
+             */
+            settings: components["schemas"]["SettingTold"][];
+            /**
+             * Settings Differing
+             * @example 3
+             */
+            settings_differing: number;
+            /**
+             * Unmatched A
+             * @description Cells that B has no counterpart of.
+             */
+            unmatched_a: number[];
+            /** Unmatched B */
+            unmatched_b: number[];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -4466,37 +4761,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset: number | null;
+            dataset?: number | null;
             /**
              * Model
              * @default null
              */
-            model: number | null;
+            model?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /**
              * Project
              * @default null
              */
-            project: number | null;
+            project?: number | null;
             /** Version */
             version: number;
         };
@@ -4539,7 +4834,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -4551,7 +4846,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type: "quantization" | "graph" | "mixed-precision";
+            type?: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -4769,21 +5064,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -4794,7 +5089,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /**
              * Devices
              * @default [
@@ -4804,7 +5099,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -4813,7 +5108,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -4824,7 +5119,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -4833,7 +5128,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -4841,7 +5136,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -4863,7 +5158,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -4871,7 +5166,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -4880,19 +5175,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -4904,14 +5199,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -4961,14 +5256,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail: string;
+            detail?: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix: string;
+            fix?: string;
             /**
              * Status
              * @example 404
@@ -4983,7 +5278,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type: string;
+            type?: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -4991,28 +5286,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores: number;
+            cores?: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5021,7 +5316,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5038,7 +5333,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5061,7 +5356,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5079,19 +5374,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats: number;
+            repeats?: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5099,21 +5394,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -5350,6 +5645,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5373,6 +5670,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5674,7 +5973,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -5732,6 +6031,12 @@ export interface components {
         /** ProjectAsked */
         ProjectAsked: {
             /**
+             * Is Draft
+             * @description Not listed before it is named; forgotten after a day.
+             * @default false
+             */
+            is_draft?: boolean;
+            /**
              * Name
              * @example ResNet on the edge box
              */
@@ -5739,6 +6044,11 @@ export interface components {
         };
         /** ProjectDetails */
         ProjectDetails: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Counts
              * @description How many of each kind of thing it has.
@@ -5760,6 +6070,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5768,8 +6083,36 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * ProjectEdited
+         * @description What is not sent stays.
+         */
+        ProjectEdited: {
+            /**
+             * Accept Noisy
+             * @description Of a baseline whose numbers are not sure.
+             * @default false
+             */
+            accept_noisy?: boolean;
+            /**
+             * Baseline Benchmark Id
+             * @description Null: none any more.
+             * @example 3
+             */
+            baseline_benchmark_id?: number | null;
+            /**
+             * Name
+             * @description Makes a draft a project like any other.
+             */
+            name?: string | null;
+        };
         /** ProjectTold */
         ProjectTold: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Created At
              * Format: date-time
@@ -5780,6 +6123,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5800,6 +6148,27 @@ export interface components {
              * @example 3
              */
             waiting: number;
+        };
+        /**
+         * RatioTold
+         * @description With its 95 % interval.
+         */
+        RatioTold: {
+            /**
+             * High
+             * @example 0.806
+             */
+            high: number;
+            /**
+             * Low
+             * @example 0.725
+             */
+            low: number;
+            /**
+             * Value
+             * @example 0.763
+             */
+            value: number;
         };
         /**
          * RefusedByName
@@ -5948,29 +6317,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -6051,6 +6420,26 @@ export interface components {
              * @description For a cookie: when it ends.
              */
             until?: string | null;
+        };
+        /** SettingTold */
+        SettingTold: {
+            /**
+             * A
+             * @example 1.31.1
+             */
+            a: string | null;
+            /**
+             * B
+             * @example 1.30.0
+             */
+            b: string | null;
+            /** Differs */
+            differs: boolean;
+            /**
+             * Name
+             * @example engine version
+             */
+            name: string;
         };
         /**
          * SettingsTold
@@ -6135,23 +6524,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores: number;
+            cores?: number;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6160,7 +6549,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -6176,7 +6565,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Model Id
              * @example 1
@@ -6188,7 +6577,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -6202,7 +6591,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6211,7 +6600,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -6525,7 +6914,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason: string;
+            reason?: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -6634,6 +7023,37 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /**
+         * VersusBaselineTold
+         * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
+         */
+        VersusBaselineTold: {
+            /**
+             * Baseline Cell
+             * @example 0
+             */
+            baseline_cell: number | null;
+            /**
+             * Benchmark Id
+             * @description Of the baseline.
+             * @example 3
+             */
+            benchmark_id: number;
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number | null;
+            /** @description Its time by the baseline's, per item. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /** Verdict */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
+            /**
+             * Why
+             * @description Why there is no ratio, or no verdict; may be empty.
+             */
+            why: string;
+        };
         /** ViewTold */
         ViewTold: {
             /** Boxes */
@@ -6703,6 +7123,7 @@ export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
@@ -6722,6 +7143,7 @@ export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
+export type DemoTold = components['schemas']['DemoTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -6751,6 +7173,9 @@ export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type JudgedCellTold = components['schemas']['JudgedCellTold'];
+export type JudgedSideTold = components['schemas']['JudgedSideTold'];
+export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
@@ -6804,8 +7229,10 @@ export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
+export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
@@ -6813,6 +7240,7 @@ export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
+export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
@@ -6828,6 +7256,7 @@ export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type $defs = Record<string, never>;
@@ -9801,6 +10230,96 @@ export interface operations {
             };
         };
     };
+    create_demo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own, new for each thing you want to create. The same request under the same key is answered as before, for 24 hours, and creates nothing. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    /** @description Sent when this answer was given before. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DemoTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No room in the workspace */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_engines: {
         parameters: {
             query?: never;
@@ -10726,6 +11245,94 @@ export interface operations {
             };
         };
     };
+    judge_benchmarks: {
+        parameters: {
+            query: {
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                a: string;
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_models: {
         parameters: {
             query?: {
@@ -11462,6 +12069,8 @@ export interface operations {
                 depth?: number;
                 /** @description Groups to open, by their scopes. */
                 expand?: string[];
+                /** @description Groups to close nevertheless. */
+                collapse?: string[];
             };
             header?: never;
             path: {
@@ -12601,6 +13210,230 @@ export interface operations {
             };
         };
     };
+    get_optimization_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_optimization_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pin_benchmark: {
         parameters: {
             query?: never;
@@ -13621,6 +14454,230 @@ export interface operations {
             };
         };
     };
+    get_profile_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_profile_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_profile_rows: {
         parameters: {
             query?: {
@@ -14305,7 +15362,7 @@ export interface operations {
             };
         };
     };
-    rename_project: {
+    edit_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -14317,7 +15374,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": components["schemas"]["ProjectEdited"];
             };
         };
         responses: {
@@ -14368,6 +15425,15 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15130,6 +16196,104 @@ export interface operations {
             };
         };
     };
+    report_project: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv" | "md" | "html";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A file to keep. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description What ran and has no result, and why. */
+                        missing: string[];
+                        /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
+                        results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
+                        /** @description The project's name. */
+                        title: string;
+                    };
+                    "text/csv": string;
+                    "text/html": string;
+                    "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -15401,7 +16565,7 @@ export interface operations {
     export_run: {
         parameters: {
             query?: {
-                format?: "json" | "csv" | "md";
+                format?: "json" | "csv" | "md" | "html";
             };
             header?: never;
             path: {
@@ -15420,6 +16584,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"];
                     "text/csv": string;
+                    "text/html": string;
                     "text/markdown": string;
                 };
             };
