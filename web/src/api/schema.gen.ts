@@ -2405,8 +2405,8 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkLineTold */
-        BenchmarkLineTold: {
+        /** BenchmarkRowTold */
+        BenchmarkRowTold: {
             axes: components["schemas"]["AxesTold"];
             /**
              * Cells
@@ -4924,10 +4924,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkLineTold] */
-        PageTold_BenchmarkLineTold_: {
+        /** PageTold[BenchmarkRowTold] */
+        PageTold_BenchmarkRowTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkLineTold"][];
+            items: components["schemas"]["BenchmarkRowTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -7120,7 +7120,7 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
+export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
@@ -7196,7 +7196,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
+export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -7414,7 +7414,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
                 };
             };
             /** @description The request cannot work */

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
-import type { BenchmarkLineTold } from "@/api/schema.gen";
+import type { BenchmarkRowTold } from "@/api/schema.gen";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
@@ -17,7 +17,7 @@ import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
 import { StateBadge } from "@/ui/badges";
 
-type Props = { row: BenchmarkLineTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
+type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
 
 /** A benchmark in the list: what it is, and what came out. */
 export function BenchmarkCard({ row, isSelected, select, made }: Props) {

@@ -1,7 +1,7 @@
 import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
-import type { BenchmarkLineTold } from "@/api/schema.gen";
+import type { BenchmarkRowTold } from "@/api/schema.gen";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
 import { stateWord } from "@/features/benchmarks/states";
@@ -11,7 +11,7 @@ import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 
-type Row = BenchmarkLineTold;
+type Row = BenchmarkRowTold;
 type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
 
 /** The list as a table: one line each, the best cell's numbers. */
