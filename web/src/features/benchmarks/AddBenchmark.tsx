@@ -5,7 +5,7 @@ import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
-import type { PlanTold } from "@/api/schema.gen";
+import type { EngineTold, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
 import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, modelTrouble, planWords, type Draft, type Troubles } from "@/features/benchmarks/form";
@@ -102,7 +102,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {draft.instances === 1 ? "1 instance" : `${draft.instances} instances`} · {draft.device}
         </UnstyledButton>
         <Collapse expanded={isMore}>
-          <More draft={draft} change={change} devices={engine?.devices ?? ["cpu"]} troubles={troubles} />
+          <More draft={draft} change={change} engine={engine} troubles={troubles} />
         </Collapse>
         {rest && <Trouble error={refusal} />}
         {draft.compares && draft.existing === null && plan.words && (
@@ -243,7 +243,11 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
   );
 }
 
-function More({ draft, change, devices, troubles }: PartProps & { devices: readonly string[]; troubles: Troubles }) {
+function More({ draft, change, engine, troubles }: PartProps & { engine: EngineTold | undefined; troubles: Troubles }) {
+  const devices = [
+    ...(engine?.devices ?? ["cpu"]).map((device) => ({ value: device, label: device, reason: null })),
+    ...Object.entries(engine?.unavailable_devices ?? {}).map(([device, reason]) => ({ value: device, label: device, reason })),
+  ];
   return (
     <Stack gap="sm">
       <Stack gap={4}>
@@ -263,7 +267,7 @@ function More({ draft, change, devices, troubles }: PartProps & { devices: reado
       </Stack>
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
         <NumberInput label="Instances" description="Processes side by side" min={1} max={256} allowDecimal={false} value={draft.instances} error={troubles.instances} onChange={(value) => change({ instances: wholeOr(value, 1) ?? 1 })} />
-        <ReasonedSelect label="Device" description="Where it computes" value={draft.device} options={devices.map((device) => ({ value: device, label: device, reason: null }))} change={(device) => change({ device })} error={troubles.device} />
+        <ReasonedSelect label="Device" description="Where it computes" value={draft.device} options={devices} change={(device) => change({ device })} error={troubles.device} />
         <NumberInput label="Timeout" description="Seconds, then a cell fails" min={1} max={7200} value={draft.timeoutS} error={troubles.budget} onChange={(value) => change({ timeoutS: wholeOr(value, 1) ?? 600 })} />
         <NumberInput label="Iterations" description="Empty: until it is precise" min={1} max={1_000_000} allowDecimal={false} value={draft.iterations ?? ""} onChange={(value) => change({ iterations: wholeOr(value, 1) })} />
         <NumberInput label="Warm-up" description="Calls; empty: to a plateau" min={0} max={1_000_000} allowDecimal={false} value={draft.warmup ?? ""} onChange={(value) => change({ warmup: wholeOr(value, 0) })} />

@@ -6,6 +6,7 @@ import { useMemo, useState } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
 import type { BenchmarkRowTold } from "@/api/schema.gen";
+import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
@@ -66,6 +67,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
             runId={benchmark.latest_run?.id ?? null}
             looked={looked}
             change={(change) => setLooked({ ...looked, ...change })}
+            beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
           />
         )}
       </Stack>

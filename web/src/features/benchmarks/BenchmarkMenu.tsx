@@ -1,12 +1,13 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { IconArrowsDiff, IconCopyPlus, IconDotsVertical, IconDownload, IconLink, IconPlayerStop, IconRefresh, IconTrash, IconTrashX } from "@tabler/icons-react";
+import { IconArrowsDiff, IconCopyPlus, IconDotsVertical, IconDownload, IconFlag, IconLink, IconPlayerStop, IconRefresh, IconTrash, IconTrashX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
 import type { BenchmarkTold } from "@/api/schema.gen";
+import { setBaseline } from "@/features/benchmarks/Baseline";
 import { moveJob, removeBenchmark, rerun } from "@/features/benchmarks/actions";
 import { isActive } from "@/features/benchmarks/states";
 
@@ -55,6 +56,9 @@ export function BenchmarkMenu({ row, made, removed }: Props) {
         )}
         <Menu.Item leftSection={<IconCopyPlus size={16} />} onClick={() => void navigate({ to: "/p/$pid/benchmarks", params, search: { add: true, from: row.id } })}>
           Duplicate and edit
+        </Menu.Item>
+        <Menu.Item leftSection={<IconFlag size={16} />} disabled={row.state !== "done"} onClick={() => void setBaseline(row.project_id, row.id)}>
+          Set as baseline
         </Menu.Item>
         <Menu.Item leftSection={<IconArrowsDiff size={16} />} onClick={() => void navigate({ to: "/p/$pid/compare", params, search: { a: String(row.id) } })}>
           Compare with…

@@ -6,6 +6,7 @@ import { useMemo } from "react";
 import { benchmarkQuery } from "@/api/queries";
 import { BENCHMARK_TABS } from "@/app/search";
 import { usePageKeys } from "@/app/shortcuts";
+import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { LogTab } from "@/features/benchmarks/LogTab";
 import { RawTab } from "@/features/benchmarks/RawTab";
@@ -108,7 +109,7 @@ export function BenchmarkPage() {
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
-              <Results cells={benchmark.cells} runId={benchmark.latest_run?.id ?? null} looked={looked} change={change} hasTabs={false} />
+              <Results cells={benchmark.cells} runId={benchmark.latest_run?.id ?? null} looked={looked} change={change} hasTabs={false} beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />} />
             )}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">There are no numbers of it.</Text>}
           </Stack>

@@ -2,6 +2,7 @@ import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
 import type { BenchmarkRowTold } from "@/api/schema.gen";
+import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
 import { stateWord } from "@/features/benchmarks/states";
@@ -51,6 +52,13 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true },
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
     { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
+    {
+      id: "versus",
+      header: "vs baseline",
+      value: (row) => row.vs_baseline?.ratio?.value ?? null,
+      show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
+      isHidden: true,
+    },
     { id: "quality", header: "Quality", value: (row) => row.summary.noise, show: (row) => (row.summary.noise ? <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} /> : "–") },
     { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },

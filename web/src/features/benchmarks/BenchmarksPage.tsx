@@ -7,6 +7,7 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 
 import { benchmarksQuery } from "@/api/queries";
 import { usePageKeys } from "@/app/shortcuts";
+import { BaselineLine } from "@/features/benchmarks/Baseline";
 import { BenchmarkCard } from "@/features/benchmarks/BenchmarkCard";
 import { benchmarkKey } from "@/features/benchmarks/actions";
 import { compareSearch, selectedIn, selectionText } from "@/features/benchmarks/selection";
@@ -122,6 +123,7 @@ export function BenchmarksPage() {
           )}
         </Group>
       )}
+      <BaselineLine pid={pid} />
       {list.isError && <Trouble error={list.error} again={() => void list.refetch()} />}
       {list.isPending && <Waiting />}
       {isEmpty &&
