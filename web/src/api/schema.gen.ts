@@ -588,6 +588,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Judge benchmarks
+         * @description Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
+         *     settings side by side. Nothing is measured and nothing is kept.
+         */
+        get: operations["judge_benchmarks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models": {
         parameters: {
             query?: never;
@@ -2442,6 +2463,47 @@ export interface components {
              */
             parent: string;
         };
+        /** CellJudgementTold */
+        CellJudgementTold: {
+            a: components["schemas"]["JudgedCellTold"];
+            b: components["schemas"]["JudgedCellTold"];
+            /**
+             * Basis
+             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
+             */
+            basis: ("alternation" | "one run" | "separate runs") | null;
+            /**
+             * Comparison Id
+             * @description Of that comparison.
+             */
+            comparison_id: number | null;
+            /**
+             * Faster
+             * @description Null unless one clearly is.
+             */
+            faster: ("a" | "b") | null;
+            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Sentence
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string;
+            /** @description Of the faster one; null where none is. */
+            speedup: components["schemas"]["RatioTold"] | null;
+            /** @description The same of typical latencies. */
+            typical_ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Verdict
+             * @description Of B, seen from A; `inconclusive`: no clear difference.
+             */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+            /**
+             * Why
+             * @description Why not comparable, or what to keep in mind; may be empty.
+             */
+            why: string;
+        };
         /** CellProgressTold */
         CellProgressTold: {
             /**
@@ -3892,6 +3954,96 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
+        /** JudgedCellTold */
+        JudgedCellTold: {
+            /**
+             * Name
+             * @example onnxruntime · 2 cores · batch 8
+             */
+            name: string;
+            /** Noise */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Number
+             * @example 0
+             */
+            number: number;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
+        /** JudgedSideTold */
+        JudgedSideTold: {
+            /**
+             * Benchmark Id
+             * @example 12
+             */
+            benchmark_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description The run whose numbers count.
+             */
+            run_id: string;
+        };
+        /** JudgementTold */
+        JudgementTold: {
+            a: components["schemas"]["JudgedSideTold"];
+            b: components["schemas"]["JudgedSideTold"];
+            /**
+             * Cells
+             * @description Cells of the same axes, pair by pair.
+             */
+            cells: components["schemas"]["CellJudgementTold"][];
+            /**
+             * Environment
+             * @description The machines, and what runs on them.
+             */
+            environment: components["schemas"]["SettingTold"][];
+            /**
+             * Environment Differing
+             * @example 0
+             */
+            environment_differing: number;
+            /**
+             * Kind
+             * @default benchmarks
+             * @constant
+             */
+            kind: "benchmarks";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Settings
+             * @description All of them, of the first pair of cells.
+             */
+            settings: components["schemas"]["SettingTold"][];
+            /**
+             * Settings Differing
+             * @example 3
+             */
+            settings_differing: number;
+            /**
+             * Unmatched A
+             * @description Cells that B has no counterpart of.
+             */
+            unmatched_a: number[];
+            /** Unmatched B */
+            unmatched_b: number[];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -5814,6 +5966,27 @@ export interface components {
             waiting: number;
         };
         /**
+         * RatioTold
+         * @description With its 95 % interval.
+         */
+        RatioTold: {
+            /**
+             * High
+             * @example 0.806
+             */
+            high: number;
+            /**
+             * Low
+             * @example 0.725
+             */
+            low: number;
+            /**
+             * Value
+             * @example 0.763
+             */
+            value: number;
+        };
+        /**
          * RefusedByName
          * @description What went wrong, why, and what to do.
          */
@@ -6063,6 +6236,26 @@ export interface components {
              * @description For a cookie: when it ends.
              */
             until?: string | null;
+        };
+        /** SettingTold */
+        SettingTold: {
+            /**
+             * A
+             * @example 1.31.1
+             */
+            a: string | null;
+            /**
+             * B
+             * @example 1.30.0
+             */
+            b: string | null;
+            /** Differs */
+            differs: boolean;
+            /**
+             * Name
+             * @example engine version
+             */
+            name: string;
         };
         /**
          * SettingsTold
@@ -6715,6 +6908,7 @@ export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
@@ -6763,6 +6957,9 @@ export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type JudgedCellTold = components['schemas']['JudgedCellTold'];
+export type JudgedSideTold = components['schemas']['JudgedSideTold'];
+export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
@@ -6818,6 +7015,7 @@ export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
@@ -6825,6 +7023,7 @@ export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
+export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
@@ -10702,6 +10901,94 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    judge_benchmarks: {
+        parameters: {
+            query: {
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                a: string;
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
