@@ -3,6 +3,7 @@
 import gc
 import os
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,19 @@ def pytest_addoption(parser):
         choices=["together", "alone"],
         help="only the tests that may run beside others, or only those that need the machine",
     )
+
+    parser.addoption("--note-failures", metavar="FILE", help="write down which tests failed")
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """A line for each; of a file that cannot even be read, its name."""
+    if file := config.getoption("--note-failures"):
+        found = [
+            *terminalreporter.stats.get("failed", ()),
+            *terminalreporter.stats.get("error", ()),
+        ]
+        names = sorted({report.nodeid for report in found})
+        Path(file).write_text("".join(f"{name}\n" for name in names))
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -34,7 +34,7 @@ HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",
@@ -89,7 +89,7 @@ except SystemExit as exit:
 
 
 def test_listing_engines_loads_none_of_them():
-    code = "from modeldyno.engines import catalog; assert catalog.availability()"
+    code = "from modeldyno.engines.availability import availability; assert availability()"
     assert not loaded_by(code) & HEAVY
 
 
@@ -130,7 +130,8 @@ def test_only_engine_files_are_excused():
 
 
 def source_of(name: str) -> Path:
-    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def imported_packages(path: Path) -> set[str]:

@@ -151,6 +151,20 @@ def test_every_self_test_is_documented():
 # ---------------------------------------------------------------- pages
 
 
+def test_every_defect_on_its_page_has_a_test_that_bears_its_number():
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    tested = set(re.findall(r"^def (test_(?:defect|s|endpoint_defect)_\d\d)_", tests, re.M))
+    told = {
+        f"{title}_{row[0]}"
+        for title, body in re.findall(
+            r"^## .*?`(test_\w+)_NN`\n(.*?)(?=^## |\Z)", text_of("docs/defects.md"), re.M | re.S
+        )
+        for row in rows(body)
+    }
+    assert told == tested
+    assert len(told) == 22 + 9 + 20
+
+
 def test_links_lead_somewhere():
     assert [*broken_links()] == []
 

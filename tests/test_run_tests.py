@@ -41,10 +41,21 @@ def run(tmp_path):
 
 
 @pytest.mark.slow
+def test_what_fails_beside_others_may_pass_by_itself_and_is_named(run, tmp_path):
+    once = f"not __import__('pathlib').Path({str(tmp_path / 'been')!r}).exists()"
+    there = f"__import__('pathlib').Path({str(tmp_path / 'been')!r}).touch()"
+    code, out = run(together=f"not ({once}) or {there}")
+    assert code == 0
+    assert "Once more, by themselves:\n  test_it.py::test_beside_others\n" in out
+    assert "Tests: together FAILED in" in out
+    assert ", once more passed in" in out
+
+
+@pytest.mark.slow
 def test_a_failure_of_one_part_fails_the_whole_and_the_other_runs_all_the_same(run):
     code, out = run(together=False, mark="timing")
     assert code == 1
-    assert out.count("1 failed") == 1
+    assert out.count("1 failed") == 2  # beside others, and once more
     assert out.count("1 passed") == 1
     assert "Tests: together FAILED in" in out
     assert ", alone passed in" in out

@@ -108,6 +108,7 @@ class Server:
         self.sweeping.start()
         self.watch.start()
         self.queue.start()
+        self.projects.forget_drafts()
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""

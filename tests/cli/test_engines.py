@@ -13,22 +13,29 @@ def test_the_document_is_what_the_schema_promises():
     ended = modeldyno("engines", "--json")
     schemas.check("engines", ended.document)
     assert (ended.code, ended.err) == (0, "")
-    assert ended.document["engines"][0] == {
+    told = ended.document["engines"][0]
+    here, absent = told.pop("devices"), told.pop("unavailable_devices")
+    assert here[0] == "cpu"
+    assert {*here, *absent} == {"cpu", "cuda", "tensorrt", "coreml"}
+    assert told.pop("device_notes").keys() == {*here[1:]}
+    assert told == {
         "name": "onnxruntime",
         "usable": True,
         "version": VERSION,
         "why_not": None,
         "install": "pip install onnxruntime",
-        "devices": ["cpu", "cuda", "tensorrt", "coreml"],
         "formats": ["onnx"],
     }
 
 
-def test_people_get_a_table():
-    ended = modeldyno("engines")
-    lines = [line.split() for line in ended.out.splitlines()]
-    devices = ["cpu,", "cuda,", "tensorrt,", "coreml"]
-    assert ["onnxruntime", "yes", VERSION, *devices, "onnx"] in lines
+def test_people_get_a_table_and_why_devices_are_not_there():
+    engines, _, why = modeldyno("engines", CUDA_VISIBLE_DEVICES="").out.partition("\n\n")
+    lines = [line.split() for line in engines.splitlines()]
+    assert ["scripted", "yes"] in [line[:2] for line in lines]
+    (ours,) = [line for line in lines if line[0] == "onnxruntime"]
+    assert ours[:4] == ["onnxruntime", "yes", VERSION, "cpu"]
+    (cuda,) = [line for line in why.splitlines() if line.startswith("onnxruntime  cuda")]
+    assert cuda.split()[3] == "no"
 
 
 def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
@@ -44,4 +51,6 @@ def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
         "install": "repair the package behind abacus:E",
         "devices": [],
         "formats": [],
+        "unavailable_devices": {},
+        "device_notes": {},
     }

@@ -7,11 +7,10 @@ import sys
 import pytest
 
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
+from modeldyno.engines.availability import Availability, availability
 from modeldyno.engines.catalog import (
     BUILT_IN,
-    Availability,
     Entry,
-    availability,
     entries,
     find,
     for_format,
@@ -44,15 +43,8 @@ def names():
 
 def test_our_own_engines_are_usable_here():
     found = {state.name: state for state in availability()}
-    assert found["onnxruntime"] == Availability(
-        name="onnxruntime",
-        usable=True,
-        version=importlib.metadata.version("onnxruntime"),
-        why_not=None,
-        install="pip install onnxruntime",
-        devices=("cpu", "cuda", "tensorrt", "coreml"),
-        formats=("onnx",),
-    )
+    assert (found["onnxruntime"].usable, found["onnxruntime"].why_not) == (True, None)
+    assert found["onnxruntime"].version == importlib.metadata.version("onnxruntime")
     assert found["scripted"].usable
 
 

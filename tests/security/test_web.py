@@ -247,7 +247,7 @@ def test_w19_w27_a_crash_leaks_neither_token_nor_folder(fresh):
     assert "canary-cookie" not in log
 
 
-def test_w19_the_token_is_nowhere_but_in_its_file(fresh):
+def test_defect_20_w19_the_token_is_nowhere_but_in_its_file(fresh):
     """However it was sent: right and wrong places, pages and sockets, good requests and bad."""
     query = f"?id=1&token={fresh.token}"
     _, _, (_, cookie), _ = sign_in(fresh)

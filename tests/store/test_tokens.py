@@ -28,7 +28,7 @@ def test_the_token_stays_and_every_workspace_has_its_own(path, tmp_path):
     assert TokenFile(tmp_path / "other").current() != TokenFile(path).current()
 
 
-def test_the_token_is_private_under_any_umask(path):
+def test_defect_20_the_token_is_private_from_the_start_under_any_umask(path):
     before = os.umask(0)
     try:
         TokenFile(path).current()

@@ -31,6 +31,7 @@ from modeldyno.api.v1 import (
     benchmarks,
     comparisons,
     datasets,
+    demo,
     engines,
     events,
     examples,
@@ -61,6 +62,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    demo.router,
     models.router,
     graphs.router,
     examples.router,

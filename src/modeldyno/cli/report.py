@@ -22,6 +22,7 @@ class Format(StrEnum):
     md = "md"
     csv = "csv"
     json = "json"
+    html = "html"
 
 
 def report(
@@ -30,7 +31,8 @@ def report(
         typer.Argument(metavar="[RUN]...", help="Ids, or parts of them.", show_default="latest"),
     ] = None,
     format: Annotated[
-        Format, typer.Option("--format", help="To paste, to calculate with, or for a program.")
+        Format,
+        typer.Option("--format", help="To paste, to calculate with, for a program, or to read."),
     ] = Format.md,
     output_file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
@@ -38,13 +40,15 @@ def report(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Results for a pull request (md), a spreadsheet (csv) or a program (json).
+    """Results for a pull request (md), a spreadsheet (csv), a program (json) or people (html).
 
     Examples:
 
         modeldyno report > result.md
 
         modeldyno report 3fa9c1 5b2e07 --format csv --output both.csv
+
+        modeldyno report 3fa9c1 5b2e07 --format html --output both.html
     """
     from modeldyno.cli.remote import LATEST, kept_runs
 
@@ -54,7 +58,7 @@ def report(
         output.say(text.removesuffix("\n"))
         return
     with output.writing(output_file):
-        output_file.write_text(text)
+        output_file.write_text(text, encoding="utf-8")  # as an HTML file says of itself
 
 
 def _result(kept: KeptRun) -> Result:
@@ -77,13 +81,17 @@ def _text(results: Sequence[Result], format: Format) -> str:
 
         return "\n".join(markdown_of(result) for result in results)
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
+    if format == Format.html:
+        from modeldyno.core.reports.page import html_report
+
+        return html_report(results)
     benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
     if len(results) == 1 and not benchmarks:
         return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"
     if len(benchmarks) < len(results):
         raise BadValue(
             "Only benchmarks share a table",
-            fix="Report a comparison or a profile by itself, or all of them with --format md",
+            fix="Report a comparison or a profile by itself, or all of them as md or html",
         )
     match format:
         case Format.csv:

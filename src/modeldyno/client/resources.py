@@ -49,7 +49,7 @@ from modeldyno.core.notes import Note, Subject, SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import MeasuringResult
 
-Format = Literal["json", "csv", "md"]
+Format = Literal["json", "csv", "md", "html"]
 Told = dict[str, Any]
 
 
@@ -82,8 +82,24 @@ class ProjectCalls:
         return read(Project, (yield patch(f"/projects/{project_id}", {"name": name})).json)
 
     @operation
+    def set_baseline(
+        self, project_id: int, benchmark_id: int | None, accept_noisy: bool = False
+    ) -> Steps[Project]:
+        """What the others are held against; None: nothing any more."""
+        asked = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
+        return read(Project, (yield patch(f"/projects/{project_id}", asked)).json)
+
+    @operation
     def delete(self, project_id: int, cascade: bool = False) -> Steps[None]:
         yield delete(f"/projects/{project_id}", cascade=cascade)
+
+    @operation
+    def report(
+        self, project_id: int, format: Format = "html", path: str | Path | None = None
+    ) -> Steps[str]:
+        """The latest result of everything in it; into ``path`` as well, when one is given."""
+        text: str = (yield get(f"/projects/{project_id}/report", format=format)).text
+        return _kept(text, path)
 
 
 class ModelCalls:
@@ -336,9 +352,7 @@ class RunCalls:
     ) -> Steps[str]:
         """The text; into ``path`` as well, when one is given."""
         text: str = (yield get(f"/runs/{run_id}/export", format=format)).text
-        if path is not None:
-            Path(path).expanduser().write_text(text)
-        return text
+        return _kept(text, path)
 
     @operation
     def samples(self, run_id: str, path: str | Path) -> Steps[Path]:
@@ -534,6 +548,12 @@ def _not_sent(name: str, why: str) -> ServerFailed:
         why=why,
         fix="Keep a model's weights beside it, under plain names; check whose server this is",
     )
+
+
+def _kept(text: str, path: str | Path | None) -> str:
+    if path is not None:
+        Path(path).expanduser().write_text(text, encoding="utf-8")
+    return text
 
 
 def _whole_log(path: str) -> Steps[str]:

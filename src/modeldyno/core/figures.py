@@ -19,19 +19,29 @@ def unit_for(seconds: Iterable[float]) -> tuple[float, str]:
     return next(((size, name) for size, name in reversed(UNITS) if smallest >= size), UNITS[0])
 
 
-def with_interval(value: float, half_width: float, scale: float = 1.0) -> str:
-    """``0.650 ±0.008``: two significant digits of the half-width decide how many are shown."""
+def with_interval(
+    value: float, half_width: float, scale: float = 1.0, most: int | None = None
+) -> str:
+    """``0.650 ±0.008``: two significant digits of the half-width decide how many are shown.
+
+    Of the value no more than ``most`` digits, where given; the half-width is then rounded up.
+    """
     value, half_width = value / scale, half_width / scale
     if not half_width > 0 or not math.isfinite(half_width):
         return plain(value)
     digits = max(0, 1 - math.floor(math.log10(half_width)))
     if half_width >= 0.095 * 10 ** (2 - digits):  # 0.0996 rounds up to one digit more
         digits = max(0, 1 - math.floor(math.log10(round(half_width, digits) or half_width)))
+    if most is not None and value > 0:
+        fewer = max(0, most - 1 - math.floor(math.log10(value)))
+        if fewer < digits:
+            digits = fewer
+            half_width = math.ceil(half_width * 10**digits) / 10**digits
     return f"{spaced(value, digits)} ±{spaced(half_width, digits)}"
 
 
-def estimate(found: Estimate, scale: float = 1.0) -> str:
-    return with_interval(found.value, found.half_width, scale)
+def estimate(found: Estimate, scale: float = 1.0, most: int | None = None) -> str:
+    return with_interval(found.value, found.half_width, scale, most)
 
 
 def plain(value: float, digits: int = 3) -> str:

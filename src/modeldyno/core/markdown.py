@@ -20,8 +20,7 @@ from modeldyno.core.results import (
 from modeldyno.core.sentences import (
     comparison_sentence,
     profile_sentence,
-    side_by_side_sentence,
-    unranked_sentence,
+    remarks,
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
@@ -34,7 +33,7 @@ def benchmark_markdown(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
     lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in _remarks(result)]
+    lines += [f"- {plain(remark)}" for remark in remarks(result)]
     lines += [""] if lines[-1] else []
     lines += ["± is half the 95 % interval.", ""]
     lines += _origin(result, result.host, bench_command(result.spec, name))
@@ -124,17 +123,6 @@ def _effort(spec: BenchmarkSpec) -> str:
     if spec.iterations is not None:
         return f"{figures.counted(spec.iterations, 'call')} each"
     return f"{spec.budget.name} budget of {spec.budget.seconds:g} s"
-
-
-def _remarks(result: BenchmarkResult) -> list[str]:
-    found = [
-        f"{cell.spec.name}: {side_by_side_sentence(cell.measurement)}"
-        for cell in result.cells
-        if cell.measurement is not None and cell.measurement.side_by_side is not None
-    ]
-    found += [f"{cell.spec.name}: {cell.error.title}" for cell in result.cells if cell.error]
-    found += dict.fromkeys(note for cell in result.cells for note in cell.notes)
-    return [*found, *filter(None, [unranked_sentence(result)])]
 
 
 def _origin(result: MeasuringResult, host: HostFacts, command: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from modeldyno.core.errors import BadValue
 
 LONGEST_NAME = 200
@@ -43,6 +45,11 @@ def name_of_file(path: str) -> str:
 def shown_name(path: str) -> str:
     """Of a model: a file goes by its name; what is no path is a name already, slashes and all."""
     return path.rpartition("/")[2] if path.startswith("/") else path
+
+
+def file_name_part(name: str) -> str:
+    """``digits-onnx``: what every file system and every header takes; may be empty."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower())[:60].strip("-")
 
 
 def search_key(name: str) -> str:

@@ -22,8 +22,10 @@ from modeldyno.core.sentences import comparison_sentence
 Rows = list[tuple[str, ...]]
 
 
-def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
-    """Column names and one row per cell; one unit for all latencies."""
+def benchmark_rows(
+    result: BenchmarkResult, most: int | None = None
+) -> tuple[tuple[str, ...], Rows]:
+    """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
     per_item = [
         c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement
@@ -35,7 +37,8 @@ def benchmark_rows(result: BenchmarkResult) -> tuple[tuple[str, ...], Rows]:
         "items/s", "p99", "cpu", "peak mem", "n", "quality",
     )  # fmt: skip
     rows: Rows = [
-        (*(axis.text(cell) for axis in axes), *_cell_row(cell, scale)) for cell in result.cells
+        (*(axis.text(cell) for axis in axes), *_cell_row(cell, scale, most))
+        for cell in result.cells
     ]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
@@ -103,7 +106,7 @@ def _mark(result: BenchmarkResult, number: int) -> str:
     return "◀ " + ", ".join(marks) if marks else ""
 
 
-def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:
+def _cell_row(cell: CellResult, scale: float, most: int | None) -> tuple[str, ...]:
     start = (str(cell.batch_size),)
     found = cell.measurement
     if found is None:
@@ -114,9 +117,9 @@ def _cell_row(cell: CellResult, scale: float) -> tuple[str, ...]:
     memory = found.memory
     return (
         *start,
-        figures.estimate(latency.typical, scale),
-        figures.estimate(latency.floor, scale),
-        figures.with_interval(per_item, half, scale).partition(" ")[0],
+        figures.estimate(latency.typical, scale, most),
+        figures.estimate(latency.floor, scale, most),
+        figures.with_interval(per_item, half, scale, most).partition(" ")[0],
         figures.plain(found.throughput_per_s),
         _tail(latency.p99, scale),
         figures.NOTHING if found.cpu_s is None else figures.plain(found.cpu_s / scale),

@@ -1,4 +1,4 @@
-"""Which engines there are, which are usable here, and why not. Imports none until asked."""
+"""Which engines there are, and which are installed. Imports none until asked."""
 
 from __future__ import annotations
 
@@ -33,17 +33,6 @@ class Entry:
     title: str = ""  # as its makers write it; empty: as its name
 
 
-@dataclass(frozen=True)
-class Availability:
-    name: str
-    usable: bool
-    version: str | None
-    why_not: str | None
-    install: str
-    devices: tuple[str, ...]
-    formats: tuple[str, ...]
-
-
 BUILT_IN = (
     Entry(
         name="onnxruntime",
@@ -67,6 +56,16 @@ BUILT_IN = (
         options=("compile", "channels_last", "tf32"),
         compiling_options=("compile",),
         title="PyTorch",
+    ),
+    Entry(
+        name="openvino",
+        factory="modeldyno.engines.openvino:OpenVino",
+        package="openvino",
+        install="pip install 'modeldyno[openvino]'",
+        devices=("cpu", "gpu", "npu"),
+        formats=("onnx", "openvino-ir"),
+        aliases=("ov",),
+        title="OpenVINO",
     ),
     Entry(
         name="scripted",
@@ -113,24 +112,8 @@ def _broken(point: importlib.metadata.EntryPoint, why: str) -> Entry:
     )
 
 
-def availability() -> tuple[Availability, ...]:
-    return tuple(_look(entry) for entry in entries())
-
-
-def _look(entry: Entry) -> Availability:
-    version, why_not = _version(entry)
-    return Availability(
-        name=entry.name,
-        usable=why_not is None,
-        version=version,
-        why_not=why_not,
-        install=entry.install,
-        devices=entry.devices,
-        formats=entry.formats,
-    )
-
-
-def _version(entry: Entry) -> tuple[str | None, str | None]:
+def version_of(entry: Entry) -> tuple[str | None, str | None]:
+    """The version of its package, or why there is none."""
     if entry.factory.startswith("broken:"):
         return None, f"its entry point cannot be loaded: {entry.factory.removeprefix('broken:')}"
     for package in (entry.package or "modeldyno", *entry.other_builds):
@@ -157,7 +140,7 @@ def find(name: str) -> Entry:
 
 
 def is_usable(entry: Entry) -> bool:
-    return _version(entry)[1] is None
+    return version_of(entry)[1] is None
 
 
 def title_of(name: str) -> str:
@@ -168,7 +151,7 @@ def title_of(name: str) -> str:
 def usable(name: str) -> Entry:
     """The entry of that name, if its package is here."""
     entry = find(name)
-    _, why_not = _version(entry)
+    _, why_not = version_of(entry)
     if why_not is not None:
         raise EngineUnavailable(
             f"Cannot use engine {entry.name!r}",
@@ -185,14 +168,14 @@ def starts_compiler(options: Mapping[str, object]) -> bool:
 
 def for_format(model_format: str) -> Entry:
     """The first usable engine that reads a format."""
-    for entry, state in zip(entries(), availability(), strict=True):
-        if state.usable and model_format in entry.formats:
+    readers = [entry for entry in entries() if model_format in entry.formats]
+    for entry in readers:
+        if is_usable(entry):
             return entry
-    absent = [entry for entry in entries() if model_format in entry.formats]
     raise EngineUnavailable(
         f"No engine here can run {model_format} models",
-        why=f"{absent[0].name} can, but it is not installed" if absent else "",
-        fix=f"Run `{absent[0].install}`" if absent else "See `modeldyno engines`",
+        why=f"{readers[0].name} can, but it is not installed" if readers else "",
+        fix=f"Run `{readers[0].install}`" if readers else "See `modeldyno engines`",
     )
 
 

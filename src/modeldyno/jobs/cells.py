@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
@@ -21,11 +22,35 @@ from modeldyno.jobs.preparation import Prepared
 
 @dataclass(frozen=True)
 class Measured:
-    """A session, the process it ran in and the round of the sweep it belongs to."""
+    """A session, the process it ran in and the round of the sweep it belongs to.
+
+    Its figures are kept: every session that follows asks for those of all before it.
+    """
 
     process: int
     round: int
     session: Session
+
+    @property
+    def floor_s(self) -> float:
+        return self._levels[0]
+
+    @property
+    def typical_s(self) -> float:
+        return self._levels[1]
+
+    @cached_property
+    def call_s(self) -> float:
+        """From the wall time of everything done."""
+        from modeldyno.measure.benchmark import seconds_per_call
+
+        return seconds_per_call(self.session)
+
+    @cached_property
+    def _levels(self) -> tuple[float, float]:
+        from modeldyno.measure.benchmark import floor_and_typical
+
+        return floor_and_typical(self.session)
 
 
 @dataclass
@@ -69,16 +94,11 @@ class Cell:
 
     def floors(self) -> dict[int, float]:
         """Seconds per call by round; of a round that was repeated, the repetition."""
-        from modeldyno.measure.benchmark import floors_and_typicals
-
-        floors, _ = floors_and_typicals(self.sessions)
-        return {unit.round: floor for unit, floor in zip(self.units, floors, strict=True)}
+        return {unit.round: unit.floor_s for unit in self.units}
 
     def seconds_per_item(self) -> dict[int, float]:
         """By round, from the wall time of everything done: what a throughput is made of."""
-        from modeldyno.measure.benchmark import seconds_per_call
-
-        return {u.round: seconds_per_call(u.session) / self.batch_size for u in self.units}
+        return {unit.round: unit.call_s / self.batch_size for unit in self.units}
 
     def canaries(self) -> dict[int, float]:
         return {u.round: u.session.canary_s for u in self.units if u.session.canary_s is not None}

@@ -339,10 +339,9 @@ def planned(spec: BenchmarkSpec, cells: int) -> int:
 
 
 def cell_progress(cell: Cell) -> CellProgress:
-    from modeldyno.measure.benchmark import floors_and_typicals
     from modeldyno.measure.stopping import relative_width
 
-    _, typicals = floors_and_typicals(cell.sessions)
+    typicals = [unit.typical_s for unit in cell.units]
     return CellProgress(
         name=cell.name,
         sessions=len(cell.units),
@@ -355,7 +354,6 @@ def cell_progress(cell: Cell) -> CellProgress:
 def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     if spec.iterations is not None:
         return "fixed"
-    from modeldyno.measure.benchmark import floors_and_typicals
     from modeldyno.measure.stopping import decide
 
     if (
@@ -363,7 +361,8 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
         and cell.used_s < FAR_TOO_LONG * spec.budget.seconds
     ):
         return None
-    floors, typicals = floors_and_typicals(cell.sessions)
+    floors = [unit.floor_s for unit in cell.units]
+    typicals = [unit.typical_s for unit in cell.units]
     return decide(floors, typicals, spec.budget, cell.used_s)
 
 

@@ -155,10 +155,10 @@ def _device_s(sessions: Sequence[Session]) -> float | None:
     return median(timed) if timed else None
 
 
-def floors_and_typicals(sessions: Sequence[Session]) -> tuple[list[float], list[float]]:
-    """One figure of each per session, seconds per call: what the stop rule looks at."""
-    samples = [_wall(session) for session in sessions]
-    return [statistics.floor(s) for s in samples], [statistics.typical(s) for s in samples]
+def floor_and_typical(session: Session) -> tuple[float, float]:
+    """Seconds per call: what the stop rule looks at. Sorts every sample, so ask once."""
+    samples = _wall(session)
+    return statistics.floor(samples), statistics.typical(samples)
 
 
 def _wall(session: Session) -> FloatArray:

@@ -21,7 +21,7 @@ from modeldyno.core.ids import ProjectId
 from modeldyno.core.models import NewModel
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
-from modeldyno.engines.catalog import availability
+from modeldyno.engines import catalog
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
@@ -208,7 +208,8 @@ class _Heeding(io.FileIO):
 
 
 def _formats_that_run() -> frozenset[str]:
-    return frozenset(name for engine in availability() if engine.usable for name in engine.formats)
+    usable = filter(catalog.is_usable, catalog.entries())
+    return frozenset(name for entry in usable for name in entry.formats)
 
 
 def _size(example: Example) -> int | None:

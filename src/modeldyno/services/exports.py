@@ -17,18 +17,24 @@ from modeldyno.core.ids import (
     JobId,
     OptimizationId,
     ProfileId,
+    ProjectId,
     RunId,
 )
 from modeldyno.core.markdown import markdown_of
+from modeldyno.core.names import file_name_part, shown_name
+from modeldyno.core.pages import Wanted
 from modeldyno.core.placeless import placeless
 from modeldyno.core.public_profiles import profile_json
+from modeldyno.core.redaction import without_folders
+from modeldyno.core.reports.page import html_report
+from modeldyno.core.reports.several import Report, cells_csv, report_markdown
 from modeldyno.core.results import (
     BenchmarkResult,
     ComparisonResult,
     MeasuringResult,
     ProfileResult,
 )
-from modeldyno.core.runs import ACTIVE, CellOutcome, Run
+from modeldyno.core.runs import ACTIVE, CellOutcome, Run, RunOf
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
@@ -40,13 +46,18 @@ from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
 
-Format = Literal["json", "csv", "md"]
+Format = Literal["json", "csv", "md", "html"]
 
 _MEDIA: dict[Format, str] = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
 }
+
+
+MOST_IN_REPORT = 200  # results; more are no reading
+_ORDER = ("benchmark", "comparison", "profile")
 
 
 @dataclass(frozen=True)
@@ -97,9 +108,50 @@ class ExportService:
         return found
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
-        return ExportedFile(
-            f"{run_id}.{format}", _MEDIA[format], _text(self.result(run_id), format)
-        )
+        result = self.result(run_id)
+        parts = [file_name_part(name) for name in _models(result)]
+        name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
+        return ExportedFile(f"{name}.{format}", _MEDIA[format], _text(result, format))
+
+    def report(self, project_id: ProjectId, format: Format) -> ExportedFile:
+        """The latest result of everything in it that was measured."""
+        project = self._records.projects.get(project_id)
+        results, missing = self._latest(project.id)
+        parts = [file_name_part(project.name), f"project-{project.id}"]
+        text = _report_text(Report(project.name, results, missing), format)
+        return ExportedFile(f"{'-'.join(filter(None, parts))}.{format}", _MEDIA[format], text)
+
+    def _latest(self, project_id: ProjectId) -> tuple[tuple[MeasuringResult, ...], tuple[str, ...]]:
+        """Of each thing the newest run with a result; of the others, why they have none."""
+        found: dict[RunOf, MeasuringResult] = {}
+        without: dict[RunOf, str] = {}
+        for run in self._runs(project_id):
+            if run.of in found:
+                continue
+            if len(found) == MOST_IN_REPORT:
+                without[run.of] = (
+                    f"{run.of.kind} {run.of.id}: only the newest {len(found)} are here"
+                )
+                continue
+            try:
+                found[run.of] = self.result(run.id)
+            except NotFound as error:
+                told = f"{run.of.kind} {run.of.id}: {error.title}, {error.why}"
+                without.setdefault(run.of, without_folders(told))
+        order = sorted(found, key=lambda of: (_ORDER.index(of.kind), of.id))
+        left = [without[of] for of in without if of not in found]
+        return tuple(found[of] for of in order), tuple(left)
+
+    def _runs(self, project_id: ProjectId) -> Iterator[Run]:
+        """Newest first; those of optimizations end with models, not with numbers."""
+        cursor: str | None = None
+        while True:
+            wanted = Wanted(project_id=project_id, limit=200, cursor=cursor)
+            page = self._records.runs.page(wanted)
+            yield from (run for run in page.items if run.of.kind in _ORDER)
+            if page.next is None:
+                return
+            cursor = page.next
 
     def samples(self, run_id: RunId) -> Iterator[str]:
         """CSV, line by line; raises NotFound at once."""
@@ -192,3 +244,25 @@ def _text(result: MeasuringResult, format: Format) -> str:
             return result.to_csv()
         case "md":
             return markdown_of(result)
+        case "html":
+            return html_report([result])
+
+
+def _models(result: MeasuringResult) -> list[str]:
+    if isinstance(result, ComparisonResult):
+        return [shown_name(side.model.path) for side in (result.a, result.b)]
+    return [shown_name(result.model.path)]
+
+
+def _report_text(report: Report, format: Format) -> str:
+    match format:
+        case "json":
+            results = [_document(result) for result in report.results]
+            told = {"title": report.title, "results": results, "missing": [*report.missing]}
+            return exports.json_text(told)
+        case "csv":
+            return cells_csv(report)
+        case "md":
+            return report_markdown(report)
+        case "html":
+            return html_report(report.results, report.title, report.missing)

@@ -18,7 +18,7 @@ BEGIN = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @pytest.mark.slow
-def test_defect_s04_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
+def test_s_04_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
     with serving(tmp_path) as first, listening(first) as ears:
         project = first.project()
         slow = add(first, project, first.model(project, latency_us=50_000), batch_size=1)
@@ -94,7 +94,7 @@ def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, s
     ]
 
 
-def test_the_queue_is_told_by_kind_and_place(served):
+def test_defect_14_the_queue_is_told_by_kind_and_place(served):
     project = served.project()
     slow = served.model(project, latency_us=50_000)
     numbers = [add(served, project, slow, batch_size=1) for _ in range(3)]

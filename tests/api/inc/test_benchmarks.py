@@ -244,7 +244,7 @@ def test_defect_01_deleting_a_running_benchmark_ends_it_once_and_others_go_on(
     assert finishes == [("error", number), ("success", after)]
 
 
-def test_defect_s11_deleting_what_waits_takes_it_out_of_the_queue_and_tells_its_end(
+def test_s_11_deleting_what_waits_takes_it_out_of_the_queue_and_tells_its_end(
     served, project, ears
 ):
     first = add(served, project, served.model(project, latency_us=20_000), batch_size=1)
@@ -291,7 +291,7 @@ def test_defect_10_a_delete_with_another_name_unpins_nothing(served, project):
     assert not records.pins.of([optimization.id])
 
 
-def test_defect_s02_a_failure_is_told_with_its_reason(served, project, ears):
+def test_s_02_a_failure_is_told_with_its_reason(served, project, ears):
     broken = served.model(project, faults=[fault("raise", call=2)])
     number = add(served, project, broken, **QUICK)
     execute(served, number, "broken")
@@ -305,7 +305,7 @@ def test_defect_s02_a_failure_is_told_with_its_reason(served, project, ears):
     assert listed["note"] == told["message"]
 
 
-def test_why_it_was_cancelled_can_be_read_afterwards(served, project, ears):
+def test_defect_14_a_run_can_be_cancelled_and_why_can_be_read_afterwards(served, project, ears):
     number = add(served, project, served.model(project, load_ms=600_000), **QUICK)
     execute(served, number, "stopped")
     served.post(f"jobs/{wait_until_running(served, number)}/cancel")
@@ -344,7 +344,7 @@ def test_defect_12_a_result_has_percentiles_memory_and_how_sure_it_is(served, pr
     assert told["result"]["performance"] == round(figures["throughput_per_s"], 3)
 
 
-def test_defect_s01_a_list_has_all_and_asks_the_same_of_the_database_however_many(served, project):
+def test_s_01_a_list_has_all_and_asks_the_same_of_the_database_however_many(served, project):
     model = served.model(project)
 
     def asked():
@@ -457,7 +457,7 @@ def children_of_ours():
     return children
 
 
-def test_defect_s03_cancelling_keeps_what_was_measured(served, project, ears):
+def test_s_03_cancelling_keeps_what_was_measured(served, project, ears):
     number = add(served, project, batch_size=1)
     execute(served, number, "kept")
     job = wait_until_running(served, number)
@@ -470,7 +470,7 @@ def test_defect_s03_cancelling_keeps_what_was_measured(served, project, ears):
     assert (shown["status"], shown["result"]["performance"] > 0) == ("error", True)
 
 
-def test_defect_s10_every_benchmark_has_the_iterations_it_was_given(served, project, ears):
+def test_s_10_every_benchmark_has_the_iterations_it_was_given(served, project, ears):
     for batch, iterations in ((1, 40), (64, 6)):
         said = QUICK | {"batch_size": batch, "iterations": iterations}
         number = add(served, project, **said)

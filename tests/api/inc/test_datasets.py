@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.onnx_models import linear, saved
+
 KEYS = [
     "id",
     "project_id",
@@ -266,15 +268,19 @@ def test_presets_without_a_reader_are_empty(served):
     assert served.post("/api/dataset/predefined", asked).json == empty
 
 
-def test_defect_16_a_model_without_a_preset_can_be_run(served, project):
+def test_defect_16_an_onnx_model_without_a_preset_can_be_run(served, project, tmp_path):
     for domain in ("", "Recommendation"):
         asked = {"framework": "ONNXRT", "domain": domain, "domain_flavour": ""}
         answer = served.post("/api/dataset/predefined", asked)
         assert answer.status == 404
         assert answer.text.startswith("Could not found predefined config")
     dataset = added(served, form(project))["id"]
-    model = served.model(project)  # of no domain; nothing that runs asks for one
-    started = served.benchmark(project, model, dataset_id=dataset)
+    body = saved(linear(), tmp_path / "linear.onnx").read_bytes()
+    made = served.post(
+        f"projects/{project}/models?name=linear.onnx", body, content_type="application/octet-stream"
+    )
+    assert made.json["domain"] == ""
+    started = served.benchmark(project, made.json["id"], dataset_id=dataset)
     assert served.ended(started["latest_run"]["job_id"])["state"] == "done"
 
 

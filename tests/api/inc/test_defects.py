@@ -1,11 +1,13 @@
 """Defects of the reference systems that belong to no noun of theirs, each shown to be beaten."""
 
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from modeldyno.engines.catalog import entries
 from tests import onnx_models
 from tests.api.inc.events import listening
 from tests.api.inc.test_benchmarks import QUICK, add, execute
@@ -48,7 +50,7 @@ def test_defect_18_a_run_leaves_nothing_where_the_server_or_the_model_lies(tmp_p
 
 
 @pytest.mark.usefixtures("elsewhere")
-def test_defect_s05_moments_are_in_utc_wherever_the_server_is(tmp_path):
+def test_s_05_moments_are_in_utc_wherever_the_server_is(tmp_path):
     with serving(tmp_path) as served:
         made = served.post("projects", {"name": "p"}).json
         (told,) = served.get("/api/project/list").json["projects"]
@@ -60,7 +62,7 @@ def test_defect_s05_moments_are_in_utc_wherever_the_server_is(tmp_path):
     assert abs(at - now) < timedelta(hours=1)
 
 
-def test_defect_s08_an_engine_that_is_not_there_says_why_or_is_not_known(served):
+def test_s_08_an_engine_that_is_not_there_says_why_or_is_not_known(served):
     told = served.get("engines").json["engines"]
     assert "onnxruntime" in [one["name"] for one in told if one["usable"]]
     assert all(one["why_not"] and one["install"] for one in told if not one["usable"])
@@ -71,10 +73,29 @@ def test_defect_s08_an_engine_that_is_not_there_says_why_or_is_not_known(served)
     assert served.post("benchmarks", asked | {"engines": ["scripted"]}).status == 201  # the control
 
 
+def test_s_09_no_device_is_listed_that_cannot_be_used_here(served):
+    """Theirs offered a GPU that always failed."""
+    told = {engine["name"]: engine for engine in served.get("engines").json["engines"]}
+    for entry in entries():
+        engine = told[entry.name]
+        absent = engine["unavailable_devices"]
+        assert [*engine["devices"], *absent] == sorted(entry.devices, key=lambda d: d in absent)
+        assert all(absent.values())
+        # Of any other only a worker can be sure, which is told.
+        assert {*engine["device_notes"]} == {*engine["devices"]} - {"cpu"}
+    ours = told["onnxruntime"]
+    assert ours["devices"][0] == "cpu"
+    if sys.platform == "linux":
+        assert ours["unavailable_devices"]["coreml"] == "this is no Mac"
+    if not Path("/dev/nvidiactl").exists():
+        assert ours["unavailable_devices"].keys() >= {"cuda", "tensorrt"}
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(Path("/dev/nvidia0").exists(), reason="there is a GPU")
-def test_a_device_that_is_not_there_fails_with_its_reason_and_nothing_is_timed(served, tmp_path):
-    """S9 in part: the list of engines still names devices that this machine lacks."""
+def test_s_09_a_device_that_is_not_there_fails_with_its_reason_and_nothing_is_timed(
+    served, tmp_path
+):
     project = served.project()
     model = real_model(served, project, tmp_path)
 

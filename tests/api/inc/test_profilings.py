@@ -5,12 +5,13 @@ import io
 import shlex
 
 import pytest
+from onnx import TensorProto, helper
 
 from modeldyno.core.datasets import NewDataset
 from modeldyno.core.profiles import ProfileRow
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
-from tests.onnx_models import embedding, linear, saved
+from tests.onnx_models import embedding, linear, model, saved, value, weight
 from tests.scripts import fault
 from tests.terminal import modeldyno
 
@@ -128,12 +129,65 @@ def test_defect_08_csv_uses_the_whole_id(served, project):
     assert served.get("/api/profiling/results/csv?id=1000").status == 404
 
 
-def test_defect_17_an_onnx_model_can_be_profiled(served, project, tmp_path):
-    model = real_model(served, project, tmp_path)
-    listed = served.post("/api/profiling/list", {"project_id": project}).json
-    assert listed == {"profilings": []}
-    number = add(served, project, model)
+def onnx_net(path):
+    """ONNX Runtime makes one operator of the first two."""
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "c"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Gemm", ["b", "v", "c"], ["y"]),
+    ]
+    ends = [value(name, TensorProto.FLOAT, [8, 256]) for name in "xy"]
+    weights = [weight("w", 256, 256), weight("v", 256, 256), weight("c", 256)]
+    saved(model(nodes, ends[:1], ends[1:], weights), path)
+
+
+def torch_net(path):
+    import torch
+
+    layers = torch.nn.Linear(256, 256), torch.nn.ReLU(), torch.nn.Linear(256, 256)
+    torch.jit.trace(torch.nn.Sequential(*layers).eval(), torch.ones(8, 256)).save(path)
+
+
+def uploaded(served, project, path):
+    """As somebody brings it who vouches for it."""
+    answer = served.post(
+        f"projects/{project}/models?name={path.name}",
+        path.read_bytes(),
+        content_type="application/octet-stream",
+    )
+    assert answer.status == 201, answer.text
+    if answer.json["state"] != "ready":
+        assert served.put(f"models/{answer.json['id']}/trust", {}).status == 200
+    return answer.json["id"]
+
+
+@pytest.mark.slow
+# TorchScript is on its way out, and its files are still everywhere.
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("name", "make", "products"),
+    [
+        ("net.onnx", onnx_net, {"FusedGemm", "Gemm"}),
+        pytest.param("net.pt", torch_net, {"aten::addmm"}, marks=pytest.mark.engine("pytorch")),
+    ],
+)
+def test_defect_17_onnx_and_pytorch_are_profiled_by_operator_and_by_node_what_was_fused_too(
+    served, project, ears, tmp_path, name, make, products
+):
+    """Theirs profiled TensorFlow alone, knew no nodes, and gave what was fused no time."""
+    make(tmp_path / name)
+    number = add(served, project, uploaded(served, project, tmp_path / name))
     assert details(served, number)["model"]["supports_profiling"] is True
+    execute(served, number, "r")
+    status, told = ears.until("profiling_finish", request_id="r")
+    assert status == "success", told
+    took_us = {row["node_name"]: row["total_execution_time"] for row in told["results"]}
+    assert all(took_us[product] > 0 for product in products)
+    nodes = served.get(f"profiles/{number}/rows?by=node").json["items"]
+    assert {node["op_type"] for node in nodes} == took_us.keys()
+    multiplied = [node for node in nodes if node["op_type"] in products]
+    assert len({node["node"] for node in multiplied}) == 2
+    assert all(node["total_ms"] > 0 for node in multiplied)
 
 
 def test_an_edit_echoes_what_changed_keeps_the_rest_and_is_refused_after_a_run(served, project):

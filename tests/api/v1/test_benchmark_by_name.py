@@ -102,7 +102,7 @@ def test_a_model_is_measured_by_its_name_with_every_documented_field(usual, sche
     assert (found["energy_j_per_item"] is None) <= bool(found["energy_note"])
 
 
-def test_throughput_counts_samples_and_what_was_asked_for_is_honoured(batches):
+def test_endpoint_defect_20_throughput_counts_samples_and_what_was_asked_for_is_honoured(batches):
     """Theirs counted calls, and knew no batches."""
     assert (batches["batch_size"], batches["cores"]) == (8, 2)
     assert (batches["warmup"], batches["iterations"]) == (3, 50)
@@ -183,14 +183,27 @@ def test_a_list_of_devices_is_one(served, device):
 # ---------------------------------------------------------------- defects of the older endpoint
 
 
-@pytest.mark.parametrize("iterations", [-3, 0, 100_001, "many", "1.5", ""])
-def test_iterations_out_of_range_are_refused_with_the_range(served, schemas, iterations):
-    """Theirs answered with −3 145 728 inferences a second."""
+def expect_range(served, schemas, iterations):
     found = refused(ask(served, "linear.onnx", iterations=iterations), 422, "BAD_VALUE")
     as_told(schemas, found, 422)
     assert "iterations" in found["message"]
     assert "from 1 to 100000" in found["detail"]
     assert found["available_devices"] == ["cpu"]
+
+
+def test_endpoint_defect_01_negative_iterations_are_refused_with_the_range(served, schemas):
+    """Theirs answered with −3 145 728 inferences a second."""
+    expect_range(served, schemas, -3)
+
+
+def test_endpoint_defect_02_no_iterations_are_refused_with_the_range(served, schemas):
+    """Theirs divided by zero, and said so with 200."""
+    expect_range(served, schemas, 0)
+
+
+@pytest.mark.parametrize("iterations", [100_001, "many", "1.5", ""])
+def test_other_iterations_are_refused_with_the_range(served, schemas, iterations):
+    expect_range(served, schemas, iterations)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +220,9 @@ def test_iterations_out_of_range_are_refused_with_the_range(served, schemas, ite
         ({"batch_size": 0}, 422, "BAD_VALUE"),
     ],
 )
-def test_every_error_has_the_one_shape_and_a_status_of_its_own(served, schemas, said, status, code):
+def test_endpoint_defect_19_every_error_has_the_one_shape_and_a_status_of_its_own(
+    served, schemas, said, status, code
+):
     """Theirs had three shapes, and told of a missing device with 200."""
     found = refused(ask(served, "linear.onnx", **said), status, code)
     as_told(schemas, found, status)
@@ -223,7 +238,9 @@ def test_who_may_not_ask_is_told_so_in_the_same_shape(served, schemas):
     refused(host, 403, "HOST_REFUSED")
 
 
-def test_looking_at_the_head_measures_nothing_and_no_answer_is_kept_by_a_cache(served):
+def test_endpoint_defect_16_a_look_at_the_head_measures_nothing_and_no_cache_keeps_an_answer(
+    served,
+):
     """Theirs was a GET that anything could fetch ahead, again, or from a cache."""
     before = served.get("benchmarks").json["items"][0]["id"]
     assert served.ask("HEAD", "benchmark/quick.json").status == 405
@@ -232,20 +249,25 @@ def test_looking_at_the_head_measures_nothing_and_no_answer_is_kept_by_a_cache(s
     assert served.get("benchmarks").json["items"][0]["id"] != before  # the control
 
 
-def test_every_iteration_is_a_sample_of_its_own(served, usual):
+def test_endpoint_defect_17_every_iteration_is_a_sample_of_its_own(served, usual):
     """Theirs put one wall clock around all of them."""
     rows = served.get(f"runs/{usual['run_id']}/samples").text.splitlines()
     assert len(rows) == 1 + 100
     assert (usual["calls_per_sample"], usual["sessions"]) == (1, 1)
 
 
-def test_a_symbolic_batch_is_resolved(batches):
+def test_endpoint_defect_09_a_symbolic_batch_is_resolved(batches):
     """Theirs: 'str' object cannot be interpreted as an integer."""
     assert batches["input_shape"] == [8, 4]
 
 
-def test_integer_inputs_get_integers_and_all_inputs_are_fed(served):
-    """Theirs fed float32 into the first input."""
+def test_endpoint_defect_10_integer_inputs_get_integers(served):
+    """Theirs fed float32, always."""
+    assert measured(served, "embedding.onnx")["input_dtypes"] == {"ids": "int64"}
+
+
+def test_endpoint_defect_11_all_inputs_are_fed(served):
+    """Theirs fed the first."""
     both = made.model(
         [
             helper.make_node("Gather", ["table", "ids"], ["rows"]),
@@ -265,20 +287,22 @@ def test_integer_inputs_get_integers_and_all_inputs_are_fed(served):
     assert found["input_shape"] == found["input_shapes"]["ids"]
 
 
-def test_onnx_on_mps_is_an_error_and_never_the_cpu_under_another_name(served):
+def test_endpoint_defect_12_onnx_on_mps_is_an_error_and_never_the_cpu_under_another_name(served):
     found = refused(ask(served, "linear.onnx", device="mps"), 400, "ENGINE_UNAVAILABLE")
     assert "coreml" in found["message"]
     assert "mps" in found["unavailable_devices"]
     assert "mps" not in found["available_devices"]
 
 
-def test_providers_are_those_that_ran_the_nodes(usual):
+def test_endpoint_defect_13_providers_are_those_that_ran_the_nodes(usual):
     """Theirs echoed the request."""
     assert usual["nodes_by_provider"] == {"CPUExecutionProvider": 1}
     assert usual["effective_device"] == "cpu"
 
 
-def test_a_crash_is_told_without_a_traceback_and_the_next_call_works(served, schemas):
+def test_endpoint_defect_18_a_crash_is_told_without_a_traceback_and_the_next_call_works(
+    served, schemas
+):
     found = refused(ask(served, "crash.json", iterations=8), 422, "ENGINE_CRASHED")
     as_told(schemas, found, 422)
     measured(served, "quick.json", iterations=1)
@@ -321,7 +345,7 @@ def test_who_goes_away_stops_the_measurement(served):
     assert served.ended(job)["state"] == "cancelled"
 
 
-def test_many_who_wait_take_no_thread_from_the_others(served):
+def test_endpoint_defect_15_many_who_wait_take_no_thread_from_the_others(served):
     """Theirs measured in the event loop: /health stalled with every other request."""
     threads = threading.active_count()
     waiting = [Waiting(served, "/api/v1/benchmark/endless.json") for _ in range(45)]

@@ -56,7 +56,7 @@ def test_a_name_may_lack_its_suffix_or_say_its_folder(models):
     assert find("model.onnx") == find("models/net.onnx") == find("models") == ()
 
 
-def test_a_part_of_a_name_finds_nothing(served, models):
+def test_endpoint_defect_06_a_part_of_a_name_finds_nothing(served, models):
     """Theirs took the first file that had it somewhere in its name."""
     script(models / "exported" / "tenn_eeg.json")
     made.saved(made.linear(), models / "exported" / "tenn_eeg_v2.onnx")
@@ -132,7 +132,7 @@ def test_the_folders_are_read_afresh_each_time(served, models):
     missing(served, "fresh.onnx")  # what was made of it before does not count
 
 
-def test_a_missing_file_with_its_folder_named_is_not_found(served, models):
+def test_endpoint_defect_08_a_missing_file_with_its_folder_named_is_not_found(served, models):
     """Theirs believed whatever began with models/, and answered 200."""
     missing(served, "models/exported/none.onnx")
     missing(served, "models/none.onnx")
@@ -162,7 +162,7 @@ def test_sweeping_what_nobody_needs_leaves_these_folders_alone(served, models):
 # ---------------------------------------------------------------- files that are none, or not yet
 
 
-def test_garbage_is_refused_and_never_timed(served, models):
+def test_endpoint_defect_03_garbage_is_refused_and_never_timed(served, models):
     """Theirs swallowed the error and timed an untrained net of its own."""
     (models / "trained" / "best_model.pt").write_text("this is not a model")
     (models / "exported" / "broken.onnx").write_bytes(os.urandom(500))
@@ -219,7 +219,7 @@ def outside(served):
         ".hidden.json",
     ],
 )
-def test_no_path_leads_out_of_the_folders(served, models, outside, name):
+def test_endpoint_defect_07_no_path_leads_out_of_the_folders(served, models, outside, name):
     """Theirs loaded and timed a file outside of them."""
     script(models / "exported" / ".hidden.json")
     answer = ask(served, name)

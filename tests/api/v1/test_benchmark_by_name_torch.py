@@ -91,7 +91,7 @@ def trusted(served):
 # ---------------------------------------------------------------- the files
 
 
-def test_torchscript_runs_as_it_is_once_somebody_vouched_for_it(served, trusted):
+def test_endpoint_defect_04_torchscript_runs_as_it_is_once_somebody_vouched_for_it(served, trusted):
     """Theirs timed a random net of its own in its place."""
     found = measured(served, trusted, batch_size=2)
     assert {key: type(found[key]) for key in DOCUMENTED} == DOCUMENTED
@@ -114,7 +114,7 @@ def test_a_checkpoint_runs_with_the_architecture_that_is_written_beside_it(serve
     assert found["model_path"] == "models/trained/best_model.pt"
 
 
-def test_an_architecture_is_never_guessed(served):
+def test_endpoint_defect_05_an_architecture_is_never_guessed(served):
     """Theirs guessed it from the file's name."""
     found = refused(ask(served, "eeg_classifier.pt"), 400, "MODEL_INPUT")
     assert "holds weights" in found["message"]
@@ -171,7 +171,7 @@ def test_a_device_that_pytorch_lacks_is_told_with_the_reason(served, trusted, de
     assert found["available_devices"] == ["cpu"]
 
 
-def test_every_device_that_works_on_while_we_go_on_is_waited_for():
+def test_endpoint_defect_14_every_device_that_works_on_while_we_go_on_is_waited_for():
     """Theirs never waited for MPS, and timed how fast calls are put in its queue."""
     waiting = _waiting(torch.device("mps"))
     assert isinstance(waiting, partial)

@@ -16,6 +16,7 @@ from tests import schemas
 from tests.api.v1.shapes import fits, problem
 
 NAME = '=HYPERLINK("http://evil.example","|net|")'  # a formula, a cell's end, markup
+SLUG = "hyperlink-http-evil-example-net"  # of it, in names of files
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,8 @@ def test_the_record_becomes_the_result_again(served, run):
 
 def test_w26_no_cell_of_a_table_is_a_formula(served, run):
     answer = served.get(f"runs/{run}/export?format=csv")
-    rows = [*csv.reader(io.StringIO(attached(answer, f"{run}.csv", "text/csv; charset=utf-8")))]
+    text = attached(answer, f"{SLUG}-{run}.csv", "text/csv; charset=utf-8")
+    rows = [*csv.reader(io.StringIO(text))]
     assert [row[0] for row in rows] == ["model", f"'{NAME}", f"'{NAME}"]
     assert not [cell for row in rows for cell in row if cell[:1] in "=+-@\t\r" and cell]
     # The control: without the quote it would be one.
@@ -79,7 +81,7 @@ def test_w26_no_cell_of_a_table_is_a_formula(served, run):
 
 def test_markdown_is_a_table_whatever_the_model_is_called(served, run):
     answer = served.get(f"runs/{run}/export?format=md")
-    text = attached(answer, f"{run}.md", "text/markdown; charset=utf-8")
+    text = attached(answer, f"{SLUG}-{run}.md", "text/markdown; charset=utf-8")
     head, line, *cells = [row for row in text.splitlines() if row.startswith("| ")]
     assert len(cells) == 2
     assert head.count(" | ") == line.count(" | ") == cells[0].count(" | ")
@@ -90,9 +92,19 @@ def test_markdown_is_a_table_whatever_the_model_is_called(served, run):
 
 
 def test_json_is_exported_as_a_file(served, run):
-    text = attached(served.get(f"runs/{run}/export"), f"{run}.json", "application/json")
+    text = attached(served.get(f"runs/{run}/export"), f"{SLUG}-{run}.json", "application/json")
     schemas.check("benchmark", json.loads(text))
     problem(served.get(f"runs/{run}/export?format=exe"), 422, "BAD_VALUE")
+
+
+def test_a_report_is_one_page_without_scripts(served, run):
+    answer = served.get(f"runs/{run}/export?format=html")
+    text = attached(answer, f"{SLUG}-{run}.html", "text/html; charset=utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert "<h2>=HYPERLINK(&quot;http://evil.example&quot;" in text
+    assert "Batch scaling" in text
+    assert f'<article id="{run}">' in text
 
 
 def test_every_sample_is_there(served, run):

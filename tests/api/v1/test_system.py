@@ -4,7 +4,7 @@ import json
 import threading
 
 from modeldyno.api.v1.system import TELEMETRY
-from modeldyno.engines.catalog import availability
+from modeldyno.engines.availability import availability
 
 
 def test_engines_are_told_with_how_to_get_them(served):

@@ -78,7 +78,30 @@ RECORD = _answer(
     "The result as it is kept.",
     application_json={"type": "object", "additionalProperties": True},
 )
-EXPORTED = _answer("A file to keep.", application_json=_RESULT, text_csv=_TEXT, text_markdown=_TEXT)
+_TEXTS = {"text_csv": _TEXT, "text_markdown": _TEXT, "text_html": _TEXT}
+EXPORTED = _answer("A file to keep.", application_json=_RESULT, **_TEXTS)
+REPORTED = _answer(
+    "A file to keep.",
+    application_json={
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["title", "results", "missing"],
+        "properties": {
+            "title": {"type": "string", "description": "The project's name."},
+            "results": {
+                "type": "array",
+                "items": _RESULT,
+                "description": "Of benchmarks, then comparisons, then profiles: the latest each.",
+            },
+            "missing": {
+                "type": "array",
+                "items": _TEXT,
+                "description": "What ran and has no result, and why.",
+            },
+        },
+    },
+    **_TEXTS,
+)
 EXAMPLES = _answer("The catalogue.", application_json=document("examples"))
 GRAPH = _answer("The whole graph.", application_json=document("graph"))
 TABLE = _answer("One line for each row.", text_csv=_TEXT)

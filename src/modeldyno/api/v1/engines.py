@@ -9,7 +9,7 @@ from pydantic import Field
 
 from modeldyno.api.v1.shape import Told, problems
 from modeldyno.core.redaction import without_folders
-from modeldyno.engines.catalog import Availability, availability
+from modeldyno.engines.availability import Availability, availability
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -21,7 +21,19 @@ class EngineTold(Told):
     version: str | None = Field(examples=["1.22.0"])
     why_not: str | None = Field(examples=[None])
     install: str = Field(description="How to get it.", examples=["pip install onnxruntime"])
-    devices: list[str] = Field(examples=[["cpu", "cuda"]])
+    devices: list[str] = Field(
+        description="Those that can be used here, as far as can be told without loading the "
+        "engine.",
+        examples=[["cpu"]],
+    )
+    unavailable_devices: dict[str, str] = Field(
+        description="The others that it has, each with the reason why it cannot be used here.",
+        examples=[{"coreml": "this is no Mac"}],
+    )
+    device_notes: dict[str, str] = Field(
+        description="Of `devices`: what only a worker that loads the engine can tell.",
+        examples=[{}],
+    )
     formats: list[str] = Field(examples=[["onnx"]])
 
 
@@ -49,5 +61,9 @@ def _told(engine: Availability) -> EngineTold:
         why_not=without_folders(engine.why_not) if engine.why_not else None,
         install=engine.install,
         devices=list(engine.devices),
+        unavailable_devices={
+            device: without_folders(why) for device, why in engine.unavailable_devices.items()
+        },
+        device_notes=engine.device_notes,
         formats=list(engine.formats),
     )

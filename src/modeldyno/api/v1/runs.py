@@ -136,7 +136,8 @@ def router(server: Server) -> APIRouter:
         "/{run_id}/export", response_class=Response, responses=EXPORTED | problems(404, 409)
     )
     def export_run(run_id: Word, format: Format = "json") -> Response:
-        """The result as a file: JSON, a table for a spreadsheet, or Markdown to paste."""
+        """The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
+        read, without scripts."""
         file = exports.file(RunId(run_id), format)
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 

@@ -1,0 +1,88 @@
+"""A comparison's section: the ratio first; levels are for orientation."""
+
+from __future__ import annotations
+
+from modeldyno.core import figures
+from modeldyno.core.charts.ratios import Ratio, ratio_chart
+from modeldyno.core.commands import compare_command
+from modeldyno.core.names import shown_name
+from modeldyno.core.reports.blocks import Section, table
+from modeldyno.core.results import ComparisonResult, Estimate
+from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
+from modeldyno.core.tables import comparison_rows
+
+_READ = "The bar is the interval; in the shaded band a difference does not matter."
+
+
+def comparison_section(result: ComparisonResult) -> Section:
+    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
+    head, rows = comparison_rows(result)
+    ratios = [
+        _ratio(result, f"floor ({result.statistic})", result.ratio),
+        _ratio(result, "typical (median)", result.typical_ratio),
+    ]
+    return Section(
+        result=result,
+        title=title(result),
+        verdict=(_verdict(result),),
+        word=result.verdict,
+        engines=tuple(
+            f"{side.facts.engine} {side.facts.engine_version} on {side.facts.device}"
+            for side in (result.a, result.b)
+        ),
+        method=_method(result),
+        table=table(head, rows, ("", "model", "engine", "precision")),
+        charts=(ratio_chart("B against A.", f"{comparison_sentence(result)}. {_READ}", ratios),),
+        limits=tuple(_limits(result)),
+        command=compare_command(result.spec, a, b),
+    )
+
+
+def _verdict(result: ComparisonResult) -> str:
+    badge = "" if result.noise == "quiet" else f"; the machine was {result.noise}"
+    return f"{comparison_sentence(result)}{badge}"
+
+
+def title(result: ComparisonResult) -> str:
+    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
+    return f"{a} against {b}"
+
+
+def summary_ratio(result: ComparisonResult) -> Ratio:
+    """One row of a chart of many."""
+    return _ratio(result, title(result), result.ratio)
+
+
+def _ratio(result: ComparisonResult, name: str, found: Estimate) -> Ratio:
+    is_noisy = result.noise != "quiet"
+    return Ratio(name, found.value, found.low, found.high, result.spec.margin, is_noisy)
+
+
+def _method(result: ComparisonResult) -> str:
+    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
+    return (
+        f"A and B took turns, {figures.counted(result.pairs, 'pair')} of sessions in {processes}; "
+        f"the ratio is time of B over time of A, pair by pair ({result.statistic}). "
+        f"Its {result.ratio.level * 100:g} % interval decides, and within ±"
+        f"{result.spec.margin * 100:g} % the two count as equivalent."
+    )
+
+
+def _limits(result: ComparisonResult) -> list[str]:
+    told = [*result.notes]
+    if result.noise != "quiet":
+        told.append(f"The machine was {result.noise}: other work was in the way")
+    if result.pairs < FEW_PAIRS:
+        told.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
+    if result.distribution_changed:
+        told.append(
+            "The gap between typical and floor differs between A and B: a slow path may have "
+            "appeared or gone"
+        )
+    if result.verdict == "inconclusive" and result.pairs_needed is not None:
+        told.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
+    if result.parity is None:
+        told.append("Outputs were not compared: the two have none of the same size in common")
+    elif not result.parity.agrees:
+        told.append(f"Outputs differ by up to {result.parity.max_rel_error:.1e} of their range")
+    return told

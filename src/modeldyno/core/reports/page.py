@@ -1,0 +1,85 @@
+"""The whole file: what was found, in a line each, then every result by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modeldyno.core import figures
+from modeldyno.core.charts.frame import HATCH
+from modeldyno.core.charts.ratios import ratio_chart
+from modeldyno.core.markup import Markup, joined, tag
+from modeldyno.core.reports.benchmarks import benchmark_section
+from modeldyno.core.reports.blocks import Section, article
+from modeldyno.core.reports.comparisons import comparison_section, summary_ratio
+from modeldyno.core.reports.profiles import profile_section
+from modeldyno.core.reports.style import STYLE
+from modeldyno.core.results import (
+    BenchmarkResult,
+    ComparisonResult,
+    MeasuringResult,
+    ProfileResult,
+)
+
+# Even if a word of others slipped through: nothing runs and nothing is fetched.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def html_report(
+    results: Sequence[MeasuringResult], title: str = "", missing: Sequence[str] = ()
+) -> str:
+    """``missing`` says what has no result, and why."""
+    sections = [_section(result) for result in results]
+    name = title or _title(sections)
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name_="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name_="color-scheme", content="light dark"),
+        tag("title", f"{name} – Modeldyno"),
+        tag("style", Markup(STYLE)),
+    )
+    parts = [tag("h1", name), tag("p", "Measured by Modeldyno", class_="dim")]
+    if len(sections) != 1 or missing:
+        parts.append(_overview(sections, missing))
+    body = tag("body", HATCH, tag("main", *parts, *(article(one) for one in sections)))
+    return f"<!doctype html>{tag('html', head, body, lang='en')}\n"
+
+
+def _section(result: MeasuringResult) -> Section:
+    match result:
+        case BenchmarkResult():
+            return benchmark_section(result)
+        case ComparisonResult():
+            return comparison_section(result)
+        case ProfileResult():
+            return profile_section(result)
+
+
+def _title(sections: Sequence[Section]) -> str:
+    if len(sections) == 1:
+        return sections[0].title
+    return figures.counted(len(sections), "result")
+
+
+def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
+    lines = [
+        tag("li", tag("a", section.title, href=f"#{section.result.run_id}"), ": ", _found(section))
+        for section in sections
+    ]
+    drawn = [tag("ul", *lines)] if lines else [tag("p", "Nothing has been measured yet.")]
+    compared = [s.result for s in sections if isinstance(s.result, ComparisonResult)]
+    if len(compared) > 1:
+        summary = "B against A, in the order of the list; intervals that overlap rank nobody."
+        drawn.append(ratio_chart("Comparisons.", summary, [summary_ratio(one) for one in compared]))
+    if missing:
+        drawn.append(tag("h3", "Without a result"))
+        drawn.append(tag("ul", *(tag("li", line) for line in missing)))
+    return joined(*drawn)
+
+
+def _found(section: Section) -> Markup:
+    words = "; ".join(section.verdict)
+    if not section.word:
+        return joined(words)
+    return tag("span", tag("b", section.word), f": {words}", class_=section.word)

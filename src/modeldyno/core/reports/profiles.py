@@ -1,0 +1,67 @@
+"""A profile's section: the operators that take the time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modeldyno.core import figures
+from modeldyno.core.charts.bars import Bar, bar_chart
+from modeldyno.core.commands import profile_command
+from modeldyno.core.markup import Markup
+from modeldyno.core.names import shown_name
+from modeldyno.core.profile_tables import LEFT, OUTSIDE, Slice, profile_rows, slices
+from modeldyno.core.reports.blocks import Section, table
+from modeldyno.core.results import ProfileResult
+from modeldyno.core.sentences import profile_sentence
+
+TOP = 10
+
+
+def profile_section(result: ProfileResult) -> Section:
+    name, facts = shown_name(result.model.path), result.facts
+    found = slices(result, "op")
+    head, rows = profile_rows(result)
+    precision = f", {facts.precision}" if facts.precision else ""
+    return Section(
+        result=result,
+        title=f"Profile of {name}",
+        verdict=(_most(found), profile_sentence(result)) if found else (profile_sentence(result),),
+        word="",
+        engines=(f"{facts.engine} {facts.engine_version} on {facts.device}{precision}",),
+        method=_method(result),
+        table=table(head, rows, LEFT),
+        charts=(_chart(result, found),) if found else (),
+        limits=(*result.warnings, *result.notes),
+        command=profile_command(result.spec, name),
+    )
+
+
+def _most(found: Sequence[Slice]) -> str:
+    first = found[0]
+    nodes = figures.counted(first.nodes, "node")
+    return f"{first.op_type} takes the most: {figures.percent(first.share)} of a call, in {nodes}"
+
+
+def _method(result: ProfileResult) -> str:
+    cores = figures.counted(result.spec.cell.cores, "core")
+    return (
+        f"A batch of {result.batch_size} on {cores} was timed without the engine's profiler and "
+        f"with it, {figures.counted(result.calls, 'call')} in "
+        f"{figures.counted(result.repeats, 'repeat')}. What the profiler adds is taken out, so "
+        "that the nodes and what lies outside them make up the latency."
+    )
+
+
+def _chart(result: ProfileResult, found: Sequence[Slice]) -> Markup:
+    scale, unit = figures.unit_for([result.latency_s])
+
+    def bar(name: str, seconds: float, is_rest: bool = False) -> Bar:
+        share = figures.percent(max(0.0, seconds) / result.latency_s) if result.latency_s else ""
+        return Bar(name, seconds, f"{figures.plain(seconds / scale)} {unit} ({share})", is_rest)
+
+    bars = [bar(one.op_type, one.total_s) for one in found[:TOP]]
+    if left := found[TOP:]:
+        more = figures.counted(len(left), "more operator")
+        bars.append(bar(f"({more})", sum(one.total_s for one in left), is_rest=True))
+    bars.append(bar(OUTSIDE, result.outside_s, is_rest=True))
+    return bar_chart("Top operators.", f"{_most(found)}.", bars)

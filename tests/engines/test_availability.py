@@ -1,0 +1,56 @@
+"""On which devices an engine can run here, told without loading it."""
+
+import sys
+
+import pytest
+
+from modeldyno.engines import devices
+from modeldyno.engines.availability import Availability, availability_of
+from modeldyno.engines.catalog import Entry
+
+DEVICES = ("cpu", "cuda", "mps", "npu")
+
+
+def told(package: str | None = None) -> Availability:
+    """Of an engine that has many devices."""
+    entry = Entry("abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",))
+    return availability_of(entry)
+
+
+@pytest.fixture
+def gpu(tmp_path, monkeypatch):
+    """A machine that has a GPU's node; no driver is asked."""
+    node = tmp_path / "nvidia0"
+    node.touch()
+    monkeypatch.setattr(devices, "_GPU_NODES", (str(node),))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+@pytest.mark.usefixtures("gpu")
+def test_a_device_that_only_a_worker_can_be_sure_of_says_so():
+    found = told()
+    assert found.devices == ("cpu", "cuda", "npu")
+    assert found.device_notes.keys() == {"cuda", "npu"}
+    assert "when a worker loads a model" in found.device_notes["cuda"]
+    assert found.unavailable_devices.keys() == {"mps"}
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("numbers", ["", "-1"])
+def test_gpus_that_the_environment_hides_are_not_there(monkeypatch, numbers):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", numbers)
+    assert told().unavailable_devices["cuda"] == "CUDA_VISIBLE_DEVICES hides every GPU"
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
+    assert "cuda" in told().devices
+
+
+def test_a_machine_without_a_gpu_has_no_cuda(monkeypatch):
+    monkeypatch.setattr(devices, "_GPU_NODES", ())
+    assert "no NVIDIA GPU was found" in told().unavailable_devices["cuda"]
+
+
+def test_an_engine_that_is_not_installed_has_no_device_here():
+    found = told("no-such-library")
+    assert (found.usable, found.devices, found.device_notes) == (False, (), {})
+    assert found.unavailable_devices == dict.fromkeys(DEVICES, found.why_not)
