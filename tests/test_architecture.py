@@ -34,7 +34,7 @@ HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",
@@ -130,7 +130,8 @@ def test_only_engine_files_are_excused():
 
 
 def source_of(name: str) -> Path:
-    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def imported_packages(path: Path) -> set[str]:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
@@ -94,6 +95,7 @@ class Server:
     ends: RunEnds
     workloads: WorkloadService
     exports: ExportService
+    judgements: JudgementService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     demo: DemoProject
@@ -106,6 +108,7 @@ class Server:
         self.sweeping.start()
         self.watch.start()
         self.queue.start()
+        self.projects.forget_drafts()
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
@@ -210,6 +213,7 @@ def open_server(
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
@@ -263,6 +267,7 @@ def open_server(
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
         archive = Archive(history, folders, records)
+        exports = ExportService(records, history, folders)
         return Server(
             settings=settings,
             records=records,
@@ -294,7 +299,8 @@ def open_server(
             workloads=WorkloadService(
                 records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
             ),
-            exports=ExportService(records, history, folders),
+            exports=exports,
+            judgements=JudgementService(records, exports),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
             demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),

@@ -34,6 +34,7 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.DownloadFailed: 502,
     errors.NotFound: 404,
     errors.WrongState: 409,
+    errors.BaselineNoisy: 409,
     errors.StillUsed: 409,
     errors.EditedMeanwhile: 412,
     errors.KeyReused: 422,

@@ -82,6 +82,14 @@ class ProjectCalls:
         return read(Project, (yield patch(f"/projects/{project_id}", {"name": name})).json)
 
     @operation
+    def set_baseline(
+        self, project_id: int, benchmark_id: int | None, accept_noisy: bool = False
+    ) -> Steps[Project]:
+        """What the others are held against; None: nothing any more."""
+        asked = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
+        return read(Project, (yield patch(f"/projects/{project_id}", asked)).json)
+
+    @operation
     def delete(self, project_id: int, cascade: bool = False) -> Steps[None]:
         yield delete(f"/projects/{project_id}", cascade=cascade)
 

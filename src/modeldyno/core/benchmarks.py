@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.results import Estimate, Verdict
 from modeldyno.core.runs import CellOutcome, LatestRun, Runnable, RunSummary, State
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 
@@ -32,11 +33,33 @@ class Benchmark(Runnable, NewBenchmark):
 
 
 @dataclass(frozen=True)
+class VersusBaseline:
+    """A benchmark held against its project's baseline, at one cell that both have.
+
+    ``ratio`` is its time by the baseline's, per item, of the floor.
+    """
+
+    benchmark_id: BenchmarkId  # of the baseline
+    baseline_cell: int | None = None
+    cell: int | None = None
+    ratio: Estimate | None = None
+    verdict: Verdict | None = None
+    why: str = ""  # there is no ratio, or no more to say about it
+
+
+@dataclass(frozen=True)
+class Baseline:
+    benchmark_id: BenchmarkId
+    cells: tuple[CellOutcome, ...]
+
+
+@dataclass(frozen=True)
 class BenchmarkDetails:
     benchmark: Benchmark
     model_name: str
     latest: LatestRun | None
     cells: tuple[CellOutcome, ...]  # of the latest run that got so far as to have some
+    baseline: Baseline | None = None  # of its project
 
 
 @dataclass(frozen=True)
@@ -67,3 +90,5 @@ class BenchmarkRow:
     summary: RunSummary
     asked: tuple[CellSpec, ...] = ()  # no more of each than the axes on which cells differ
     cells: tuple[CellOutcome, ...] = ()  # of the latest run that got so far as to have some
+    baseline_id: BenchmarkId | None = None  # of its project
+    baseline: Baseline | None = None

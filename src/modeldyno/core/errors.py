@@ -35,6 +35,7 @@ ModeldynoError
 │   ├── NotFound           nothing of that number in the database
 │   ├── StillUsed          others depend on what should be deleted
 │   ├── WrongState         not now: it runs, it has run, it is over
+│   ├── BaselineNoisy      a number to measure others by that is not sure itself
 │   ├── EditedMeanwhile    somebody else changed it since it was read
 │   ├── LeasesUnusable     CPU cores cannot be locked against other measurements
 │   └── SandboxUnavailable the system cannot confine a worker as far as required
@@ -225,6 +226,10 @@ class StillUsed(UserError):
     ) -> None:
         super().__init__(title, why=why, fix=fix)
         self.users = users
+
+
+class BaselineNoisy(UserError):
+    code = "BASELINE_NOISY"
 
 
 class WrongState(UserError):

@@ -24,6 +24,8 @@ class Job:
     id: JobId
     run_id: RunId
     kind: RunKind
+    of_id: int  # the number of the benchmark, comparison …
+    name: str  # of that
     project_id: int
     state: RunState
     priority: int  # higher goes first

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from modeldyno.core.errors import ModeldynoError, WorkspaceUnusable
+from modeldyno.core.errors import WorkspaceUnusable
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.projects import Project
@@ -15,7 +15,7 @@ from modeldyno.demo import model_path
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.comparisons import ComparisonService
-from modeldyno.services.model_files import ModelFiles
+from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.requests import (
     CellOptions,
     InputOptions,
@@ -50,18 +50,24 @@ class DemoProject:
         """Made, and its benchmark in the queue; None when this workspace has had it before."""
         if self._marker.exists():
             return None
-        # First the marker: a crash in between costs a demo, the other way round it makes two.
-        self._mark()
-        project = self._records.projects.add(NAME)
-        try:
-            model = self._add_model(project.id)
+        return self.prepared()()
+
+    def prepared(self) -> Callable[[], Project]:
+        """One more, because somebody asks for it: its model is read now, and the project made with
+        all that belongs to it when what is returned is called."""
+        model = self._prepared_model()
+
+        def make() -> Project:
+            # First the marker: a crash in between costs a demo, the other way round it makes two.
+            self._mark()
             with self._records.database.writing():
-                self._add_benchmark(project.id, model.id)
-                self._add_comparison(project.id, model.id)
-        except ModeldynoError:
-            self._records.projects.delete(project.id, cascade=True)
-            raise
-        return project
+                project = self._records.projects.add(NAME)
+                added = model.add(project_id=project.id)
+                self._add_benchmark(project.id, added.id)
+                self._add_comparison(project.id, added.id)
+            return project
+
+        return make
 
     def _mark(self) -> None:
         try:
@@ -76,11 +82,11 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _add_model(self, project_id: ProjectId) -> Model:
+    def _prepared_model(self) -> PreparedModel:
         path = self._model()
         with path.open("rb") as file, self._files.receiving(path.stat().st_size) as incoming:
             incoming.copy(file.fileno())
-            return self._files.add(project_id, path.name, incoming, "example")
+            return self._files.prepared_received(path.name, incoming, "example")
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         cores = sorted({1, min(2, len(allowed_cpus()))})

@@ -100,15 +100,15 @@ class ExportService:
 
     def document(self, run_id: RunId) -> dict[str, Any]:
         """The public one, as the terminal prints it; raises NotFound when there is no result."""
-        return _document(self._result(run_id))
+        return _document(self.result(run_id))
 
     def record(self, run_id: RunId) -> dict[str, Any]:
         """The result as it is kept."""
-        found: dict[str, Any] = encode(self._result(run_id))
+        found: dict[str, Any] = encode(self.result(run_id))
         return found
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
-        result = self._result(run_id)
+        result = self.result(run_id)
         parts = [file_name_part(name) for name in _models(result)]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
         return ExportedFile(f"{name}.{format}", _MEDIA[format], _text(result, format))
@@ -134,7 +134,7 @@ class ExportService:
                 )
                 continue
             try:
-                found[run.of] = self._result(run.id)
+                found[run.of] = self.result(run.id)
             except NotFound as error:
                 told = f"{run.of.kind} {run.of.id}: {error.title}, {error.why}"
                 without.setdefault(run.of, without_folders(told))
@@ -166,7 +166,8 @@ class ExportService:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
-    def _result(self, run_id: RunId) -> MeasuringResult:
+    def result(self, run_id: RunId) -> MeasuringResult:
+        """Without any folder of this machine in it; raises NotFound when there is none."""
         run = self._records.runs.get(run_id)
         kept = self._kept(run_id)
         if kept is None or kept.result is None:

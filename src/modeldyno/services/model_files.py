@@ -139,6 +139,15 @@ class ModelFiles:
         with self._at_work_on(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
+    def prepared_received(self, name: str, incoming: Incoming, origin: Origin) -> PreparedModel:
+        """A model of what was received, for a project that is yet to be made."""
+        stored = incoming.settle()
+        with ExitStack() as held:
+            held.enter_context(self._at_work_on(stored.sha256))
+            incoming.keep(stored)
+            new = self._new(ProjectId(0), name, stored, origin, name)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def prepared_stored(
         self, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> PreparedModel:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
+from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.datasets import Dataset, NewDataset
-from modeldyno.core.errors import NotFound, WrongState
-from modeldyno.core.ids import ProjectId
+from modeldyno.core.errors import BaselineNoisy, NotFound, WrongState
+from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.models import Boundary, Model
 from modeldyno.core.names import checked_name
 from modeldyno.core.notes import Subject
@@ -21,6 +24,7 @@ from modeldyno.store.records.all import Records
 INPUT_MODEL = "Input model"  # what a project began with is called so
 STOPPING_S = 30.0  # what runs ends within two seconds of being cancelled, unless the disk is slow
 _LOOK_S = 0.05
+DRAFT_S = 86_400.0  # a day: long enough to find the weights that are missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +91,22 @@ class ProjectService:
         model = self._records.models.input_of(project_id)
         return ProjectShown(project, note.text if note.version else None, model)
 
+    def set_baseline(
+        self, project_id: ProjectId, benchmark_id: BenchmarkId | None, *, accept_noisy: bool = False
+    ) -> Project:
+        """What the others are held against; None: nothing. Raises WrongState for one that was not
+        measured, and BaselineNoisy for one whose numbers are not sure."""
+        with self._records.database.writing():
+            if benchmark_id is not None:
+                _expect_sure(self._records.benchmarks.outcome(benchmark_id), accept_noisy)
+            return self._records.projects.set_baseline(project_id, benchmark_id)
+
+    def forget_drafts(self, after_s: float = DRAFT_S) -> None:
+        """Those that nobody went on with, and all that is in them."""
+        for draft in self._records.projects.drafts(datetime.now(UTC) - timedelta(seconds=after_s)):
+            with suppress(WrongState), self._archive.deleting():
+                self._records.projects.delete(draft.id, cascade=True)
+
     def write_notes(self, project_id: ProjectId, text: str) -> str:
         """Whatever stood there before; raises NotFound."""
         with self._records.database.writing():
@@ -131,4 +151,22 @@ class ProjectService:
         parameters = {"input_shape": [[*shape] for shape in shapes], "label_shape": [1]}
         return self._records.datasets.add(
             NewDataset(project_id=project_id, name="dummy", kind="dummy_v2", parameters=parameters)
+        )
+
+
+def _expect_sure(found: BenchmarkOutcome, accept_noisy: bool) -> None:
+    cells = [cell for cell in found.cells if cell.typical_s is not None]
+    if not cells:
+        raise WrongState(
+            f"Benchmark {found.benchmark.id} cannot be a baseline",
+            why="it has no number yet",
+            fix="Run it first",
+        )
+    noisy = next((cell for cell in cells if cell.noise not in (None, "quiet")), None)
+    if noisy is not None and not accept_noisy:
+        reasons = (noisy.noise_reasons or "").split("\n")
+        raise BaselineNoisy(
+            f"Benchmark {found.benchmark.id} is {noisy.noise}",
+            why=f"cell {noisy.number}: {reasons[0]}" if reasons[0] else "",
+            fix="Measure it again on a calmer machine, or take it nevertheless (accept_noisy)",
         )

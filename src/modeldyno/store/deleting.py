@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, or_, select
+from sqlalchemy import Connection, delete, insert, or_, select, update
 
 from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
 from modeldyno.store.records.events import tell_many
 from modeldyno.store.records.finding import find
-from modeldyno.store.tables import OWNERS, THINGS, Optimizations, Pins, Runs, Tombstones
+from modeldyno.store.tables import OWNERS, THINGS, Optimizations, Pins, Projects, Runs, Tombstones
 
 _NAMED = 5  # of many users; the rest are counted
 _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 535
@@ -101,6 +101,8 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         _remove(connection, other, found, now)
     if kind == "benchmark":
         connection.execute(delete(Pins).where(Pins.benchmark_id.in_(numbers)))
+        held = Projects.baseline_benchmark_id.in_(numbers)
+        connection.execute(update(Projects).where(held).values(baseline_benchmark_id=None))
     if kind in OWNERS:
         _bury_runs(connection, kind, numbers, now)
     thing = THINGS[kind]

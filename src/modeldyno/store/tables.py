@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false
 
 from modeldyno.store.columns import Key, Long
 from modeldyno.store.declared import Declared, Mapped, mapped_column
@@ -98,6 +98,9 @@ class LatestRun(Summary):
 class Projects(Named, Table):
     __tablename__ = "projects"
     modified_at: Mapped[datetime | None]
+    is_draft: Mapped[bool] = mapped_column(server_default=false())
+    # No reference: benchmarks refer to projects already, and ``deleting.py`` clears it.
+    baseline_benchmark_id: Mapped[int | None]
     __table_args__ = (Index(None, "created_at", "id"), _NUMBERED)
 
 

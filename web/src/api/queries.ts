@@ -127,3 +127,29 @@ export const examplesQuery = queryOptions({
   queryKey: queryKeys.examples,
   queryFn: () => told(api.GET("/api/v1/examples")),
 });
+
+export const sessionQuery = queryOptions({
+  queryKey: queryKeys.session,
+  queryFn: () => told(api.GET("/api/v1/session")),
+});
+
+/** Two seconds of looking at the machine; asked for, never by itself. */
+export const doctorQuery = queryOptions({
+  queryKey: queryKeys.doctor,
+  queryFn: () => told(api.POST("/api/v1/system/doctor")),
+  enabled: false,
+  retry: false,
+});
+
+export const judgementQuery = (a: string, b: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.judgements, a, b],
+    queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+  });
+
+export const filesQuery = (path: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.files, path],
+    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // nobody tells when a file is put there
+  });

@@ -364,6 +364,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create demo
+         * @description A project with a small model that ships with Modeldyno, and a benchmark and a comparison
+         *     of it in the queue. Needs no network. Asked again, it makes one more.
+         */
+        post: operations["create_demo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/engines": {
         parameters: {
             query?: never;
@@ -582,6 +603,27 @@ export interface paths {
          * @description Go on with what failed, was cancelled or interrupted: what it measured counts.
          */
         post: operations["resume_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/judgements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Judge benchmarks
+         * @description Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
+         *     settings side by side. Nothing is measured and nothing is kept.
+         */
+        get: operations["judge_benchmarks"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -843,6 +885,31 @@ export interface paths {
         patch: operations["edit_optimization"];
         trace?: never;
     };
+    "/api/v1/optimizations/{optimization_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get optimization note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_optimization_note"];
+        /**
+         * Write optimization note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_optimization_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/optimizations/{optimization_id}/pins/{kind}": {
         parameters: {
             query?: never;
@@ -1048,7 +1115,8 @@ export interface paths {
         put?: never;
         /**
          * Create project
-         * @description A new one, empty; several may have the same name.
+         * @description A new one, empty; several may have the same name. A draft is for who sends a model first,
+         *     and names the project when it is known to work.
          */
         post: operations["create_project"];
         delete?: never;
@@ -1079,10 +1147,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename project
-         * @description Its name is all that changes.
+         * Edit project
+         * @description Its name, and the benchmark that others are held against. One whose numbers are not sure
+         *     is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise.
          */
-        patch: operations["rename_project"];
+        patch: operations["edit_project"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/models": {
@@ -1550,21 +1619,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1575,7 +1644,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1587,7 +1656,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1596,7 +1665,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -1607,7 +1676,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1616,7 +1685,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1624,7 +1693,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1652,7 +1721,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1660,7 +1729,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1669,7 +1738,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Project Id
              * @example 1
@@ -1681,12 +1750,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1697,21 +1766,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -2392,6 +2461,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2458,6 +2529,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BoxTold */
         BoxTold: {
@@ -2494,6 +2567,47 @@ export interface components {
              * @description The innermost open group around it; empty: none.
              */
             parent: string;
+        };
+        /** CellJudgementTold */
+        CellJudgementTold: {
+            a: components["schemas"]["JudgedCellTold"];
+            b: components["schemas"]["JudgedCellTold"];
+            /**
+             * Basis
+             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
+             */
+            basis: ("alternation" | "one run" | "separate runs") | null;
+            /**
+             * Comparison Id
+             * @description Of that comparison.
+             */
+            comparison_id: number | null;
+            /**
+             * Faster
+             * @description Null unless one clearly is.
+             */
+            faster: ("a" | "b") | null;
+            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Sentence
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string;
+            /** @description Of the faster one; null where none is. */
+            speedup: components["schemas"]["RatioTold"] | null;
+            /** @description The same of typical latencies. */
+            typical_ratio: components["schemas"]["RatioTold"] | null;
+            /**
+             * Verdict
+             * @description Of B, seen from A; `inconclusive`: no clear difference.
+             */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+            /**
+             * Why
+             * @description Why not comparable, or what to keep in mind; may be empty.
+             */
+            why: string;
         };
         /** CellProgressTold */
         CellProgressTold: {
@@ -2680,7 +2794,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive: boolean;
+            adaptive?: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2688,14 +2802,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin: number;
+            margin?: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2721,20 +2835,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
         };
         /**
          * modeldyno compare --json
@@ -3222,7 +3336,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: {
+            parameters?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3236,7 +3350,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms: {
+            transforms?: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3295,6 +3409,14 @@ export interface components {
             transforms: {
                 [key: string]: unknown;
             }[];
+        };
+        /** DemoTold */
+        DemoTold: {
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
         };
         /** DoctorTold */
         DoctorTold: {
@@ -3581,7 +3703,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -3850,17 +3972,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells: components["schemas"]["CellStanding"][];
+            cells?: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing: string;
+            doing?: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms: number | null;
+            estimate_ms?: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -3869,17 +3991,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio: number | null;
+            ratio?: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width: number | null;
+            relative_half_width?: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s: number | null;
+            remaining_s?: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -3909,6 +4031,18 @@ export interface components {
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
+            /**
+             * Name
+             * @description Of that benchmark, comparison …
+             * @example resnet50.onnx
+             */
+            name: string;
+            /**
+             * Of Id
+             * @description The benchmark's, comparison's … number.
+             * @example 7
+             */
+            of_id: number;
             /**
              * Place
              * @description In the queue, from 1; null when it does not wait.
@@ -3951,6 +4085,96 @@ export interface components {
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
+        /** JudgedCellTold */
+        JudgedCellTold: {
+            /**
+             * Name
+             * @example onnxruntime · 2 cores · batch 8
+             */
+            name: string;
+            /** Noise */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * Number
+             * @example 0
+             */
+            number: number;
+            /**
+             * Samples
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
+        /** JudgedSideTold */
+        JudgedSideTold: {
+            /**
+             * Benchmark Id
+             * @example 12
+             */
+            benchmark_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /** Name */
+            name: string;
+            /**
+             * Run Id
+             * @description The run whose numbers count.
+             */
+            run_id: string;
+        };
+        /** JudgementTold */
+        JudgementTold: {
+            a: components["schemas"]["JudgedSideTold"];
+            b: components["schemas"]["JudgedSideTold"];
+            /**
+             * Cells
+             * @description Cells of the same axes, pair by pair.
+             */
+            cells: components["schemas"]["CellJudgementTold"][];
+            /**
+             * Environment
+             * @description The machines, and what runs on them.
+             */
+            environment: components["schemas"]["SettingTold"][];
+            /**
+             * Environment Differing
+             * @example 0
+             */
+            environment_differing: number;
+            /**
+             * Kind
+             * @default benchmarks
+             * @constant
+             */
+            kind?: "benchmarks";
+            /** Sentence */
+            sentence: string;
+            /**
+             * Settings
+             * @description All of them, of the first pair of cells.
+             */
+            settings: components["schemas"]["SettingTold"][];
+            /**
+             * Settings Differing
+             * @example 3
+             */
+            settings_differing: number;
+            /**
+             * Unmatched A
+             * @description Cells that B has no counterpart of.
+             */
+            unmatched_a: number[];
+            /** Unmatched B */
+            unmatched_b: number[];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -4537,37 +4761,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset: number | null;
+            dataset?: number | null;
             /**
              * Model
              * @default null
              */
-            model: number | null;
+            model?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /**
              * Project
              * @default null
              */
-            project: number | null;
+            project?: number | null;
             /** Version */
             version: number;
         };
@@ -4610,7 +4834,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -4622,7 +4846,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type: "quantization" | "graph" | "mixed-precision";
+            type?: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -4840,21 +5064,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -4865,7 +5089,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /**
              * Devices
              * @default [
@@ -4875,7 +5099,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -4884,7 +5108,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -4895,7 +5119,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -4904,7 +5128,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -4912,7 +5136,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -4934,7 +5158,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -4942,7 +5166,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -4951,19 +5175,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -4975,14 +5199,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -5032,14 +5256,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail: string;
+            detail?: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix: string;
+            fix?: string;
             /**
              * Status
              * @example 404
@@ -5054,7 +5278,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type: string;
+            type?: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -5062,28 +5286,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores: number;
+            cores?: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5092,7 +5316,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5109,7 +5333,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5132,7 +5356,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5150,19 +5374,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats: number;
+            repeats?: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5170,21 +5394,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -5749,7 +5973,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -5807,6 +6031,12 @@ export interface components {
         /** ProjectAsked */
         ProjectAsked: {
             /**
+             * Is Draft
+             * @description Not listed before it is named; forgotten after a day.
+             * @default false
+             */
+            is_draft?: boolean;
+            /**
              * Name
              * @example ResNet on the edge box
              */
@@ -5814,6 +6044,11 @@ export interface components {
         };
         /** ProjectDetails */
         ProjectDetails: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Counts
              * @description How many of each kind of thing it has.
@@ -5835,6 +6070,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5843,8 +6083,36 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * ProjectEdited
+         * @description What is not sent stays.
+         */
+        ProjectEdited: {
+            /**
+             * Accept Noisy
+             * @description Of a baseline whose numbers are not sure.
+             * @default false
+             */
+            accept_noisy?: boolean;
+            /**
+             * Baseline Benchmark Id
+             * @description Null: none any more.
+             * @example 3
+             */
+            baseline_benchmark_id?: number | null;
+            /**
+             * Name
+             * @description Makes a draft a project like any other.
+             */
+            name?: string | null;
+        };
         /** ProjectTold */
         ProjectTold: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Created At
              * Format: date-time
@@ -5855,6 +6123,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -5875,6 +6148,27 @@ export interface components {
              * @example 3
              */
             waiting: number;
+        };
+        /**
+         * RatioTold
+         * @description With its 95 % interval.
+         */
+        RatioTold: {
+            /**
+             * High
+             * @example 0.806
+             */
+            high: number;
+            /**
+             * Low
+             * @example 0.725
+             */
+            low: number;
+            /**
+             * Value
+             * @example 0.763
+             */
+            value: number;
         };
         /**
          * RefusedByName
@@ -6023,29 +6317,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -6126,6 +6420,26 @@ export interface components {
              * @description For a cookie: when it ends.
              */
             until?: string | null;
+        };
+        /** SettingTold */
+        SettingTold: {
+            /**
+             * A
+             * @example 1.31.1
+             */
+            a: string | null;
+            /**
+             * B
+             * @example 1.30.0
+             */
+            b: string | null;
+            /** Differs */
+            differs: boolean;
+            /**
+             * Name
+             * @example engine version
+             */
+            name: string;
         };
         /**
          * SettingsTold
@@ -6210,23 +6524,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores: number;
+            cores?: number;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6235,7 +6549,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -6251,7 +6565,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Model Id
              * @example 1
@@ -6263,7 +6577,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -6277,7 +6591,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6286,7 +6600,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -6600,7 +6914,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason: string;
+            reason?: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -6709,6 +7023,37 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /**
+         * VersusBaselineTold
+         * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
+         */
+        VersusBaselineTold: {
+            /**
+             * Baseline Cell
+             * @example 0
+             */
+            baseline_cell: number | null;
+            /**
+             * Benchmark Id
+             * @description Of the baseline.
+             * @example 3
+             */
+            benchmark_id: number;
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number | null;
+            /** @description Its time by the baseline's, per item. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /** Verdict */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
+            /**
+             * Why
+             * @description Why there is no ratio, or no verdict; may be empty.
+             */
+            why: string;
+        };
         /** ViewTold */
         ViewTold: {
             /** Boxes */
@@ -6778,6 +7123,7 @@ export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
@@ -6797,6 +7143,7 @@ export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
+export type DemoTold = components['schemas']['DemoTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -6826,6 +7173,9 @@ export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
+export type JudgedCellTold = components['schemas']['JudgedCellTold'];
+export type JudgedSideTold = components['schemas']['JudgedSideTold'];
+export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
@@ -6879,8 +7229,10 @@ export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
+export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
@@ -6888,6 +7240,7 @@ export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
+export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
@@ -6903,6 +7256,7 @@ export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type $defs = Record<string, never>;
@@ -9876,6 +10230,96 @@ export interface operations {
             };
         };
     };
+    create_demo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own, new for each thing you want to create. The same request under the same key is answered as before, for 24 hours, and creates nothing. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    /** @description Sent when this answer was given before. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DemoTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No room in the workspace */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_engines: {
         parameters: {
             query?: never;
@@ -10765,6 +11209,94 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    judge_benchmarks: {
+        parameters: {
+            query: {
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                a: string;
+                /** @description A benchmark, `12`, or one of its cells, `12:0`. */
+                b: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12651,6 +13183,230 @@ export interface operations {
             };
             /** @description The request does not fit its description */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_optimization_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_optimization_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14606,7 +15362,7 @@ export interface operations {
             };
         };
     };
-    rename_project: {
+    edit_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -14618,7 +15374,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": components["schemas"]["ProjectEdited"];
             };
         };
         responses: {
@@ -14669,6 +15425,15 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -11,8 +11,8 @@ const FORMATS: Record<string, string> = {
   onnx: "ONNX",
   openvino_ir: "OpenVINO IR",
   torchscript: "TorchScript",
-  torch_export: "PyTorch export",
-  checkpoint: "PyTorch checkpoint",
+  "torch-export": "PyTorch export",
+  "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",
 };
 

@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
+from modeldyno.api.v1.judgements import RatioTold, ratio_of
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
@@ -31,12 +32,14 @@ from modeldyno.api.v1.shape import (
     without_defaults,
 )
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
-from modeldyno.core.benchmarks import Benchmark, BenchmarkDetails, BenchmarkRow, Mode
+from modeldyno.core.benchmarks import Baseline, Benchmark, BenchmarkDetails, BenchmarkRow, Mode
 from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
+from modeldyno.core.results import Verdict
 from modeldyno.core.runs import CellOutcome, RunOf, State
 from modeldyno.core.specs import CellSpec
+from modeldyno.services.baselines import versus
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -84,6 +87,17 @@ class AxesTold(Told):
     instances: list[int] = Field(examples=[[1]])
 
 
+class VersusBaselineTold(Told):
+    """At the quickest cell that both have; of the baseline itself, the ratio is 1."""
+
+    benchmark_id: int = Field(description="Of the baseline.", examples=[3])
+    baseline_cell: int | None = Field(examples=[0])
+    cell: int | None = Field(examples=[0])
+    ratio: RatioTold | None = Field(description="Its time by the baseline's, per item.")
+    verdict: Verdict | None
+    why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
+
+
 class BenchmarkRowTold(Told):
     id: int = Field(examples=[1])
     project_id: int = Field(examples=[1])
@@ -97,6 +111,9 @@ class BenchmarkRowTold(Told):
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
     summary: SummaryTold
     axes: AxesTold
+    vs_baseline: VersusBaselineTold | None = Field(
+        description="Null without a baseline, and before both have a number."
+    )
 
 
 class BenchmarkLineTold(BenchmarkRowTold):
@@ -245,11 +262,15 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
 
 def _line(row: BenchmarkRow, with_cells: bool) -> dict[str, Any]:
     cells = _cells(row.asked, row.cells)
-    return _row(row, row.model_name, cells) | {"cells": cells if with_cells else None}
+    held = versus_of(row.baseline, row.cells)
+    return _row(row, row.model_name, cells, held) | {"cells": cells if with_cells else None}
 
 
 def _row(
-    row: BenchmarkRow | Benchmark, model_name: str, cells: list[dict[str, Any]]
+    row: BenchmarkRow | Benchmark,
+    model_name: str,
+    cells: list[dict[str, Any]],
+    held: dict[str, Any] | None,
 ) -> dict[str, Any]:
     return {
         "id": row.id,
@@ -264,7 +285,14 @@ def _row(
         "rerun_of": row.rerun_of,
         "summary": summary_of(row.summary),
         "axes": _axes(cells),
+        "vs_baseline": held,
     }
+
+
+def versus_of(baseline: Baseline | None, cells: Sequence[CellOutcome]) -> dict[str, Any] | None:
+    """As VersusBaselineTold describes."""
+    found = versus(baseline.benchmark_id, baseline.cells, cells) if baseline else None
+    return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
 
 
 def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
@@ -294,7 +322,7 @@ def _details(found: BenchmarkDetails) -> dict[str, Any]:
     benchmark, spec = found.benchmark, found.benchmark.spec
     cells = _cells(spec.cells, found.cells)
     return {
-        **_row(benchmark, found.model_name, cells),
+        **_row(benchmark, found.model_name, cells, versus_of(found.baseline, found.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),

@@ -111,11 +111,12 @@ def _misunderstood(*found: Any) -> RequestValidationError:
 
 def parameters(shape: type[BaseModel]) -> dict[str, Any]:
     """For ``openapi_extra=`` of what is ``queried``."""
-    described = shape.model_json_schema()["properties"]
+    told = shape.model_json_schema()
+    needed = told.get("required", ())
     return {
         "parameters": [
-            {"name": name, "in": "query", "required": False, "schema": schema}
-            for name, schema in described.items()
+            {"name": name, "in": "query", "required": name in needed, "schema": schema}
+            for name, schema in told["properties"].items()
         ]
     }
 

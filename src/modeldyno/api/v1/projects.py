@@ -11,8 +11,8 @@ from modeldyno.api.v1.documents import REPORTED
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters, told
 from modeldyno.api.v1.runs import attached
-from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
-from modeldyno.core.ids import ProjectId
+from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, problems
+from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.projects import Project
 from modeldyno.services.exports import Format
 
@@ -26,6 +26,19 @@ class ProjectsAsked(ListAsked):
 
 class ProjectAsked(Asked):
     name: Name = Field(examples=["ResNet on the edge box"])
+    is_draft: bool = Field(
+        False, description="Not listed before it is named; forgotten after a day."
+    )
+
+
+class ProjectEdited(Asked):
+    """What is not sent stays."""
+
+    name: Name | None = Field(None, description="Makes a draft a project like any other.")
+    baseline_benchmark_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
+        None, description="Null: none any more.", examples=[3]
+    )
+    accept_noisy: bool = Field(False, description="Of a baseline whose numbers are not sure.")
 
 
 class ProjectTold(Told):
@@ -33,6 +46,8 @@ class ProjectTold(Told):
     name: str = Field(examples=["ResNet on the edge box"])
     created_at: Moment
     modified_at: Moment | None
+    is_draft: bool = Field(description="Under way: not in the list of projects.")
+    baseline_benchmark_id: int | None = Field(description="That others are held against.")
 
 
 class ProjectDetails(ProjectTold):
@@ -56,8 +71,9 @@ def router(server: Server) -> APIRouter:
     @routes.post("", status_code=201, responses=problems(409, 413))
     @once(server)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
-        """A new one, empty; several may have the same name."""
-        made = projects.add(asked.name)
+        """A new one, empty; several may have the same name. A draft is for who sends a model first,
+        and names the project when it is known to work."""
+        made = projects.add(asked.name, is_draft=asked.is_draft)
         response.headers["Location"] = f"/api/v1/projects/{made.id}"
         return _told(made)
 
@@ -75,10 +91,19 @@ def router(server: Server) -> APIRouter:
         file = server.exports.report(ProjectId(project_id), format)
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
-    @routes.patch("/{project_id}", responses=problems(404, 413))
-    def rename_project(project_id: Id, asked: ProjectAsked) -> ProjectTold:
-        """Its name is all that changes."""
-        return _told(projects.rename(ProjectId(project_id), asked.name))
+    @routes.patch("/{project_id}", responses=problems(404, 409, 413))
+    def edit_project(project_id: Id, asked: ProjectEdited) -> ProjectTold:
+        """Its name, and the benchmark that others are held against. One whose numbers are not sure
+        is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise."""
+        number = ProjectId(project_id)
+        with server.records.database.writing():
+            if "baseline_benchmark_id" in asked.model_fields_set:
+                chosen = asked.baseline_benchmark_id
+                baseline = None if chosen is None else BenchmarkId(chosen)
+                server.projects.set_baseline(number, baseline, accept_noisy=asked.accept_noisy)
+            if asked.name is not None:
+                projects.rename(number, asked.name)
+            return _told(projects.get(number))
 
     @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
@@ -95,4 +120,6 @@ def _told(project: Project) -> ProjectTold:
         name=project.name,
         created_at=project.created_at,
         modified_at=project.modified_at,
+        is_draft=project.is_draft,
+        baseline_benchmark_id=project.baseline_benchmark_id,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, insert, select
 
 from modeldyno.core.benchmarks import (
+    Baseline,
     Benchmark,
     BenchmarkDetails,
     BenchmarkOutcome,
@@ -36,15 +37,20 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.tables import Benchmarks as Rows
-from modeldyno.store.tables import CellOutcomes, Cells, Jobs, Models, Runs
+from modeldyno.store.tables import CellOutcomes, Cells, Jobs, Models, Projects, Runs
 
 _COLUMNS = runnables.without(Rows.__table__.c, "spec", "fingerprint", "dataset_id", "modified_at")
 # Put together once: naming three dozen columns takes longer than reading twenty rows.
-_LIST = select(*_COLUMNS, Models.name.label("model_name")).join(Models, Models.id == Rows.model_id)
+_BASELINE = Projects.baseline_benchmark_id.label("baseline_id")
+_LIST = (
+    select(*_COLUMNS, Models.name.label("model_name"), _BASELINE)
+    .join(Models, Models.id == Rows.model_id)
+    .join(Projects, Projects.id == Rows.project_id)
+)
 _DETAILS = with_latest_run(
-    select(*Rows.__table__.c, Models.name.label("model_name")).join(
-        Models, Models.id == Rows.model_id
-    ),
+    select(*Rows.__table__.c, Models.name.label("model_name"), _BASELINE)
+    .join(Models, Models.id == Rows.model_id)
+    .join(Projects, Projects.id == Rows.project_id),
     "benchmark",
 ).where(Rows.id == bindparam("number"))
 _OUTCOMES = (
@@ -124,14 +130,20 @@ class Benchmarks:
             return _benchmark(find(connection, "benchmark", number))
 
     def details(self, number: BenchmarkId) -> BenchmarkDetails:
-        """All that a page about it shows, in two queries."""
+        """All that a page about it shows, in two queries; three where there is a baseline."""
         with self._database.reading() as connection:
             row = connection.execute(_DETAILS, {"number": number}).one_or_none()
             if row is None:
                 raise not_found("benchmark", number)
             cells = connection.execute(_OUTCOMES, {"number": number}).all()
+            baseline = None
+            if row.baseline_id is not None:
+                found = _shown(connection, [row.baseline_id])
+                baseline = _baseline(row.baseline_id, found)
         outcomes = tuple(value_of(CellOutcome, cell) for cell in cells)
-        return BenchmarkDetails(_benchmark(row), row.model_name, latest_run_of(row), outcomes)
+        return BenchmarkDetails(
+            _benchmark(row), row.model_name, latest_run_of(row), outcomes, baseline
+        )
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
@@ -207,19 +219,38 @@ class Benchmarks:
 
 
 def _with_cells(connection: Connection, rows: tuple[BenchmarkRow, ...]) -> tuple[BenchmarkRow, ...]:
-    """What was asked and what came out, in two queries however many rows there are."""
+    """What was asked, what came out and what it is held against, in two queries however many rows
+    there are."""
+    if not rows:
+        return rows
     asked: dict[int, list[CellSpec]] = {}
-    cells: dict[int, list[CellOutcome]] = {}
-    if rows:
-        numbers = {"numbers": [row.id for row in rows]}
-        for row in connection.execute(_ASKED, numbers):
-            asked.setdefault(row.benchmark_id, []).append(value_of(CellSpec, row))
-        for row in connection.execute(_SHOWN, numbers):
-            cells.setdefault(row.benchmark_id, []).append(value_of(CellOutcome, row))
+    for row in connection.execute(_ASKED, {"numbers": [row.id for row in rows]}):
+        asked.setdefault(row.benchmark_id, []).append(value_of(CellSpec, row))
+    baselines = {row.baseline_id for row in rows if row.baseline_id is not None}
+    cells = _shown(connection, [*{row.id for row in rows} | baselines])
     return tuple(
-        replace(row, asked=tuple(asked.get(row.id, ())), cells=tuple(cells.get(row.id, ())))
+        replace(
+            row,
+            asked=tuple(asked.get(row.id, ())),
+            cells=tuple(cells.get(row.id, ())),
+            baseline=_baseline(row.baseline_id, cells),
+        )
         for row in rows
     )
+
+
+def _shown(connection: Connection, numbers: list[int]) -> dict[int, list[CellOutcome]]:
+    """Cells of the latest run that has some, by benchmark."""
+    found: dict[int, list[CellOutcome]] = {}
+    for row in connection.execute(_SHOWN, {"numbers": numbers}):
+        found.setdefault(row.benchmark_id, []).append(value_of(CellOutcome, row))
+    return found
+
+
+def _baseline(number: int | None, cells: dict[int, list[CellOutcome]]) -> Baseline | None:
+    if number is None:
+        return None
+    return Baseline(BenchmarkId(number), tuple(cells.get(number, ())))
 
 
 def _outcomes(

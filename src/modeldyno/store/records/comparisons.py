@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, select, tuple_
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, ComparisonDetails, NewComparison
-from modeldyno.core.ids import ComparisonId, ModelId
+from modeldyno.core.ids import ComparisonId, ModelId, RunId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.core.summaries import summarise_spec
@@ -27,7 +27,7 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.tables import Comparisons as Rows
-from modeldyno.store.tables import Models
+from modeldyno.store.tables import Models, Runs
 
 _A, _B = Models.__table__.alias(), Models.__table__.alias()
 _DETAILS = with_latest_run(
@@ -36,6 +36,13 @@ _DETAILS = with_latest_run(
     .join(_B, _B.c.id == Rows.b_model_id),
     "comparison",
 ).where(Rows.id == bindparam("number"))
+
+_DONE = (
+    select(*Rows.__table__.c, Runs.id.label("done_run_id"))
+    .join(Runs, Runs.comparison_id == Rows.id)
+    .where(Runs.state == "done")
+    .order_by(Runs.created_at.desc(), Runs.id.desc())
+)
 
 
 class Comparisons:
@@ -98,6 +105,17 @@ class Comparisons:
     def page(self, wanted: Wanted | None = None) -> Page[Comparison]:
         with self._database.reading() as connection:
             return runnables.page(connection, "comparison", wanted or Wanted(), _comparison)
+
+    def between(
+        self, model_id: ModelId, other_id: ModelId, most: int = 20
+    ) -> list[tuple[Comparison, RunId]]:
+        """Those of two models that came to a verdict, whichever is A, newest first; with the run
+        that did."""
+        ways = tuple_(Rows.a_model_id, Rows.b_model_id)
+        query = _DONE.where(ways.in_([(model_id, other_id), (other_id, model_id)])).limit(most)
+        with self._database.reading() as connection:
+            rows = connection.execute(query).all()
+        return [(_comparison(row), RunId(row.done_run_id)) for row in rows]
 
     def delete(self, number: ComparisonId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

@@ -18,12 +18,24 @@ from modeldyno.store.moves import end_of_queue, find_run, move_run, owner_id
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import RUNNABLE, Runs
+from modeldyno.store.tables import OWNERS, RUNNABLE, Runs
 from modeldyno.store.tables import Jobs as Rows
 
 _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
-_QUERY = select(*Rows.__table__.c, Runs.kind, Runs.project_id).join(Runs, Runs.id == Rows.run_id)
+# Of exactly one kind, so the others find nothing.
+_NAME = func.coalesce(
+    *(
+        select(OWNERS[kind].name)
+        .where(OWNERS[kind].id == getattr(Runs, f"{kind}_id"))
+        .scalar_subquery()
+        for kind in RUNNABLE
+    )
+)
+_OF = func.coalesce(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
+_QUERY = select(
+    *Rows.__table__.c, Runs.kind, Runs.project_id, _OF.label("of_id"), _NAME.label("name")
+).join(Runs, Runs.id == Rows.run_id)
 
 _WITH_OWNER = _QUERY.add_columns(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
 

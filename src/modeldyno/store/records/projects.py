@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Any
+
 from sqlalchemy import func, insert, select, update
 
-from modeldyno.core.ids import ProjectId
+from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.projects import Project
@@ -12,12 +15,13 @@ from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, utc_now, value_of
+from modeldyno.store.records.finding import Clock, expect_in_project, find, utc_now, value_of
 from modeldyno.store.tables import THINGS
 from modeldyno.store.tables import Projects as Rows
 
 _SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
 _LIST = select(*Rows.__table__.c)
+_LISTED = _LIST.where(~Rows.is_draft)
 
 
 class Projects:
@@ -25,10 +29,11 @@ class Projects:
         self._database = database
         self._clock = clock
 
-    def add(self, name: str) -> Project:
+    def add(self, name: str, *, is_draft: bool = False) -> Project:
         name = checked_name(name)
         now = self._clock()
-        row = {"name": name, "name_key": search_key(name), "created_at": now}
+        row: dict[str, Any] = {"name": name, "name_key": search_key(name), "created_at": now}
+        row["is_draft"] = is_draft
         with self._database.writing() as connection:
             number = connection.scalar(insert(Rows).values(row).returning(Rows.id))
             tell(connection, "project.created", number, {"id": number}, now)
@@ -47,28 +52,40 @@ class Projects:
         return value_of(Project, row) if row else None
 
     def rename(self, number: ProjectId, name: str) -> Project:
+        """A draft is none any more."""
         name = checked_name(name)
+        return self._change(number, {"name": name, "name_key": search_key(name), "is_draft": False})
+
+    def set_baseline(self, number: ProjectId, benchmark_id: BenchmarkId | None) -> Project:
+        """Raises BadValue when the benchmark belongs to another project."""
+        with self._database.writing() as connection:
+            expect_in_project(connection, number, benchmark=benchmark_id)
+            return self._change(number, {"baseline_benchmark_id": benchmark_id})
+
+    def _change(self, number: ProjectId, values: dict[str, Any]) -> Project:
         now = self._clock()
         with self._database.writing() as connection:
             find(connection, "project", number)
-            values = {"name": name, "name_key": search_key(name), "modified_at": now}
-            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            changed = values | {"modified_at": now}
+            connection.execute(update(Rows).where(Rows.id == number).values(changed))
             tell(connection, "project.changed", number, {"id": number}, now)
             return value_of(Project, find(connection, "project", number))
 
     def touch(self, number: ProjectId) -> Project:
         """Something that belongs to the project itself was changed just now."""
-        now = self._clock()
-        with self._database.writing() as connection:
-            find(connection, "project", number)
-            connection.execute(update(Rows).where(Rows.id == number).values(modified_at=now))
-            tell(connection, "project.changed", number, {"id": number}, now)
-            return value_of(Project, find(connection, "project", number))
+        return self._change(number, {})
+
+    def drafts(self, before: datetime) -> tuple[Project, ...]:
+        """Begun before that moment, and never named."""
+        query = _LIST.where(Rows.is_draft, Rows.created_at < before).order_by(Rows.id)
+        with self._database.reading() as connection:
+            return tuple(value_of(Project, row) for row in connection.execute(query))
 
     def page(self, wanted: Wanted | None = None) -> Page[Project]:
+        """Without drafts."""
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state", "project_id")
-        query = named(dated(_LIST, wanted, Rows.created_at), wanted, Rows.name_key)
+        query = named(dated(_LISTED, wanted, Rows.created_at), wanted, Rows.name_key)
         with self._database.reading() as connection:
             return page_of(
                 connection, query, wanted, _SORTINGS, Rows.id, lambda row: value_of(Project, row)
@@ -76,7 +93,8 @@ class Projects:
 
     def count(self) -> int:
         with self._database.reading() as connection:
-            return connection.scalar(select(func.count()).select_from(Rows)) or 0
+            listed = select(func.count()).select_from(Rows).where(~Rows.is_draft)
+            return connection.scalar(listed) or 0
 
     def counts(self, number: ProjectId) -> dict[str, int]:
         """How many of each kind of thing it has, in one query."""

@@ -1,0 +1,39 @@
+"""``/api/v1/demo``: a project for who has no model at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Response
+from pydantic import Field
+
+from modeldyno.api.v1.idempotency import once
+from modeldyno.api.v1.shape import Told, problems
+
+if TYPE_CHECKING:
+    from modeldyno.workbench import Server
+
+
+class DemoTold(Told):
+    project_id: int = Field(examples=[1])
+
+
+def router(server: Server) -> APIRouter:
+    routes = APIRouter(prefix="/demo", tags=["projects"])
+
+    @routes.post("", status_code=201, response_model=DemoTold, responses=problems(507))
+    @once(server, prepares=True)
+    def create_demo(response: Response) -> Callable[[], DemoTold]:
+        """A project with a small model that ships with Modeldyno, and a benchmark and a comparison
+        of it in the queue. Needs no network. Asked again, it makes one more."""
+        prepared = server.demo.prepared()
+
+        def make() -> DemoTold:
+            made = prepared()
+            response.headers["Location"] = f"/api/v1/projects/{made.id}"
+            return DemoTold(project_id=made.id)
+
+        return make
+
+    return routes

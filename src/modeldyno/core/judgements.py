@@ -1,0 +1,130 @@
+"""Which of two measured benchmarks is quicker, cell by cell, and what else differs between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.ids import BenchmarkId, ComparisonId, RunId
+from modeldyno.core.results import Estimate, Verdict
+from modeldyno.core.sentences import change
+
+Judged = Verdict | Literal["not-comparable"]
+Basis = Literal["alternation", "one run", "separate runs"]
+Side = Literal["a", "b"]
+MARGIN = 0.02  # as a comparison has it unless told otherwise
+
+
+@dataclass(frozen=True)
+class Picked:
+    """A benchmark, or one cell of it."""
+
+    benchmark_id: BenchmarkId
+    cell: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedCell:
+    """One side of a pair of cells."""
+
+    number: int
+    name: str
+    sessions: int
+    samples: int
+    noise: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellJudgement:
+    """``ratio`` is B's time by A's, per item, of the floor; None when not comparable."""
+
+    a: JudgedCell
+    b: JudgedCell
+    verdict: Judged
+    why: str  # it is not comparable, or what to keep in mind
+    ratio: Estimate | None
+    typical_ratio: Estimate | None
+    basis: Basis | None
+    comparison_id: ComparisonId | None  # that measured the very pair in alternation
+
+    @property
+    def faster(self) -> Side | None:
+        match self.verdict:
+            case "faster":
+                return "b"
+            case "slower":
+                return "a"
+            case _:
+                return None
+
+    @property
+    def sentence(self) -> str:
+        """``B is 1.31× faster than A (1.24–1.38, 95 %).``"""
+        if self.ratio is None:
+            return f"Not comparable: {self.why}."
+        if self.faster is None:
+            words = {
+                "equivalent": f"A and B are equivalent within ±{MARGIN:.0%}",
+                "different-but-small": f"A and B differ by less than ±{MARGIN:.0%}",
+            }.get(self.verdict, "No clear difference between A and B")
+            span = f"{change(self.ratio.low)} to {change(self.ratio.high)}"
+            return f"{words} (B's time is {span} of A's, 95 %)."
+        low, value, high = speedup(self.ratio, self.faster)
+        other = "A" if self.faster == "b" else "B"
+        span = f"{low:.2f}\u2013{high:.2f}, 95 %"
+        return f"{self.faster.upper()} is {value:.2f}× faster than {other} ({span})."
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something that both have; ``a`` and ``b`` as text, None where a side does not say."""
+
+    name: str
+    a: str | None
+    b: str | None
+
+    @property
+    def differs(self) -> bool:
+        return self.a != self.b
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSide:
+    benchmark_id: BenchmarkId
+    name: str
+    run_id: RunId
+    model_name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkJudgement:
+    a: JudgedSide
+    b: JudgedSide
+    cells: tuple[CellJudgement, ...]
+    unmatched_a: tuple[int, ...]  # cells that the other one has no counterpart of
+    unmatched_b: tuple[int, ...]
+    settings: tuple[Setting, ...]
+    environment: tuple[Setting, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Of one pair its own; of several, how many went which way."""
+        if len(self.cells) == 1:
+            return self.cells[0].sentence
+        if not self.cells:
+            return "Not comparable: no cell of one has the same axes as a cell of the other."
+        verdicts = [cell.verdict for cell in self.cells]
+        b, a = verdicts.count("faster"), verdicts.count("slower")
+        none, rest = verdicts.count("not-comparable"), len(verdicts)
+        parts = [f"B is faster in {b}"] * bool(b) + [f"A is faster in {a}"] * bool(a)
+        unclear = rest - a - b - none
+        parts += [f"no clear difference in {unclear}"] * bool(unclear)
+        parts += [f"not comparable in {none}"] * bool(none)
+        return f"Of {rest} cells: {', '.join(parts)}."
+
+
+def speedup(ratio: Estimate, faster: Side) -> tuple[float, float, float]:
+    """How many times quicker that side is: low, value, high."""
+    if faster == "a":
+        return ratio.low, ratio.value, ratio.high
+    return 1 / ratio.high, 1 / ratio.value, 1 / ratio.low

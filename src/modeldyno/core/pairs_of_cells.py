@@ -1,0 +1,178 @@
+"""Which cell of one result is the counterpart of which of another, and what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeVar
+
+from modeldyno.core.codec import encode
+from modeldyno.core.judgements import Setting
+from modeldyno.core.results import BenchmarkResult, CellResult
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where a cell stands; engine and precision decide only between several in one place."""
+
+    batch_size: int
+    cores: int
+    instances: int
+    device: str
+    engine: str
+    precision: str | None
+
+    @property
+    def place(self) -> tuple[int, int, int, str]:
+        return self.batch_size, self.cores, self.instances, self.device
+
+
+def axes_of(cell: CellResult) -> Axes:
+    facts, spec = cell.facts, cell.spec
+    return Axes(
+        cell.batch_size,
+        spec.cores,
+        spec.instances,
+        facts.device if facts else spec.device,
+        facts.engine if facts else spec.engine,
+        (facts.precision if facts else None) or spec.precision,
+    )
+
+
+def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
+    """Places in both; a place that either has several of is told by engine and precision."""
+    pairs = []
+    for number, one in enumerate(a):
+        mine = [other for other in a if other.place == one.place]
+        there = [place for place, other in enumerate(b) if other.place == one.place]
+        if len(mine) > 1 or len(there) > 1:
+            there = [place for place in there if b[place] == one]
+        if len(there) == 1:
+            pairs.append((number, there[0]))
+    return pairs
+
+
+def obstacle(a: CellResult, b: CellResult) -> str:
+    """Why a ratio between them would mislead; empty when it would not."""
+    for name, cell in (("A", a), ("B", b)):
+        if cell.measurement is None:
+            told = f" ({cell.error.title})" if cell.error else ""
+            return f"{name} has no number{told}"
+    fed = _items_fed(a), _items_fed(b)
+    if fed[0] != fed[1]:
+        return f"their inputs differ: {_shapes(a)} against {_shapes(b)}"
+    contracts = _contract(a), _contract(b)
+    if contracts[0] != contracts[1]:
+        return f"one call means {contracts[0]!r} in A and {contracts[1]!r} in B"
+    return ""
+
+
+def doubt(a: CellResult, b: CellResult) -> str:
+    """Why neither may be called faster, whatever the ratio is; empty when one may."""
+    for name, cell in (("A", a), ("B", b)):
+        if cell.measurement and cell.measurement.noise == "unusable":
+            return f"the number of {name} is unusable: {cell.measurement.reasons[0]}"
+    return ""
+
+
+def settings_between(
+    a: BenchmarkResult, b: BenchmarkResult, cell_a: CellResult, cell_b: CellResult
+) -> tuple[Setting, ...]:
+    return _settings(_settings_of(a, cell_a), _settings_of(b, cell_b))
+
+
+def environment_between(a: BenchmarkResult, b: BenchmarkResult) -> tuple[Setting, ...]:
+    return _settings(_environment_of(a), _environment_of(b))
+
+
+def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
+    """Everything that was chosen, and what became of it: as it ran where that is known."""
+    spec, facts, model = result.spec, cell.facts, result.model
+    told: dict[str, Any] = {
+        "model": model.path,
+        "model sha256": model.sha256,
+        "model format": model.format,
+        "model size": model.size_bytes,
+        "engine": facts.engine if facts else cell.spec.engine,
+        "engine version": facts.engine_version if facts else None,
+        "device": facts.device if facts else cell.spec.device,
+        "providers": ", ".join(facts.providers) if facts else None,
+        "precision": (facts.precision if facts else None) or cell.spec.precision,
+        "batch size": cell.batch_size,
+        "cores": cell.spec.cores,
+        "instances": cell.spec.instances,
+        "threads": facts.threads if facts else None,
+        "spinning": facts.spinning if facts else cell.spec.spinning,
+        "call contract": _contract(cell),
+        "input shapes": _shapes(cell),
+        "input types": ", ".join(facts.input_dtypes.values()) if facts else None,
+        "sandbox": str(cell.sandbox) if cell.sandbox else None,
+        "budget": spec.budget.name,
+        "seconds": spec.budget.seconds,
+        "processes": spec.budget.processes,
+        "sessions in a process": spec.budget.sessions_per_process,
+        "iterations": spec.iterations,
+        "warm-up calls": spec.warmup_calls,
+        "timed call by call": spec.per_call,
+        "time limit": spec.timeout_s,
+        "memory limit": spec.memory_limit_bytes,
+        "seed": spec.seed,
+    }
+    told |= {f"option {name}": value for name, value in cell.spec.options.items()}
+    told |= {f"dimension {name}": value for name, value in spec.model.dims.items()}
+    return told | {f"value {name}": value for name, value in spec.model.values.items()}
+
+
+_ENVIRONMENT = {
+    "system": "system", "kernel": "kernel", "cpu_model": "CPU", "cpus": "CPUs",
+    "cpus_allowed": "CPUs allowed", "cpu_quota": "CPU quota",
+    "instruction_sets": "instruction sets", "cache_bytes": "caches", "numa_nodes": "NUMA nodes",
+    "memory_bytes": "memory", "hypervisor": "hypervisor", "governor": "governor",
+    "boost": "boost", "huge_pages": "huge pages", "microcode": "microcode", "libc": "C library",
+    "python": "Python", "smt": "SMT", "clocksource": "clock source",
+    "isolated_cpus": "isolated CPUs", "nohz_full": "CPUs without a tick",
+    "container": "container", "swap_bytes": "swap",
+}  # fmt: skip
+
+
+def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
+    host = encode(result.host)
+    told = {words: host[name] for name, words in _ENVIRONMENT.items()}
+    return told | {"Modeldyno": result.tool_version}
+
+
+def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
+    return tuple(Setting(name, _text(a.get(name)), _text(b.get(name))) for name in {**a, **b})
+
+
+def _text(value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(str(item) for item in value)
+        case dict():
+            return ", ".join(f"{name} {item}" for name, item in value.items())
+        case _:
+            return str(value)
+
+
+def _contract(cell: CellResult) -> str:
+    return (cell.facts.contract if cell.facts else None) or cell.spec.contract
+
+
+def _items_fed(cell: CellResult) -> list[float]:
+    """Numbers per item of each input; formats name inputs differently, so names do not count."""
+    return sorted(prod(shape) / cell.batch_size for shape in cell.input_shapes.values())
+
+
+def _shapes(cell: CellResult) -> str:
+    return ", ".join(
+        f"{name} [{','.join(str(size) for size in shape)}]"
+        for name, shape in cell.input_shapes.items()
+    )

@@ -1,0 +1,62 @@
+"""Hold benchmarks against the one that their project measures by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from modeldyno.core.benchmarks import VersusBaseline
+from modeldyno.core.ids import BenchmarkId
+from modeldyno.core.judgements import MARGIN
+from modeldyno.core.pairs_of_cells import Axes, matched
+from modeldyno.core.results import Estimate
+from modeldyno.core.runs import CellOutcome
+from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
+from modeldyno.measure.verdicts import compare_verdict
+
+FEW = "too few sessions to know how far they differ"
+
+
+def versus(
+    baseline_id: BenchmarkId, baseline: Sequence[CellOutcome], cells: Sequence[CellOutcome]
+) -> VersusBaseline | None:
+    """At the quickest of the cells that both have; None before there is anything to hold."""
+    numbers = [cell for cell in cells if cell.typical_s is not None]
+    known = [cell for cell in baseline if cell.typical_s is not None]
+    if not numbers or not known:
+        return None
+    pairs = matched([_axes(cell) for cell in known], [_axes(cell) for cell in numbers])
+    if not pairs:
+        return VersusBaseline(baseline_id, why="the baseline has no cell with the same axes")
+    one, other = min(pairs, key=lambda pair: _per_item(numbers[pair[1]]))
+    return _held(baseline_id, known[one], numbers[other])
+
+
+def _held(baseline_id: BenchmarkId, baseline: CellOutcome, cell: CellOutcome) -> VersusBaseline:
+    here = (baseline_id, baseline.number, cell.number)
+    a, b = _floor(baseline), _floor(cell)
+    if a is None or b is None:
+        return VersusBaseline(*here, why=FEW)
+    ratio = ratio_apart(a, b, (baseline.batch_size, cell.batch_size))
+    for name, side in (("baseline's number", baseline), ("number", cell)):
+        if side.noise == "unusable":
+            return VersusBaseline(*here, ratio, "inconclusive", f"the {name} is unusable")
+    return VersusBaseline(*here, ratio, compare_verdict(ratio, MARGIN))
+
+
+def _floor(cell: CellOutcome) -> Estimate | None:
+    floor, low, high = cell.floor_s, cell.floor_low_s, cell.floor_high_s
+    if floor is None or low is None or high is None:
+        return None
+    level, sessions = cell.interval_level or 0.95, cell.sessions or 0
+    found = Estimate(floor, low, high, level, sessions, "sessions")
+    return found if is_over_sessions(found) else None
+
+
+def _per_item(cell: CellOutcome) -> float:
+    return (cell.typical_s or 0.0) / cell.batch_size
+
+
+def _axes(cell: CellOutcome) -> Axes:
+    return Axes(
+        cell.batch_size, cell.cores, cell.instances, cell.device, cell.engine, cell.precision
+    )
