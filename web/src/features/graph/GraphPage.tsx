@@ -60,6 +60,8 @@ export function GraphPage() {
   const found = named !== undefined && !isBox ? (homes?.(named) ?? null) : null;
   const selected = named === undefined ? null : isBox ? named : found ? `node:${found.id}` : null;
   const isStranger = named !== undefined && !isBox && homes !== null && found === null;
+  const place = found ? found.scope : selected?.startsWith("group:") ? selected.slice(6) : "";
+  const last = selected === null || selected.startsWith("group:") ? null : found ? found.id.slice(found.id.lastIndexOf("/") + 1) : selected.slice(selected.indexOf(":") + 1);
   const expanded = view.data?.expanded;
 
   const select = useCallback((id: string | null) => change({ node: id === null ? undefined : id.startsWith("node:") ? id.slice(5) : id }), [change]);
@@ -74,6 +76,13 @@ export function GraphPage() {
   const near = useCallback(
     (scope: string) => void cache.prefetchQuery(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))),
     [cache, mid, opened, expanded],
+  );
+  const goTo = useCallback(
+    (id: string | null) => {
+      select(id);
+      if (id !== null) setWanted(id);
+    },
+    [select],
   );
   const reveal = useCallback(
     (id: string) => {
@@ -174,7 +183,7 @@ export function GraphPage() {
           ) : (
             <>
               <Group justify="space-between" gap="sm">
-                <Where name={name} selected={selected} select={(id) => { select(id); if (id !== null) setWanted(id); }} />
+                <Where name={name} scope={place} last={last} select={goTo} />
                 <Group gap="xs">
                   <Text size="sm" className="dim" role="status">
                     {graph.data ? `${plural(graph.data.nodes.length, "node")} · ` : ""}
@@ -211,7 +220,7 @@ export function GraphPage() {
                       selected={selected}
                       expanded={expanded ?? []}
                       times={timing.times}
-                      select={(id) => { select(id); if (id !== null) setWanted(id); }}
+                      select={goTo}
                       toggle={toggle}
                       collapse={(scope) => setOpened(withClosed(opened, expanded ?? [], scope))}
                     />
@@ -241,26 +250,26 @@ export function GraphPage() {
   );
 }
 
+type Place = { name: string; scope: string; last: string | null; select: (id: string | null) => void };
+
 /** The groups around what is selected, from the model inwards. */
-function Where({ name, selected, select }: { name: string; selected: string | null; select: (id: string | null) => void }) {
-  const what = selected === null ? "" : selected.slice(selected.indexOf(":") + 1);
-  const parts = what === "" ? [] : what.split("/");
+function Where({ name, scope, last, select }: Place) {
+  const parts = scope === "" ? [] : scope.split("/");
   return (
     <Breadcrumbs separator="▸" aria-label="Where it is" component="nav" style={{ flexWrap: "wrap" }}>
       <Anchor component="button" type="button" size="sm" onClick={() => select(null)}>
         {name}
       </Anchor>
-      {parts.map((part, at) => {
-        const scope = parts.slice(0, at + 1).join("/");
-        const isLast = at === parts.length - 1;
-        return isLast || !selected?.startsWith("group:") ? (
-          <Text key={scope} size="sm" style={{ overflowWrap: "anywhere" }}>{part}</Text>
-        ) : (
-          <Anchor key={scope} component="button" type="button" size="sm" onClick={() => select(`group:${scope}`)}>
-            {part}
-          </Anchor>
-        );
-      })}
+      {parts.map((part, at) => (
+        <Anchor key={at} component="button" type="button" size="sm" onClick={() => select(`group:${parts.slice(0, at + 1).join("/")}`)}>
+          {part}
+        </Anchor>
+      ))}
+      {last !== null && (
+        <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+          {last}
+        </Text>
+      )}
     </Breadcrumbs>
   );
 }
