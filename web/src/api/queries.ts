@@ -37,6 +37,20 @@ export const modelQuery = (model_id: number) =>
     queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
   });
 
+/** The whole graph of a model: to search, to look into nodes. */
+export const graphQuery = (model_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "graph"],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph", at({ model_id }))),
+  });
+
+/** What there is to draw of it. */
+export const graphViewQuery = (model_id: number, query: Asked<"view_graph">) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "graph", "view", query],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph/view", { params: { path: { model_id }, query } })),
+  });
+
 export const benchmarksQuery = (asked: Asked<"list_benchmarks">) =>
   infiniteQueryOptions({
     queryKey: [...queryKeys.benchmarks, "list", asked],
@@ -82,6 +96,16 @@ export const profileQuery = (profile_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.profiles, profile_id],
     queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}", at({ profile_id }))),
+  });
+
+/** Where the time of a run went; null of a run that is no profile. */
+export const profileResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "profile"],
+    queryFn: async () => {
+      const found = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      return found.schema === "modeldyno.profile/1" ? found : null;
+    },
   });
 
 export const runQuery = (run_id: string) =>
