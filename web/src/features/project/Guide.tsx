@@ -46,7 +46,7 @@ export function Guide({ pid, counts, isMeasured }: { pid: number; counts: Counts
               <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>
                 {title}
               </Text>
-              {place === now && action}
+              {place === now && !(place === 1 && counts.active_jobs > 0) && action}
             </Group>
           </li>
         ))}

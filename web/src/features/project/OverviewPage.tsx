@@ -11,6 +11,9 @@ import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
+/** What the guide says already. */
+const IN_GUIDE: ReadonlySet<string> = new Set(["add-model", "add-benchmark"]);
+
 export function OverviewPage() {
   const { pid } = useParams({ from: "/p/$pid" });
   const project = useQuery(projectQuery(pid));
@@ -34,7 +37,7 @@ export function OverviewPage() {
           {isMeasured ? <BestSoFar pid={pid} best={found.best} /> : <Guide pid={pid} counts={found.counts} isMeasured={isMeasured} />}
           <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: "start" }}>
             <Activity pid={pid} activity={found.activity} />
-            <NextSteps pid={pid} steps={found.next_steps} />
+            <NextSteps pid={pid} steps={isMeasured ? found.next_steps : found.next_steps.filter((step) => !IN_GUIDE.has(step.action))} />
           </SimpleGrid>
         </>
       )}
