@@ -7235,7 +7235,7 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Engine
              * @description Null: the first that reads the model.
