@@ -1115,7 +1115,8 @@ export interface paths {
         put?: never;
         /**
          * Create project
-         * @description A new one, empty; several may have the same name.
+         * @description A new one, empty; several may have the same name. A draft is for who sends a model first,
+         *     and names the project when it is known to work.
          */
         post: operations["create_project"];
         delete?: never;
@@ -1146,10 +1147,11 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename project
-         * @description Its name is all that changes.
+         * Edit project
+         * @description Its name, and the benchmark that others are held against. One whose numbers are not sure
+         *     is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise.
          */
-        patch: operations["rename_project"];
+        patch: operations["edit_project"];
         trace?: never;
     };
     "/api/v1/projects/{project_id}/models": {
@@ -2459,6 +2461,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2525,6 +2529,8 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
         };
         /** BoxTold */
         BoxTold: {
@@ -6025,6 +6031,12 @@ export interface components {
         /** ProjectAsked */
         ProjectAsked: {
             /**
+             * Is Draft
+             * @description Not listed before it is named; forgotten after a day.
+             * @default false
+             */
+            is_draft: boolean;
+            /**
              * Name
              * @example ResNet on the edge box
              */
@@ -6032,6 +6044,11 @@ export interface components {
         };
         /** ProjectDetails */
         ProjectDetails: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Counts
              * @description How many of each kind of thing it has.
@@ -6053,6 +6070,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -6061,8 +6083,36 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * ProjectEdited
+         * @description What is not sent stays.
+         */
+        ProjectEdited: {
+            /**
+             * Accept Noisy
+             * @description Of a baseline whose numbers are not sure.
+             * @default false
+             */
+            accept_noisy: boolean;
+            /**
+             * Baseline Benchmark Id
+             * @description Null: none any more.
+             * @example 3
+             */
+            baseline_benchmark_id?: number | null;
+            /**
+             * Name
+             * @description Makes a draft a project like any other.
+             */
+            name?: string | null;
+        };
         /** ProjectTold */
         ProjectTold: {
+            /**
+             * Baseline Benchmark Id
+             * @description That others are held against.
+             */
+            baseline_benchmark_id: number | null;
             /**
              * Created At
              * Format: date-time
@@ -6073,6 +6123,11 @@ export interface components {
              * @example 1
              */
             id: number;
+            /**
+             * Is Draft
+             * @description Under way: not in the list of projects.
+             */
+            is_draft: boolean;
             /** Modified At */
             modified_at: string | null;
             /**
@@ -6968,6 +7023,37 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /**
+         * VersusBaselineTold
+         * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
+         */
+        VersusBaselineTold: {
+            /**
+             * Baseline Cell
+             * @example 0
+             */
+            baseline_cell: number | null;
+            /**
+             * Benchmark Id
+             * @description Of the baseline.
+             * @example 3
+             */
+            benchmark_id: number;
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number | null;
+            /** @description Its time by the baseline's, per item. */
+            ratio: components["schemas"]["RatioTold"] | null;
+            /** Verdict */
+            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
+            /**
+             * Why
+             * @description Why there is no ratio, or no verdict; may be empty.
+             */
+            why: string;
+        };
         /** ViewTold */
         ViewTold: {
             /** Boxes */
@@ -7143,6 +7229,7 @@ export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
 export type ProjectDetails = components['schemas']['ProjectDetails'];
+export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
 export type RatioTold = components['schemas']['RatioTold'];
@@ -7169,6 +7256,7 @@ export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type $defs = Record<string, never>;
@@ -15274,7 +15362,7 @@ export interface operations {
             };
         };
     };
-    rename_project: {
+    edit_project: {
         parameters: {
             query?: never;
             header?: never;
@@ -15286,7 +15374,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": components["schemas"]["ProjectEdited"];
             };
         };
         responses: {
@@ -15337,6 +15425,15 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
