@@ -91,7 +91,7 @@ def _version(package: str) -> str:
 
 
 def _no_gpu() -> str:
-    if not any(_has_node(name) for name in _GPU_NODES):
+    if not any((Path("/dev") / name).exists() for name in _GPU_NODES):
         return _NO_GPU
     # A worker has the same environment.
     is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in _NO_NUMBERS

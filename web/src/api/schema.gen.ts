@@ -375,8 +375,9 @@ export interface paths {
         put?: never;
         /**
          * Create demo
-         * @description A project with a small model that ships with Modeldyno, and a benchmark and a comparison
-         *     of it in the queue. Needs no network. Asked again, it makes one more.
+         * @description A project with a small model that ships with Modeldyno, and in the queue a comparison of
+         *     two engines, a benchmark and a profile of it. Needs no network. Asked again while that
+         *     project is there, the answer is that project.
          */
         post: operations["create_demo"];
         delete?: never;
@@ -1271,6 +1272,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/standing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get project standing
+         * @description The best so far, what happened last, and what to do next. What cannot be told apart is a
+         *     tie, and what lost an alternation is not the best.
+         */
+        get: operations["get_project_standing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1619,21 +1641,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1644,7 +1666,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1656,7 +1678,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1665,7 +1687,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -1676,7 +1698,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1685,7 +1707,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1693,7 +1715,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1721,7 +1743,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1729,7 +1751,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1738,7 +1760,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Project Id
              * @example 1
@@ -1750,12 +1772,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1766,21 +1788,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -2134,7 +2156,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2405,8 +2427,8 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkLineTold */
-        BenchmarkLineTold: {
+        /** BenchmarkRowTold */
+        BenchmarkRowTold: {
             axes: components["schemas"]["AxesTold"];
             /**
              * Cells
@@ -2531,6 +2553,31 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+        };
+        /** BestTold */
+        BestTold: {
+            /**
+             * Is Clear
+             * @description Somebody leads, and nobody ties.
+             */
+            is_clear: boolean;
+            /** @description Not the best when others tie. */
+            leader: components["schemas"]["ContenderTold"] | null;
+            /**
+             * Note
+             * @description Why there is none, or what to keep in mind; may be empty.
+             */
+            note: string;
+            /**
+             * Objective
+             * @enum {string}
+             */
+            objective: "latency" | "throughput";
+            /**
+             * Tied
+             * @description That cannot be told from the leader.
+             */
+            tied: components["schemas"]["ContenderTold"][];
         };
         /** BoxTold */
         BoxTold: {
@@ -2794,7 +2841,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive: boolean;
+            adaptive?: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2802,14 +2849,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin: number;
+            margin?: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2835,20 +2882,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
         };
         /**
          * modeldyno compare --json
@@ -3017,7 +3064,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3297,6 +3344,50 @@ export interface components {
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
         };
+        /** ContenderTold */
+        ContenderTold: {
+            /**
+             * Benchmark Id
+             * @example 3
+             */
+            benchmark_id: number;
+            cell: components["schemas"]["CellTold"];
+            /**
+             * Model Id
+             * @example 1
+             */
+            model_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /**
+             * Name
+             * @description Of the benchmark.
+             */
+            name: string;
+        };
+        /** CountsTold */
+        CountsTold: {
+            /**
+             * Active Jobs
+             * @description That wait or run.
+             */
+            active_jobs: number;
+            /** Benchmarks */
+            benchmarks: number;
+            /** Comparisons */
+            comparisons: number;
+            /** Datasets */
+            datasets: number;
+            /** Models */
+            models: number;
+            /** Optimizations */
+            optimizations: number;
+            /** Profiles */
+            profiles: number;
+        };
         /** DatasetAsked */
         DatasetAsked: {
             /**
@@ -3336,7 +3427,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: {
+            parameters?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3350,7 +3441,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms: {
+            transforms?: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3703,7 +3794,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -3810,7 +3901,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "torch-export";
+            format: "onnx" | "openvino-ir" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -3949,6 +4040,36 @@ export interface components {
              */
             scope: string;
         };
+        /** HappenedTold */
+        HappenedTold: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * @example 3
+             */
+            id: number;
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Sentence
+             * @example Benchmark resnet50.onnx is done
+             */
+            sentence: string;
+            /**
+             * State
+             * @description Of a run; null of a model that came.
+             */
+            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            /**
+             * Subject
+             * @enum {string}
+             */
+            subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
+        };
         /** ImportAsked */
         ImportAsked: {
             /**
@@ -3972,17 +4093,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells: components["schemas"]["CellStanding"][];
+            cells?: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing: string;
+            doing?: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms: number | null;
+            estimate_ms?: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -3991,17 +4112,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio: number | null;
+            ratio?: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width: number | null;
+            relative_half_width?: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s: number | null;
+            remaining_s?: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -4154,7 +4275,7 @@ export interface components {
              * @default benchmarks
              * @constant
              */
-            kind: "benchmarks";
+            kind?: "benchmarks";
             /** Sentence */
             sentence: string;
             /**
@@ -4452,7 +4573,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -4541,7 +4662,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -4632,7 +4753,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -4701,6 +4822,33 @@ export interface components {
             tier: ("data" | "program" | "code") | null;
             trust: components["schemas"]["TrustTold"];
         };
+        /** NextStepTold */
+        NextStepTold: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add-model" | "complete-model" | "trust-model" | "add-benchmark" | "add-engine" | "rerun-benchmark" | "compare" | "set-baseline" | "add-profile";
+            /** Benchmark Id */
+            benchmark_id: number | null;
+            /** Engine */
+            engine: string | null;
+            /**
+             * Label
+             * @description Of the button.
+             * @example Compare with PyTorch
+             */
+            label: string;
+            /** Model Id */
+            model_id: number | null;
+            /** Other Benchmark Id */
+            other_benchmark_id: number | null;
+            /**
+             * Sentence
+             * @example 1 engine measured; PyTorch reads this model, too.
+             */
+            sentence: string;
+        };
         /**
          * NotMeasuredByName
          * @description One device of several.
@@ -4761,37 +4909,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset: number | null;
+            dataset?: number | null;
             /**
              * Model
              * @default null
              */
-            model: number | null;
+            model?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /**
              * Project
              * @default null
              */
-            project: number | null;
+            project?: number | null;
             /** Version */
             version: number;
         };
@@ -4834,7 +4982,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -4846,7 +4994,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type: "quantization" | "graph" | "mixed-precision";
+            type?: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -4924,10 +5072,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkLineTold] */
-        PageTold_BenchmarkLineTold_: {
+        /** PageTold[BenchmarkRowTold] */
+        PageTold_BenchmarkRowTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkLineTold"][];
+            items: components["schemas"]["BenchmarkRowTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -5064,21 +5212,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -5089,7 +5237,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /**
              * Devices
              * @default [
@@ -5099,7 +5247,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5108,7 +5256,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5119,7 +5267,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -5128,7 +5276,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -5136,7 +5284,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -5158,7 +5306,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5166,7 +5314,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -5175,19 +5323,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -5199,14 +5347,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -5256,14 +5404,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail: string;
+            detail?: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix: string;
+            fix?: string;
             /**
              * Status
              * @example 404
@@ -5278,7 +5426,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type: string;
+            type?: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -5286,28 +5434,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores: number;
+            cores?: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5316,7 +5464,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5333,7 +5481,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5356,7 +5504,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5374,19 +5522,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats: number;
+            repeats?: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5394,21 +5542,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -5582,7 +5730,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5973,7 +6121,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -6035,7 +6183,7 @@ export interface components {
              * @description Not listed before it is named; forgotten after a day.
              * @default false
              */
-            is_draft: boolean;
+            is_draft?: boolean;
             /**
              * Name
              * @example ResNet on the edge box
@@ -6093,7 +6241,7 @@ export interface components {
              * @description Of a baseline whose numbers are not sure.
              * @default false
              */
-            accept_noisy: boolean;
+            accept_noisy?: boolean;
             /**
              * Baseline Benchmark Id
              * @description Null: none any more.
@@ -6317,29 +6465,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -6524,23 +6672,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores: number;
+            cores?: number;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6549,7 +6697,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -6565,7 +6713,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Model Id
              * @example 1
@@ -6577,7 +6725,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -6591,7 +6739,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6600,7 +6748,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -6647,6 +6795,25 @@ export interface components {
             values: {
                 [key: string]: number;
             };
+        };
+        /** StandingTold */
+        StandingTold: {
+            /**
+             * Activity
+             * @description Newest first.
+             */
+            activity: components["schemas"]["HappenedTold"][];
+            /**
+             * Best
+             * @description By latency, then by throughput.
+             */
+            best: components["schemas"]["BestTold"][];
+            counts: components["schemas"]["CountsTold"];
+            /**
+             * Next Steps
+             * @description Three at the most.
+             */
+            next_steps: components["schemas"]["NextStepTold"][];
         };
         /**
          * SummaryTold
@@ -6914,7 +7081,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason: string;
+            reason?: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -7120,8 +7287,9 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
+export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
+export type BestTold = components['schemas']['BestTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
@@ -7141,6 +7309,8 @@ export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumen
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
+export type ContenderTold = components['schemas']['ContenderTold'];
+export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
@@ -7169,6 +7339,7 @@ export type GraphDocumentGraphTensor = components['schemas']['GraphDocumentGraph
 export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
 export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
+export type HappenedTold = components['schemas']['HappenedTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
@@ -7188,6 +7359,7 @@ export type ModelDocumentExternalFile = components['schemas']['ModelDocumentExte
 export type ModelDocumentIndexRange = components['schemas']['ModelDocumentIndexRange'];
 export type ModelDocumentTensor = components['schemas']['ModelDocumentTensor'];
 export type ModelTold = components['schemas']['ModelTold'];
+export type NextStepTold = components['schemas']['NextStepTold'];
 export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
 export type NoteAsked = components['schemas']['NoteAsked'];
 export type NoteMessage = components['schemas']['NoteMessage'];
@@ -7196,7 +7368,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
+export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -7244,6 +7416,7 @@ export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
+export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type Thing = components['schemas']['Thing'];
@@ -7414,7 +7587,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
                 };
             };
             /** @description The request cannot work */
@@ -16227,6 +16400,92 @@ export interface operations {
                     "text/csv": string;
                     "text/html": string;
                     "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_project_standing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandingTold"];
                 };
             };
             /** @description The request cannot work */

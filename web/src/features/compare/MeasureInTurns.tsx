@@ -9,9 +9,6 @@ import { placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
 import { Trouble } from "@/ui/Trouble";
 
-// As the server has them unless told otherwise.
-const PAIRING = { adaptive: false, budget: "default", margin: 0.02, seed: 0, timeout_s: 600, start: true } as const;
-
 type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementTold[]; change: Change };
 
 /** Measures a pair of cells A B A B, so that what drifts meets both alike. */
@@ -23,7 +20,7 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   const sides = pair && one.data && other.data && [sideAsked(one.data, pair.a.number), sideAsked(other.data, pair.b.number)];
   const make = useMutation({
     mutationFn: (asked: readonly [SideAsked, SideAsked]) =>
-      told(api.POST("/api/v1/comparisons", { body: { ...PAIRING, project_id: pid, a: asked[0], b: asked[1] } })),
+      told(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
     onSuccess: (made) => change({ comparison: made.id }),
   });
   const [here, there] = sides ?? [];
