@@ -174,6 +174,23 @@ export const judgementQuery = (a: string, b: string) =>
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
+export const jobQuery = (job_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.jobs, job_id],
+    queryFn: () => told(api.GET("/api/v1/jobs/{job_id}", at({ job_id }))),
+  });
+
+/** Of a run of a comparison: all that there is to know. */
+export const comparisonResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "comparison"],
+    queryFn: async () => {
+      const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      if (result.schema !== "modeldyno.comparison/1") throw new Error(`${run_id} is no comparison`);
+      return result;
+    },
+  });
+
 export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
