@@ -140,7 +140,7 @@ export function GraphPage() {
       )}
       {!trouble && (
         <>
-          <Group gap="sm" align="flex-end">
+          <Group gap="sm">
             <NodeSearch nodes={graph.data?.nodes ?? []} text={search.q ?? ""} setText={(q) => change({ q: q === "" ? undefined : q })} open={reveal} input={input} />
             <Select
               aria-label="Colour"
