@@ -6,7 +6,7 @@ import { ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Node } fr
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 
 import { frameId } from "@/features/graph/arrange";
-import { BoxNode, FrameNode, type BoxNodeType, type FrameNodeType } from "@/features/graph/BoxNode";
+import { BoxNode, FrameNode, HeadNode, type BoxNodeType, type FrameNodeType, type HeadNodeType } from "@/features/graph/BoxNode";
 import { Links } from "@/features/graph/Links";
 import { Overview } from "@/features/graph/Overview";
 import type { Paint } from "@/features/graph/colouring";
@@ -30,7 +30,7 @@ type Props = {
   view: RefObject<View | null>;
 };
 
-const NODE_TYPES = { box: BoxNode, frame: FrameNode };
+const NODE_TYPES = { box: BoxNode, frame: FrameNode, head: HeadNode };
 const ARROWS: Record<string, Step> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 const READABLE = 0.75; // the least zoom at which names can be read
 
@@ -146,8 +146,8 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
         minZoom={0.03}
         maxZoom={2}
         onInit={() => first(flow, scene, place.current)}
-        onNodeClick={(_, node) => select(node.id)}
-        onNodeDoubleClick={(_, node) => node.id.startsWith("group:") && toggle(node.id.slice(6), node.type === "frame")}
+        onNodeClick={(_, node) => select(node.id.replace(/^head:/, "group:"))}
+        onNodeDoubleClick={(_, node) => /^(group|head):/.test(node.id) && toggle(node.id.slice(node.id.indexOf(":") + 1), node.type !== "box")}
         onPaneClick={() => select(null)}
       >
         <Links scene={scene} selected={selected} />
@@ -194,7 +194,14 @@ type Doing = Pick<Props, "toggle" | "near">;
 function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doing): Node[] {
   const frames = scene.frames.map((scope, index): FrameNodeType => {
     const id = frameId(scope);
-    return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, text: scene.texts.get(id), isSelected: id === selected, ...doing } };
+    return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, isSelected: id === selected } };
+  });
+  const heads = scene.frames.map((scope): HeadNodeType => {
+    const text = scene.texts.get(frameId(scope));
+    const rect = scene.rects.get(frameId(scope));
+    const size = { width: text?.width ?? 0, height: text?.height ?? 0 };
+    const position = { x: rect ? rect.x + (rect.width - size.width) / 2 : 0, y: rect?.y ?? 0 };
+    return { position, ...size, measured: size, id: `head:${scope}`, type: "head", zIndex: 2, data: { scope, text, ...doing } };
   });
   const boxes = scene.boxes.map((box): BoxNodeType => ({
     ...placed(scene, box.id),
@@ -203,7 +210,7 @@ function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doi
     zIndex: 1,
     data: { box, text: scene.texts.get(box.id), look: paint(box), isSelected: box.id === selected, ...doing },
   }));
-  return [...frames, ...boxes];
+  return [...frames, ...boxes, ...heads];
 }
 
 function placed(scene: Scene, id: string) {
