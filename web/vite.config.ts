@@ -30,7 +30,7 @@ export default defineConfig({
     outDir: built,
     emptyOutDir: true,
     target: "es2022",
-    // They know `light-dark()`; what replaces it for older ones does not see the theme.
+    // For older ones `light-dark()` would be rewritten, into something that does not know our themes.
     cssTarget: ["chrome123", "firefox120", "safari17.5"],
     // Our policy allows no `data:` beyond pictures, and a file is cached by itself.
     assetsInlineLimit: 0,

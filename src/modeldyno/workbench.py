@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.standings import StandingService
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
@@ -96,6 +97,7 @@ class Server:
     workloads: WorkloadService
     exports: ExportService
     judgements: JudgementService
+    standings: StandingService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
     demo: DemoProject
@@ -222,6 +224,7 @@ def open_server(
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.standings import StandingService
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
@@ -266,6 +269,7 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
+        profiles = ProfileService(records, models, jobs)
         archive = Archive(history, folders, records)
         exports = ExportService(records, history, folders)
         return Server(
@@ -293,7 +297,7 @@ def open_server(
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
             optimizations=OptimizationService(records, models, jobs),
-            profiles=ProfileService(records, models, jobs),
+            profiles=profiles,
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
             workloads=WorkloadService(
@@ -301,8 +305,9 @@ def open_server(
             ),
             exports=exports,
             judgements=JudgementService(records, exports),
+            standings=StandingService(records, models),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
-            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons, profiles),
             held=held.pop_all(),
         )

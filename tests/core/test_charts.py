@@ -88,6 +88,8 @@ def test_bars_are_as_long_as_their_values():
     widths = [float(width) for width in re.findall(r'<rect[^>]* width="([\d.]+)"', drawn)]
     assert widths[0] == pytest.approx(3 * widths[1], rel=1e-3)
     assert 'class="bar rest"' in drawn
+    assert "whisker" not in drawn
+    assert bar_chart("Top.", "", [Bar("a", 3, "3", span=(2, 4))]).count('"whisker"') == 3
 
 
 def test_names_of_strangers_are_text_in_every_chart():

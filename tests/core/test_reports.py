@@ -8,8 +8,10 @@ import pytest
 
 import modeldyno
 from modeldyno.core import figures
+from modeldyno.core.profile_tables import slices
 from modeldyno.core.reports.page import html_report
 from modeldyno.core.results import Estimate, Standing
+from modeldyno.demo import model_path
 from tests.scripts import script
 
 EVIL = '<script src="//evil.example/x.js">alert(1)</script><img src=x onerror=alert(1)>\x00'
@@ -164,6 +166,19 @@ def test_a_comparison_shows_its_verdict_ratio_and_doubts(measured):
     assert "The interval rests on 2 pairs" in page
     assert page.count('class="band"') == 2
     assert "modeldyno compare a.json b.json" in page
+
+
+@pytest.mark.engine("onnxruntime")
+def test_operators_are_charted_and_ranked_only_where_intervals_part(tmp_path):
+    result = modeldyno.profile(model_path(), repeats=3, workspace=tmp_path / "workspace")
+    most = slices(result, "op")[0].op_type
+    names = dict.fromkeys(row.op_type for row in result.rows)
+    apart = {op: (0.0, 1e-9) for op in names} | {most: (1.0, 1.1)}
+    found = html_report([replace(result, ci95_s_by_op=apart)])
+    assert f"{most} takes the most" in found
+    assert all(f"<title>{op}: " in found for op in names)
+    alike = replace(result, ci95_s_by_op=dict.fromkeys(names, (0.0, 1.0)))
+    assert "These take the most, and cannot be told apart" in html_report([alike])
 
 
 def test_several_results_begin_with_a_line_each_and_tell_what_is_missing(measured):

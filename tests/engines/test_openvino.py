@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
+import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, UserError
 from modeldyno.core.sessions import Target
 from modeldyno.core.traces import MOST_NODES, NodeTime
@@ -49,6 +50,11 @@ class TestContractOfIr(EngineContract):
 @pytest.fixture
 def linear(tmp_path):
     return onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.setenv("MODELDYNO_WORKSPACE", str(tmp_path / "workspace"))
 
 
 # ---------------------------------------------------------------- precision and types
@@ -175,6 +181,26 @@ def test_what_is_no_model_is_refused_in_its_own_words(tmp_path):
     opening = ENGINE.open(target(tmp_path / "m.onnx", "openvino"))
     with pytest.raises(EngineFailed, match="could not load"):
         opening.__enter__()
+
+
+# ---------------------------------------------------------------- the whole path
+
+
+def test_it_is_compared_with_another_engine_on_the_same_inputs_in_a_sandbox(linear):
+    sides = (f"{linear}@engine=onnxruntime", f"{linear}@engine=openvino")
+    result = modeldyno.compare(*sides, quick=True)
+    assert result.parity is not None
+    assert result.parity.agrees
+    found = [(side.facts.engine, side.facts.precision) for side in (result.a, result.b)]
+    assert found == [("onnxruntime", "fp32"), ("openvino", "fp32")]
+
+
+def test_a_model_of_its_own_format_is_measured_with_its_weights(linear, tmp_path):
+    openvino.save_model(openvino.convert_model(linear), tmp_path / "m.xml")
+    result = modeldyno.bench(tmp_path / "m.xml", batch=[1, 3], iterations=5)
+    engines = [cell.facts and cell.facts.engine for cell in result.cells]
+    assert engines == ["openvino", "openvino"]
+    assert [cell.batch_size for cell in result.cells] == [1, 3]
 
 
 # ---------------------------------------------------------------- its profiler

@@ -46,6 +46,7 @@ from modeldyno.api.v1 import (
     projects,
     runs,
     session,
+    standings,
     system,
 )
 from modeldyno.api.v1.documents import with_documents
@@ -63,6 +64,7 @@ PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
     demo.router,
+    standings.router,
     models.router,
     graphs.router,
     examples.router,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import BenchmarkLineTold, BenchmarkTold, PlanTold
+from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold, PlanTold
 from modeldyno.api.v1.jobs import JobTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunTold
@@ -85,10 +85,10 @@ def test_too_few_sessions_have_no_interval_and_say_why(served, measured):
 def test_a_list_tells_what_cells_differ_in_and_the_cells_when_asked(served, project):
     made = served.benchmark(project, batch_sizes=[1, 2], start=False)
     path = f"benchmarks?project_id={project}"
-    (line,) = fits(served.get(path), PageTold[BenchmarkLineTold])["items"]
+    (line,) = fits(served.get(path), PageTold[BenchmarkRowTold])["items"]
     assert line["axes"]["batch_sizes"] == [1, 2]
     assert line["cells"] is None
-    (full,) = fits(served.get(f"{path}&with_cells=true"), PageTold[BenchmarkLineTold])["items"]
+    (full,) = fits(served.get(f"{path}&with_cells=true"), PageTold[BenchmarkRowTold])["items"]
     assert full["cells"] == made["cells"]
     served.ended(served.post(f"benchmarks/{made['id']}/runs").json["id"])
     (after,) = served.get(f"{path}&with_cells=true").json["items"]
@@ -272,11 +272,11 @@ def test_lists_are_filtered_sorted_and_paged_in_three_queries(served, project):
         served.benchmark(project, model, start=False, name=name)
     first = f"benchmarks?project_id={project}&sort=name&order=ascending&limit=3"
     with served.counting() as asked:
-        page = fits(served.get(first), PageTold[BenchmarkLineTold])
+        page = fits(served.get(first), PageTold[BenchmarkRowTold])
     selects = [statement for statement in asked if statement.startswith("SELECT")]
     assert len(selects) == 3  # lines, their cells as asked, and as they came out
     assert [row["name"] for row in page["items"]] == ["alpha", "bravo", "charlie"]
-    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkLineTold])
+    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkRowTold])
     assert ([row["name"] for row in rest["items"]], rest["next"]) == (["delta"], None)
     found = served.get(f"benchmarks?project_id={project}&text=RAV").json["items"]
     assert [row["name"] for row in found] == ["bravo"]

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import BenchmarkLineTold, BenchmarkTold
+from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.projects import ProjectTold
 from modeldyno.core.ids import BenchmarkId, RunId
@@ -111,7 +111,7 @@ def held(served):
 
 def test_benchmarks_are_held_against_the_baseline_of_their_project(served, held):
     project, slow, quick = held
-    lines = fits(served.get(f"benchmarks?project_id={project}"), PageTold[BenchmarkLineTold])
+    lines = fits(served.get(f"benchmarks?project_id={project}"), PageTold[BenchmarkRowTold])
     told = {line["id"]: line["vs_baseline"] for line in lines["items"]}
     assert told[quick]["ratio"]["value"] == pytest.approx(1 / 3)
     assert told[quick]["ratio"]["low"] < 1 / 3 < told[quick]["ratio"]["high"]

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { operations } from "@/api/schema.gen";
+import type { PlanAsked, operations } from "@/api/schema.gen";
 
 type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
 
@@ -64,6 +64,14 @@ export const benchmarkQuery = (benchmark_id: number) =>
     queryFn: () => told(api.GET("/api/v1/benchmarks/{benchmark_id}", at({ benchmark_id }))),
   });
 
+/** What it would measure; null asks nothing. A refusal is an answer: it is told beside a field. */
+export const planQuery = (asked: PlanAsked | null) =>
+  queryOptions({
+    queryKey: ["plan", asked],
+    queryFn: () => (asked === null ? null : told(api.POST("/api/v1/benchmarks/plan", { body: asked }))),
+    retry: false,
+  });
+
 export const comparisonsQuery = (asked: Asked<"list_comparisons">) =>
   infiniteQueryOptions({
     queryKey: [...queryKeys.comparisons, "list", asked],
@@ -104,6 +112,25 @@ export const runQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id],
     queryFn: () => told(api.GET("/api/v1/runs/{run_id}", at({ run_id }))),
+  });
+
+export const resultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "result"],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id }))),
+  });
+
+/** Every sample of a run, as CSV. */
+export const samplesQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "samples"],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/samples", { ...at({ run_id }), parseAs: "text" })),
+  });
+
+export const jobQuery = (job_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.jobs, job_id],
+    queryFn: () => told(api.GET("/api/v1/jobs/{job_id}", at({ job_id }))),
   });
 
 export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>

@@ -375,8 +375,9 @@ export interface paths {
         put?: never;
         /**
          * Create demo
-         * @description A project with a small model that ships with Modeldyno, and a benchmark and a comparison
-         *     of it in the queue. Needs no network. Asked again, it makes one more.
+         * @description A project with a small model that ships with Modeldyno, and in the queue a comparison of
+         *     two engines, a benchmark and a profile of it. Needs no network. Asked again while that
+         *     project is there, the answer is that project.
          */
         post: operations["create_demo"];
         delete?: never;
@@ -1271,6 +1272,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/projects/{project_id}/standing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get project standing
+         * @description The best so far, what happened last, and what to do next. What cannot be told apart is a
+         *     tie, and what lost an alternation is not the best.
+         */
+        get: operations["get_project_standing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -2134,7 +2156,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2405,8 +2427,8 @@ export interface components {
              */
             warmup?: number | null;
         };
-        /** BenchmarkLineTold */
-        BenchmarkLineTold: {
+        /** BenchmarkRowTold */
+        BenchmarkRowTold: {
             axes: components["schemas"]["AxesTold"];
             /**
              * Cells
@@ -2531,6 +2553,31 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+        };
+        /** BestTold */
+        BestTold: {
+            /**
+             * Is Clear
+             * @description Somebody leads, and nobody ties.
+             */
+            is_clear: boolean;
+            /** @description Not the best when others tie. */
+            leader: components["schemas"]["ContenderTold"] | null;
+            /**
+             * Note
+             * @description Why there is none, or what to keep in mind; may be empty.
+             */
+            note: string;
+            /**
+             * Objective
+             * @enum {string}
+             */
+            objective: "latency" | "throughput";
+            /**
+             * Tied
+             * @description That cannot be told from the leader.
+             */
+            tied: components["schemas"]["ContenderTold"][];
         };
         /** BoxTold */
         BoxTold: {
@@ -3017,7 +3064,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3296,6 +3343,50 @@ export interface components {
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
+        };
+        /** ContenderTold */
+        ContenderTold: {
+            /**
+             * Benchmark Id
+             * @example 3
+             */
+            benchmark_id: number;
+            cell: components["schemas"]["CellTold"];
+            /**
+             * Model Id
+             * @example 1
+             */
+            model_id: number;
+            /**
+             * Model Name
+             * @example resnet50.onnx
+             */
+            model_name: string;
+            /**
+             * Name
+             * @description Of the benchmark.
+             */
+            name: string;
+        };
+        /** CountsTold */
+        CountsTold: {
+            /**
+             * Active Jobs
+             * @description That wait or run.
+             */
+            active_jobs: number;
+            /** Benchmarks */
+            benchmarks: number;
+            /** Comparisons */
+            comparisons: number;
+            /** Datasets */
+            datasets: number;
+            /** Models */
+            models: number;
+            /** Optimizations */
+            optimizations: number;
+            /** Profiles */
+            profiles: number;
         };
         /** DatasetAsked */
         DatasetAsked: {
@@ -3810,7 +3901,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "torch-export";
+            format: "onnx" | "openvino-ir" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -3948,6 +4039,36 @@ export interface components {
              * @example encoder/layer.0
              */
             scope: string;
+        };
+        /** HappenedTold */
+        HappenedTold: {
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /**
+             * Id
+             * @example 3
+             */
+            id: number;
+            /** Run Id */
+            run_id: string | null;
+            /**
+             * Sentence
+             * @example Benchmark resnet50.onnx is done
+             */
+            sentence: string;
+            /**
+             * State
+             * @description Of a run; null of a model that came.
+             */
+            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            /**
+             * Subject
+             * @enum {string}
+             */
+            subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
         };
         /** ImportAsked */
         ImportAsked: {
@@ -4452,7 +4573,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -4541,7 +4662,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -4632,7 +4753,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -4700,6 +4821,33 @@ export interface components {
              */
             tier: ("data" | "program" | "code") | null;
             trust: components["schemas"]["TrustTold"];
+        };
+        /** NextStepTold */
+        NextStepTold: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add-model" | "complete-model" | "trust-model" | "add-benchmark" | "add-engine" | "rerun-benchmark" | "compare" | "set-baseline" | "add-profile";
+            /** Benchmark Id */
+            benchmark_id: number | null;
+            /** Engine */
+            engine: string | null;
+            /**
+             * Label
+             * @description Of the button.
+             * @example Compare with PyTorch
+             */
+            label: string;
+            /** Model Id */
+            model_id: number | null;
+            /** Other Benchmark Id */
+            other_benchmark_id: number | null;
+            /**
+             * Sentence
+             * @example 1 engine measured; PyTorch reads this model, too.
+             */
+            sentence: string;
         };
         /**
          * NotMeasuredByName
@@ -4924,10 +5072,10 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
-        /** PageTold[BenchmarkLineTold] */
-        PageTold_BenchmarkLineTold_: {
+        /** PageTold[BenchmarkRowTold] */
+        PageTold_BenchmarkRowTold_: {
             /** Items */
-            items: components["schemas"]["BenchmarkLineTold"][];
+            items: components["schemas"]["BenchmarkRowTold"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
@@ -5582,7 +5730,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -6648,6 +6796,25 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /** StandingTold */
+        StandingTold: {
+            /**
+             * Activity
+             * @description Newest first.
+             */
+            activity: components["schemas"]["HappenedTold"][];
+            /**
+             * Best
+             * @description By latency, then by throughput.
+             */
+            best: components["schemas"]["BestTold"][];
+            counts: components["schemas"]["CountsTold"];
+            /**
+             * Next Steps
+             * @description Three at the most.
+             */
+            next_steps: components["schemas"]["NextStepTold"][];
+        };
         /**
          * SummaryTold
          * @description Of several cells, the one with the lowest typical latency.
@@ -7120,8 +7287,9 @@ export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTe
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
 export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
-export type BenchmarkLineTold = components['schemas']['BenchmarkLineTold'];
+export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
+export type BestTold = components['schemas']['BestTold'];
 export type BoxTold = components['schemas']['BoxTold'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
@@ -7141,6 +7309,8 @@ export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumen
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
+export type ContenderTold = components['schemas']['ContenderTold'];
+export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
@@ -7169,6 +7339,7 @@ export type GraphDocumentGraphTensor = components['schemas']['GraphDocumentGraph
 export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
 export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
+export type HappenedTold = components['schemas']['HappenedTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
@@ -7188,6 +7359,7 @@ export type ModelDocumentExternalFile = components['schemas']['ModelDocumentExte
 export type ModelDocumentIndexRange = components['schemas']['ModelDocumentIndexRange'];
 export type ModelDocumentTensor = components['schemas']['ModelDocumentTensor'];
 export type ModelTold = components['schemas']['ModelTold'];
+export type NextStepTold = components['schemas']['NextStepTold'];
 export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
 export type NoteAsked = components['schemas']['NoteAsked'];
 export type NoteMessage = components['schemas']['NoteMessage'];
@@ -7196,7 +7368,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type PageToldBenchmarkLineTold = components['schemas']['PageTold_BenchmarkLineTold_'];
+export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
 export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
@@ -7244,6 +7416,7 @@ export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
+export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type Thing = components['schemas']['Thing'];
@@ -7414,7 +7587,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkLineTold_"];
+                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
                 };
             };
             /** @description The request cannot work */
@@ -16227,6 +16400,92 @@ export interface operations {
                     "text/csv": string;
                     "text/html": string;
                     "text/markdown": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_project_standing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the project. */
+                project_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StandingTold"];
                 };
             };
             /** @description The request cannot work */

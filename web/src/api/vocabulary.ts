@@ -1,4 +1,4 @@
-import type { BenchmarkLineTold, SummaryTold } from "@/api/schema.gen";
+import type { BenchmarkRowTold, SummaryTold } from "@/api/schema.gen";
 
-export type State = BenchmarkLineTold["state"];
+export type State = BenchmarkRowTold["state"];
 export type Noise = NonNullable<SummaryTold["noise"]>;

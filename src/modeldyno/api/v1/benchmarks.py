@@ -98,7 +98,7 @@ class VersusBaselineTold(Told):
     why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
 
 
-class BenchmarkRowTold(Told):
+class BenchmarkHeadTold(Told):
     id: int = Field(examples=[1])
     project_id: int = Field(examples=[1])
     name: str = Field(examples=["resnet50.onnx"])
@@ -116,11 +116,11 @@ class BenchmarkRowTold(Told):
     )
 
 
-class BenchmarkLineTold(BenchmarkRowTold):
+class BenchmarkRowTold(BenchmarkHeadTold):
     cells: list[CellTold] | None = Field(description="Null unless asked for by `with_cells`.")
 
 
-class BenchmarkTold(BenchmarkRowTold):
+class BenchmarkTold(BenchmarkHeadTold):
     modified_at: Moment | None
     dataset_id: int | None
     settings: SettingsTold
@@ -149,7 +149,7 @@ def router(server: Server) -> APIRouter:
 
     @routes.get(
         "",
-        response_model=PageTold[BenchmarkLineTold],
+        response_model=PageTold[BenchmarkRowTold],
         responses=problems(),
         openapi_extra=parameters(BenchmarksAsked),
     )

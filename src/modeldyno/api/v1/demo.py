@@ -25,8 +25,9 @@ def router(server: Server) -> APIRouter:
     @routes.post("", status_code=201, response_model=DemoTold, responses=problems(507))
     @once(server, prepares=True)
     def create_demo(response: Response) -> Callable[[], DemoTold]:
-        """A project with a small model that ships with Modeldyno, and a benchmark and a comparison
-        of it in the queue. Needs no network. Asked again, it makes one more."""
+        """A project with a small model that ships with Modeldyno, and in the queue a comparison of
+        two engines, a benchmark and a profile of it. Needs no network. Asked again while that
+        project is there, the answer is that project."""
         prepared = server.demo.prepared()
 
         def make() -> DemoTold:

@@ -23,8 +23,8 @@ export type Bring = {
   stop: () => void;
 };
 
-/** A model on its way into a project of its own. What is refused or stopped leaves no project behind. */
-export function useBringing(arrived: (model: ModelDetails) => void): Bring {
+/** A model on its way into a project: `target`, or a draft of its own. What is refused or stopped leaves no draft behind. */
+export function useBringing(arrived: (model: ModelDetails) => void, target: number | null = null): Bring {
   const [now, set] = useState<Bringing>({ step: "idle" });
   const cache = useQueryClient();
   const sending = useRef<Sending | null>(null);
@@ -42,7 +42,7 @@ export function useBringing(arrived: (model: ModelDetails) => void): Bring {
 
   const into = useCallback(
     async (name: string, bring: (project: number) => Promise<ModelDetails | null>) => {
-      const project = await begin(name).catch((error: unknown) => {
+      const project = await (target === null ? begin(name) : Promise.resolve(target)).catch((error: unknown) => {
         set({ step: "refused", name, error });
         return null;
       });
@@ -51,11 +51,11 @@ export function useBringing(arrived: (model: ModelDetails) => void): Bring {
         const model = await bring(project);
         if (model) arrive(model);
       } catch (error) {
-        await abandon(project);
+        if (target === null) await abandon(project);
         set(error instanceof Stopped ? { step: "idle" } : { step: "refused", name, error });
       }
     },
-    [arrive],
+    [arrive, target],
   );
 
   const files = useCallback(
@@ -104,7 +104,7 @@ export function useBringing(arrived: (model: ModelDetails) => void): Bring {
 
   useArrival(now, arrive, (error) => {
     if (now.step !== "fetching") return;
-    void abandon(now.project);
+    if (target === null) void abandon(now.project);
     set({ step: "refused", name: now.name, error });
   });
 
@@ -135,7 +135,7 @@ function useArrival(now: Bringing, arrive: (model: ModelDetails) => void, fail: 
 }
 
 async function begin(file: string): Promise<number> {
-  const made = await told(api.POST("/api/v1/projects", { body: { name: nameFor(file) } }));
+  const made = await told(api.POST("/api/v1/projects", { body: { name: nameFor(file), is_draft: true } }));
   return made.id;
 }
 

@@ -1,13 +1,12 @@
-import { Anchor, Button, Card, Group, Progress, Stack, Text } from "@mantine/core";
+import { Button, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { projectQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
-import { placeOf } from "@/app/places";
+import { PlaceLink } from "@/app/PlaceLink";
 import { duration, quantity } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
@@ -26,9 +25,9 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
         <Group justify="space-between" gap="xs">
           <Group gap="xs" style={{ minWidth: 0 }}>
             <StateBadge state={job.state}>{job.place != null ? `Queued #${job.place}` : undefined}</StateBadge>
-            <Anchor component={Link} {...placeOf(job.kind, job.project_id, job.of_id)} fw={600} style={{ overflowWrap: "anywhere" }}>
+            <PlaceLink kind={job.kind} project={job.project_id} id={job.of_id}>
               {job.name}
-            </Anchor>
+            </PlaceLink>
             <Text size="sm" className="dim">
               {KINDS[job.kind]}
               {project.data && ` in ${project.data.name}`} · job {job.id}

@@ -1,0 +1,79 @@
+"""Where a project stands: the best so far, what happened last, what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from modeldyno.core.ids import BenchmarkId, ModelId
+from modeldyno.core.results import Objective
+from modeldyno.core.runs import CellOutcome, RunState
+
+Subject = Literal["model", "benchmark", "comparison", "optimization", "profile"]
+Action = Literal[
+    "add-model",
+    "complete-model",
+    "trust-model",
+    "add-benchmark",
+    "add-engine",
+    "rerun-benchmark",
+    "compare",
+    "set-baseline",
+    "add-profile",
+]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A cell that was measured, and whose it is."""
+
+    benchmark_id: BenchmarkId
+    name: str
+    model_id: ModelId
+    model_name: str
+    cell: CellOutcome
+
+
+@dataclass(frozen=True)
+class Best:
+    """Who leads; with others in ``tied``, nobody is called the best."""
+
+    objective: Objective
+    leader: Contender | None
+    tied: tuple[Contender, ...] = ()  # that cannot be told from the leader
+    note: str = ""  # why there is none, or what to keep in mind
+
+    @property
+    def is_clear(self) -> bool:
+        return self.leader is not None and not self.tied
+
+
+@dataclass(frozen=True, kw_only=True)
+class Happened:
+    at: datetime
+    subject: Subject
+    id: int
+    sentence: str
+    state: RunState | None = None  # None of a model that came
+    run_id: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextStep:
+    sentence: str
+    action: Action
+    label: str  # of the button
+    model_id: ModelId | None = None
+    benchmark_id: BenchmarkId | None = None
+    other_benchmark_id: BenchmarkId | None = None
+    engine: str | None = None
+
+
+@dataclass(frozen=True)
+class ProjectStanding:
+    best: tuple[Best, ...]  # by latency, by throughput
+    activity: tuple[Happened, ...]  # newest first
+    next_steps: tuple[NextStep, ...]
+    counts: dict[str, int]
+    active: int  # jobs that wait or run
