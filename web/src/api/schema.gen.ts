@@ -568,6 +568,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job_id}/place": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Place job
+         * @description Move it up or down among those that wait.
+         */
+        put: operations["place_job"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/resume": {
         parameters: {
             query?: never;
@@ -1236,6 +1256,67 @@ export interface paths {
         get: operations["get_project_standing"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get queue
+         * @description All of it in one answer.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause queue
+         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
+         *     started anew.
+         */
+        post: operations["pause_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume queue
+         * @description What waits begins again.
+         */
+        post: operations["resume_queue"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3311,6 +3392,23 @@ export interface components {
              */
             name: string;
         };
+        /** CoreTold */
+        CoreTold: {
+            /**
+             * Core
+             * @description A CPU, as the system numbers it.
+             * @example 2
+             */
+            core: number;
+            /**
+             * Job Id
+             * @description Null: nobody measures on it.
+             * @example 7
+             */
+            job_id: number | null;
+            /** Since */
+            since: string | null;
+        };
         /** CountsTold */
         CountsTold: {
             /**
@@ -3527,6 +3625,12 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Title
+             * @description For people.
+             * @example ONNX Runtime
+             */
+            title: string;
             /**
              * Unavailable Devices
              * @description The others that it has, each with the reason why it cannot be used here.
@@ -3823,6 +3927,34 @@ export interface components {
              */
             path: string;
         };
+        /** FindingTold */
+        FindingTold: {
+            /**
+             * Effect
+             * @description On numbers.
+             */
+            effect: string;
+            /**
+             * Fix
+             * @description A command where there is one; `none`.
+             */
+            fix: string;
+            /**
+             * Name
+             * @example governor
+             */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "warning" | "problem" | "unknown";
+            /**
+             * Value
+             * @example powersave
+             */
+            value: string;
+        };
         /**
          * modeldyno inspect --graph --json
          * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
@@ -4005,6 +4137,34 @@ export interface components {
              */
             subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
         };
+        /**
+         * HealthTold
+         * @description From what the system says of itself; `POST /system/doctor` measures as well.
+         */
+        HealthTold: {
+            /** Findings */
+            findings: components["schemas"]["FindingTold"][];
+            /**
+             * Governor
+             * @example performance
+             */
+            governor: string | null;
+            /**
+             * Load 1M
+             * @example 0.1
+             */
+            load_1m: number | null;
+            /**
+             * Sentence
+             * @example fit with care: governor
+             */
+            sentence: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "fit" | "fit with care" | "unfit";
+        };
         /** ImportAsked */
         ImportAsked: {
             /**
@@ -4145,6 +4305,18 @@ export interface components {
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
+            /**
+             * Name
+             * @description Of that one.
+             * @example resnet50.onnx
+             */
+            name: string;
+            /**
+             * Of Id
+             * @description The benchmark's, comparison's … number.
+             * @example 1
+             */
+            of_id: number;
             /**
              * Place
              * @description In the queue, from 1; null when it does not wait.
@@ -4343,6 +4515,39 @@ export interface components {
              * @description All that go from one to the other.
              */
             tensors: string[];
+        };
+        /**
+         * MachineTold
+         * @description What a line about the machine says; `host` has the rest.
+         */
+        MachineTold: {
+            /**
+             * Cpu Model
+             * @example AMD EPYC 7763
+             */
+            cpu_model: string;
+            /**
+             * Cpus
+             * @description That the system sees.
+             * @example 8
+             */
+            cpus: number;
+            /**
+             * Cpus Allowed
+             * @description That we may use.
+             * @example 8
+             */
+            cpus_allowed: number;
+            /**
+             * Memory Bytes
+             * @example 67430154240
+             */
+            memory_bytes: number;
+            /**
+             * System
+             * @example Linux
+             */
+            system: string;
         };
         /**
          * MeasuredByName
@@ -5180,6 +5385,15 @@ export interface components {
             accuracy: number | null;
             /** Performance */
             performance: number | null;
+        };
+        /** PlaceAsked */
+        PlaceAsked: {
+            /**
+             * Place
+             * @description From 1; beyond the end is the end.
+             * @example 2
+             */
+            place: number;
         };
         /** PlanAsked */
         PlanAsked: {
@@ -6274,6 +6488,26 @@ export interface components {
              */
             waiting: number;
         };
+        /** QueueViewTold */
+        QueueViewTold: {
+            /**
+             * Cores
+             * @description Those that may be measured on. A job that measures has its cores to itself.
+             */
+            cores: components["schemas"]["CoreTold"][];
+            /**
+             * Is Paused
+             * @description What runs goes on; nothing else begins.
+             */
+            is_paused: boolean;
+            /** Running */
+            running: components["schemas"]["JobTold"][];
+            /**
+             * Waiting
+             * @description In the order in which they will begin.
+             */
+            waiting: components["schemas"]["JobTold"][];
+        };
         /**
          * RatioTold
          * @description With its 95 % interval.
@@ -6906,6 +7140,7 @@ export interface components {
         };
         /** SystemTold */
         SystemTold: {
+            health: components["schemas"]["HealthTold"];
             /**
              * Host
              * @description CPU, memory, kernel and settings, as in every result.
@@ -6923,6 +7158,7 @@ export interface components {
              * @description Which job has which CPU core.
              */
             leases: components["schemas"]["LeaseTold"][];
+            machine: components["schemas"]["MachineTold"];
             queue: components["schemas"]["QueueTold"];
             sandbox: components["schemas"]["SandboxTold"];
             /**
@@ -7281,6 +7517,12 @@ export interface components {
              * @example 107374182400
              */
             total_bytes: number;
+            /**
+             * Used Bytes
+             * @description By its files, counted once a minute.
+             * @example 1048576
+             */
+            used_bytes: number;
         };
     };
     responses: never;
@@ -7333,6 +7575,7 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
@@ -7353,6 +7596,7 @@ export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
 export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
+export type FindingTold = components['schemas']['FindingTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
 export type GraphDocumentBody = components['schemas']['GraphDocumentBody'];
@@ -7362,6 +7606,7 @@ export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
 export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
+export type HealthTold = components['schemas']['HealthTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
@@ -7373,6 +7618,7 @@ export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
+export type MachineTold = components['schemas']['MachineTold'];
 export type MeasuredByName = components['schemas']['MeasuredByName'];
 export type MeasuredOnDevices = components['schemas']['MeasuredOnDevices'];
 export type ModelAsked = components['schemas']['ModelAsked'];
@@ -7403,6 +7649,7 @@ export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
+export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type Problem = components['schemas']['Problem'];
@@ -7427,6 +7674,7 @@ export type ProjectDetails = components['schemas']['ProjectDetails'];
 export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
@@ -11223,6 +11471,132 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    place_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16138,6 +16512,201 @@ export interface operations {
             };
             /** @description The request does not fit its description */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -18,12 +18,22 @@ from modeldyno.store.moves import end_of_queue, find_run, move_run, owner_id
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import RUNNABLE, Runs
+from modeldyno.store.tables import OWNERS, RUNNABLE, Runs
 from modeldyno.store.tables import Jobs as Rows
 
 _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
-_QUERY = select(*Rows.__table__.c, Runs.kind, Runs.project_id).join(Runs, Runs.id == Rows.run_id)
+_NAMES = (
+    select(owner.name).where(owner.id == getattr(Runs, f"{kind}_id")).scalar_subquery()
+    for kind, owner in OWNERS.items()
+)
+_QUERY = select(
+    *Rows.__table__.c,
+    Runs.kind,
+    Runs.project_id,
+    func.coalesce(*(getattr(Runs, f"{kind}_id") for kind in OWNERS)).label("of_id"),
+    func.coalesce(*_NAMES).label("name"),
+).join(Runs, Runs.id == Rows.run_id)
 
 _WITH_OWNER = _QUERY.add_columns(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
 
@@ -168,6 +178,21 @@ class Jobs:
             ).one()
             values = {"priority": top, "position": min(first, job.position) - 1}
             connection.execute(update(Rows).where(Rows.id == number).values(values))
+            _tell(connection, number, job.project_id, self._clock())
+            return _find(connection, number)
+
+    def place(self, number: JobId, place: int) -> Job:
+        """Where it stands among those that wait, from 1; beyond the end is the end."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.state != "queued":
+                raise WrongState(f"Job {number} does not wait", why=f"it is {job.state}")
+            others = [other for other in self.waiting() if other.id != number]
+            others.insert(place - 1, job)
+            top = max(other.priority for other in others)
+            for position, other in enumerate(others, start=1):
+                values = {"priority": top, "position": position}
+                connection.execute(update(Rows).where(Rows.id == other.id).values(values))
             _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
 
