@@ -125,6 +125,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/{benchmark_id}/reproduce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reproduce benchmark
+         * @description Texts that measure the same again when they are pasted. None holds the token: they read
+         *     `MODELDYNO_TOKEN`.
+         */
+        get: operations["reproduce_benchmark"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/{benchmark_id}/rerun": {
         parameters: {
             query?: never;
@@ -1363,6 +1384,27 @@ export interface paths {
          * @description This run alone; what it belongs to shows the one before.
          */
         delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/cells/{cell}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get cell samples
+         * @description How they lie: in order, in bins, and by percentiles; also while it is measured. Nothing
+         *     was removed.
+         */
+        get: operations["get_cell_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3542,6 +3584,50 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
+        /** DistributionTold */
+        DistributionTold: {
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number;
+            /** @description Of all samples. */
+            histogram: components["schemas"]["HistogramTold"];
+            /**
+             * Is Thinned
+             * @description There are more samples than points.
+             */
+            is_thinned: boolean;
+            /** Max Ms */
+            max_ms: number;
+            /** Mean Ms */
+            mean_ms: number;
+            /** Min Ms */
+            min_ms: number;
+            /** Percentiles */
+            percentiles: components["schemas"]["PercentileTold"][];
+            /**
+             * Points
+             * @description In the order in which they were measured.
+             */
+            points: components["schemas"]["PointTold"][];
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
+            /**
+             * Samples
+             * @description All of them.
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
         /** DoctorTold */
         DoctorTold: {
             /** Clock */
@@ -3661,6 +3747,11 @@ export interface components {
         };
         /** EntryTold */
         EntryTold: {
+            /**
+             * Is Model
+             * @description By its name alone; the rest shows when it is imported.
+             */
+            is_model: boolean;
             /**
              * Kind
              * @enum {string}
@@ -4164,6 +4255,21 @@ export interface components {
              * @enum {string}
              */
             verdict: "fit" | "fit with care" | "unfit";
+        };
+        /** HistogramTold */
+        HistogramTold: {
+            /**
+             * Above
+             * @description Samples beyond the last edge; they count everywhere else.
+             */
+            above: number;
+            /** Counts */
+            counts: number[];
+            /**
+             * Edges Ms
+             * @description One more than there are counts.
+             */
+            edges_ms: number[];
         };
         /** ImportAsked */
         ImportAsked: {
@@ -5367,6 +5473,28 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /** PercentileTold */
+        PercentileTold: {
+            /** High Ms */
+            high_ms: number | null;
+            /** Low Ms */
+            low_ms: number | null;
+            /**
+             * Ms
+             * @description Null where the samples cannot support it.
+             */
+            ms: number | null;
+            /**
+             * Quantile
+             * @example 0.99
+             */
+            quantile: number;
+            /**
+             * Samples Needed
+             * @description To know it, where it is not known.
+             */
+            samples_needed: number | null;
+        };
         /** PinAsked */
         PinAsked: {
             /**
@@ -5582,6 +5710,25 @@ export interface components {
              * @description More than cores: they would share them.
              */
             threads: number;
+        };
+        /** PointTold */
+        PointTold: {
+            /**
+             * Ms
+             * @description Of one call.
+             * @example 4.1
+             */
+            ms: number;
+            /**
+             * Sample
+             * @example 17
+             */
+            sample: number;
+            /**
+             * Session
+             * @example 0
+             */
+            session: number;
         };
         /**
          * Problem
@@ -6575,6 +6722,38 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        /** ReproductionTold */
+        ReproductionTold: {
+            /**
+             * Config
+             * @description What `modeldyno bench --config` reads.
+             * @example {
+             *       "batch_size": [
+             *         1,
+             *         8
+             *       ],
+             *       "model": "resnet50.onnx"
+             *     }
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Curl
+             * @description Puts the same benchmark in the server's queue.
+             */
+            curl: string;
+            /**
+             * Python
+             * @description The same, and waits for the result.
+             */
+            python: string;
+            /**
+             * Terminal
+             * @description Fetches the model's file, and measures it here.
+             */
+            terminal: string;
         };
         /** RunDetailsTold */
         RunDetailsTold: {
@@ -7579,6 +7758,7 @@ export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
+export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -7607,6 +7787,7 @@ export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
 export type HealthTold = components['schemas']['HealthTold'];
+export type HistogramTold = components['schemas']['HistogramTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
@@ -7647,11 +7828,13 @@ export type PageToldProfileRowTold = components['schemas']['PageTold_ProfileRowT
 export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_'];
 export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
+export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
 export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
+export type PointTold = components['schemas']['PointTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -7677,6 +7860,7 @@ export type QueueTold = components['schemas']['QueueTold'];
 export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
+export type ReproductionTold = components['schemas']['ReproductionTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -8677,6 +8861,92 @@ export interface operations {
             };
             /** @description Say which version you mean to change */
             428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reproduce_benchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the benchmark. */
+                benchmark_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReproductionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16966,6 +17236,97 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_cell_samples: {
+        parameters: {
+            query?: {
+                /** @description To be told, evenly chosen. */
+                most_points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Sorts by time. */
+                run_id: string;
+                /** @description Of the cell, from 0. */
+                cell: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DistributionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
