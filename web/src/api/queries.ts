@@ -174,6 +174,17 @@ export const judgementQuery = (a: string, b: string) =>
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
+/** Of a run of a comparison: all that there is to know. */
+export const comparisonResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "comparison"],
+    queryFn: async () => {
+      const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      if (result.schema !== "modeldyno.comparison/1") throw new Error(`${run_id} is no comparison`);
+      return result;
+    },
+  });
+
 export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
