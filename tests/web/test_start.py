@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.onnx_models import linear, saved
+from tests.torch_archives import torchscript
 from tests.web.desk import LAPTOP, PHONE, at_desk, until
 
 
@@ -123,9 +124,7 @@ def test_ux_02_the_demo_measures_here_and_shows_what_it_found(home, server):
 
 
 def test_a_file_that_can_run_code_asks_first(home, tmp_path):
-    torch = pytest.importorskip("torch")
-    path = tmp_path / "program.pt"
-    torch.jit.trace(torch.nn.Linear(4, 3), torch.zeros(1, 4)).save(str(path))
+    path = torchscript(tmp_path / "program.pt", "x: Tensor")
     drop(home, path.name, path.read_bytes())
     expect(home.get_by_role("button", name="Try one inference")).to_be_disabled()
     home.get_by_role("button", name="Review and trust …").click()
