@@ -174,12 +174,6 @@ export const judgementQuery = (a: string, b: string) =>
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
-export const jobQuery = (job_id: number) =>
-  queryOptions({
-    queryKey: [...queryKeys.jobs, job_id],
-    queryFn: () => told(api.GET("/api/v1/jobs/{job_id}", at({ job_id }))),
-  });
-
 /** Of a run of a comparison: all that there is to know. */
 export const comparisonResultQuery = (run_id: string) =>
   queryOptions({

@@ -1,4 +1,4 @@
-import type { BenchmarkLineTold, CellTold } from "@/api/schema.gen";
+import type { BenchmarkRowTold, CellTold } from "@/api/schema.gen";
 import { cellName, engineName } from "@/format/words";
 
 /** "12" is a benchmark, "12:3" one cell of it, "12@openvino" its cells of one engine. */
@@ -17,7 +17,7 @@ export function pickOf(text: string | undefined): Pick | null {
 }
 
 /** Those of a list in which something was measured. */
-export function measuredOf(lines: readonly BenchmarkLineTold[]): Measured[] {
+export function measuredOf(lines: readonly BenchmarkRowTold[]): Measured[] {
   return lines.flatMap((line) => (line.cells?.some(hasNumber) ? [{ ...line, cells: line.cells }] : []));
 }
 
