@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
+    from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
@@ -82,6 +83,7 @@ class Server:
     models: ModelService
     files: ModelFiles
     looks: Looks
+    inferences: InferenceService
     folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
@@ -214,6 +216,7 @@ def open_server(
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
+    from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
@@ -288,6 +291,7 @@ def open_server(
             models=models,
             files=files,
             looks=Looks(records, files, models),
+            inferences=InferenceService(models, LocalJobs()),
             folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),

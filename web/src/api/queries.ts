@@ -191,3 +191,9 @@ export const filesQuery = (path: string) =>
     queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
     staleTime: 0, // nobody tells when a file is put there
   });
+
+export const standingQuery = (project_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.projects, project_id, "standing"],
+    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/standing", at({ project_id }))),
+  });

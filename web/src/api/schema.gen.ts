@@ -833,6 +833,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{model_id}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try model
+         * @description Load it and run it once, in a worker of its own with all the walls around it, within a
+         *     minute. What goes wrong in there is told in `failure`. Who goes away stops it.
+         */
+        post: operations["try_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/optimizations": {
         parameters: {
             query?: never;
@@ -4084,6 +4105,64 @@ export interface components {
              */
             path: string;
         };
+        /** InferenceTold */
+        InferenceTold: {
+            /**
+             * Batch Size
+             * @description As it ran.
+             * @example 1
+             */
+            batch_size: number;
+            /**
+             * Device
+             * @example cpu
+             */
+            device: string;
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.22.0
+             */
+            engine_version: string;
+            /**
+             * First Ms
+             * @description The very first call, which may compile and allocate.
+             * @example 9.2
+             */
+            first_ms: number;
+            /**
+             * Inputs
+             * @description As it was fed.
+             */
+            inputs: components["schemas"]["TensorTold"][];
+            /**
+             * Load Ms
+             * @example 31
+             */
+            load_ms: number;
+            /**
+             * Ms
+             * @description The call after it: no measurement.
+             * @example 4.1
+             */
+            ms: number;
+            /**
+             * Notes
+             * @description What was guessed, and the like.
+             */
+            notes: string[];
+            /** Outputs */
+            outputs: components["schemas"]["TensorTold"][];
+            /**
+             * Precision
+             * @example fp32
+             */
+            precision: string | null;
+        };
         /**
          * JobStanding
          * @description Where a running job stands; milliseconds, as everywhere outside.
@@ -6961,6 +7040,30 @@ export interface components {
             version: string;
             workspace: components["schemas"]["WorkspaceTold"];
         };
+        /** TensorTold */
+        TensorTold: {
+            /**
+             * Dtype
+             * @example float32
+             */
+            dtype: string;
+            /**
+             * Name
+             * @example x
+             */
+            name: string;
+            /**
+             * Shape
+             * @description Null of a list or a map of tensors.
+             * @example [
+             *       1,
+             *       3,
+             *       224,
+             *       224
+             *     ]
+             */
+            shape: number[] | null;
+        };
         /** Thing */
         Thing: {
             /** Id */
@@ -7074,6 +7177,15 @@ export interface components {
             /** Trial */
             trial: number;
         };
+        /**
+         * TriedTold
+         * @description Exactly one of the two.
+         */
+        TriedTold: {
+            /** @description Why it did not work, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            inference: components["schemas"]["InferenceTold"] | null;
+        };
         /** TrustAsked */
         TrustAsked: {
             /**
@@ -7116,6 +7228,19 @@ export interface components {
              * @description What running it would do; empty for data.
              */
             warning: string;
+        };
+        /** TryAsked */
+        TryAsked: {
+            /**
+             * Batch Size
+             * @default 1
+             */
+            batch_size?: number;
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             */
+            engine?: string | null;
         };
         /**
          * TuningAsked
@@ -7341,6 +7466,7 @@ export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
+export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
@@ -7419,14 +7545,17 @@ export type SideTold = components['schemas']['SideTold'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
 export type SystemTold = components['schemas']['SystemTold'];
+export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
 export type ThingMessage = components['schemas']['ThingMessage'];
 export type TimeTold = components['schemas']['TimeTold'];
 export type TimesTold = components['schemas']['TimesTold'];
 export type TrialMessage = components['schemas']['TrialMessage'];
 export type TrialThing = components['schemas']['TrialThing'];
+export type TriedTold = components['schemas']['TriedTold'];
 export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
+export type TryAsked = components['schemas']['TryAsked'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
@@ -12832,6 +12961,132 @@ export interface operations {
             };
             /** @description There is no such thing */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    try_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

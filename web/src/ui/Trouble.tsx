@@ -13,14 +13,20 @@ export function toldOf(error: unknown): Told {
   return { title: "The server does not answer", why: "It may have been stopped", fix: "Start it again; this page goes on by itself" };
 }
 
+/** As written in an error: without its full stop, and not always with a capital. */
+function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(whole) ? whole : `${whole}.`;
+}
+
 /** What went wrong, why, and what to do; never a dead end. */
 export function Trouble({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
   const { title, why, fix, code } = toldOf(error);
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={title} role="alert">
       <Stack gap="xs">
-        {why && <Text size="sm">{why}.</Text>}
-        {fix && <Text size="sm">{fix}.</Text>}
+        {why && <Text size="sm">{sentence(why)}</Text>}
+        {fix && <Text size="sm">{sentence(fix)}</Text>}
         <Group gap="sm">
           {again && (
             <Button size="xs" variant="default" onClick={again}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, UnstyledButton } from "@mantine/core";
+import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue, useHotkeys } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
@@ -123,9 +123,11 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           <Button variant="default" onClick={close}>
             CANCEL
           </Button>
-          <Button type="submit" disabled={!isValid} loading={run.isPending} data-autofocus>
-            RUN
-          </Button>
+          <Tooltip label="Ctrl+Enter">
+            <Button type="submit" disabled={!isValid} loading={run.isPending}>
+              RUN
+            </Button>
+          </Tooltip>
         </Group>
       </Stack>
     </form>

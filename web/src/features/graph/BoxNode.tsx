@@ -7,7 +7,8 @@ import type { Written } from "@/features/graph/sizes";
 
 type Doing = { toggle: (scope: string, isOpen: boolean) => void; near: (scope: string) => void };
 export type BoxNodeType = Node<Doing & { box: BoxTold; text: Written | undefined; look: Look; isSelected: boolean }, "box">;
-export type FrameNodeType = Node<Doing & { scope: string; text: Written | undefined; isSelected: boolean }, "frame">;
+export type FrameNodeType = Node<{ scope: string; isSelected: boolean }, "frame">;
+export type HeadNodeType = Node<Doing & { scope: string; text: Written | undefined }, "head">;
 
 /** Plain elements: there may be hundreds in view. */
 export const BoxNode = memo(function BoxNode({ data }: NodeProps<BoxNodeType>) {
@@ -29,13 +30,16 @@ export const BoxNode = memo(function BoxNode({ data }: NodeProps<BoxNodeType>) {
 });
 
 export const FrameNode = memo(function FrameNode({ data }: NodeProps<FrameNodeType>) {
-  const { scope, text, isSelected, toggle } = data;
+  return <div className="graph-frame" data-box={`group:${data.scope}`} data-selected={data.isSelected || undefined} />;
+});
+
+/** The name of an open group: above the lines that cross its frame. */
+export const HeadNode = memo(function HeadNode({ data }: NodeProps<HeadNodeType>) {
+  const { scope, text, toggle } = data;
   return (
-    <div className="graph-frame" data-box={`group:${scope}`} data-selected={isSelected || undefined}>
-      <div className="graph-head" style={{ width: text?.width, height: text?.height }}>
-        <Toggle scope={scope} label={scope.slice(scope.lastIndexOf("/") + 1)} isOpen toggle={toggle} />
-        <Words text={text} />
-      </div>
+    <div className="graph-head" data-head={scope}>
+      <Toggle scope={scope} label={scope.slice(scope.lastIndexOf("/") + 1)} isOpen toggle={toggle} />
+      <Words text={text} />
     </div>
   );
 });

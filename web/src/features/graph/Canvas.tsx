@@ -2,12 +2,12 @@ import "@xyflow/react/dist/base.css";
 import "@/features/graph/graph.css";
 
 import { useComputedColorScheme } from "@mantine/core";
-import { Position, ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Edge, type Node } from "@xyflow/react";
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Node } from "@xyflow/react";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
 
-import { curve, frameId } from "@/features/graph/arrange";
-import { BoxNode, FrameNode, type BoxNodeType, type FrameNodeType } from "@/features/graph/BoxNode";
-import { LinkEdge, type LinkEdgeType } from "@/features/graph/LinkEdge";
+import { frameId } from "@/features/graph/arrange";
+import { BoxNode, FrameNode, HeadNode, type BoxNodeType, type FrameNodeType, type HeadNodeType } from "@/features/graph/BoxNode";
+import { Links } from "@/features/graph/Links";
 import { Overview } from "@/features/graph/Overview";
 import type { Paint } from "@/features/graph/colouring";
 import type { Scene } from "@/features/graph/scene";
@@ -30,8 +30,7 @@ type Props = {
   view: RefObject<View | null>;
 };
 
-const NODE_TYPES = { box: BoxNode, frame: FrameNode };
-const EDGE_TYPES = { link: LinkEdge };
+const NODE_TYPES = { box: BoxNode, frame: FrameNode, head: HeadNode };
 const ARROWS: Record<string, Step> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
 const READABLE = 0.75; // the least zoom at which names can be read
 
@@ -49,7 +48,6 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
   const store = useStoreApi();
   const place = useRef<HTMLDivElement>(null);
   const nodes = useMemo(() => nodesOf(scene, paint, selected, { toggle, near }), [scene, paint, selected, toggle, near]);
-  const edges = useMemo(() => edgesOf(scene, selected), [scene, selected]);
 
   const fit = useCallback(() => {
     const { clientWidth: width = 800, clientHeight: height = 600 } = place.current ?? {};
@@ -76,10 +74,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
   useLayoutEffect(() => {
     const last = before.current;
     before.current = scene;
-    if (last === null || !place.current) {
-      first(flow, scene, place.current);
-      return;
-    }
+    if (last === null) return;
     const { transform, width, height } = store.getState();
     const [x, y, zoom] = transform;
     const centre = { x: (width / 2 - x) / zoom, y: (height / 2 - y) / zoom };
@@ -137,35 +132,27 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
       aria-keyshortcuts="ArrowUp ArrowDown ArrowLeft ArrowRight Enter Backspace"
       onKeyDown={hear}
     >
-      <ReactFlow<Node, Edge>
+      <ReactFlow
         nodes={nodes}
-        edges={edges}
         nodeTypes={NODE_TYPES}
-        edgeTypes={EDGE_TYPES}
         colorMode={isDark ? "dark" : "light"}
         onlyRenderVisibleElements
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
-        edgesFocusable={false}
         elementsSelectable={false}
         disableKeyboardA11y
         zoomOnDoubleClick={false}
         minZoom={0.03}
         maxZoom={2}
-        onNodeClick={(_, node) => select(node.id)}
-        onNodeDoubleClick={(_, node) => node.id.startsWith("group:") && toggle(node.id.slice(6), node.type === "frame")}
+        onInit={() => first(flow, scene, place.current)}
+        onNodeClick={(_, node) => select(node.id.replace(/^head:/, "group:"))}
+        onNodeDoubleClick={(_, node) => /^(group|head):/.test(node.id) && toggle(node.id.slice(node.id.indexOf(":") + 1), node.type !== "box")}
         onPaneClick={() => select(null)}
       >
+        <Links scene={scene} selected={selected} />
         <Overview scene={scene} isDark={isDark} />
       </ReactFlow>
-      <svg width="0" height="0" aria-hidden>
-        <defs>
-          <marker id="graph-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-            <path d="M0,0 L8,4 L0,8 z" className="graph-arrow" />
-          </marker>
-        </defs>
-      </svg>
     </div>
   );
 }
@@ -207,7 +194,14 @@ type Doing = Pick<Props, "toggle" | "near">;
 function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doing): Node[] {
   const frames = scene.frames.map((scope, index): FrameNodeType => {
     const id = frameId(scope);
-    return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, text: scene.texts.get(id), isSelected: id === selected, ...doing } };
+    return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, isSelected: id === selected } };
+  });
+  const heads = scene.frames.map((scope): HeadNodeType => {
+    const text = scene.texts.get(frameId(scope));
+    const rect = scene.rects.get(frameId(scope));
+    const size = { width: text?.width ?? 0, height: text?.height ?? 0 };
+    const position = { x: rect ? rect.x + (rect.width - size.width) / 2 : 0, y: rect?.y ?? 0 };
+    return { position, ...size, measured: size, id: `head:${scope}`, type: "head", zIndex: 2, data: { scope, text, ...doing } };
   });
   const boxes = scene.boxes.map((box): BoxNodeType => ({
     ...placed(scene, box.id),
@@ -216,7 +210,7 @@ function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doi
     zIndex: 1,
     data: { box, text: scene.texts.get(box.id), look: paint(box), isSelected: box.id === selected, ...doing },
   }));
-  return [...frames, ...boxes];
+  return [...frames, ...boxes, ...heads];
 }
 
 function placed(scene: Scene, id: string) {
@@ -225,21 +219,6 @@ function placed(scene: Scene, id: string) {
     position: { x, y },
     width,
     height,
-    measured: { width, height },
-    // Said beforehand: nothing has to be measured on the page.
-    handles: [
-      { type: "source" as const, position: Position.Bottom, x: width / 2, y: height, width: 1, height: 1 },
-      { type: "target" as const, position: Position.Top, x: width / 2, y: 0, width: 1, height: 1 },
-    ],
+    measured: { width, height }, // said beforehand: nothing has to be measured on the page
   };
-}
-
-function edgesOf(scene: Scene, selected: string | null): LinkEdgeType[] {
-  return scene.links.map((link) => ({
-    id: `${link.source}\n${link.target}`,
-    source: link.source,
-    target: link.target,
-    type: "link",
-    data: { path: curve(link.way), isNear: link.source === selected || link.target === selected, isMany: link.tensors.length > 1 },
-  }));
 }

@@ -51,7 +51,7 @@ export function GraphPage() {
   const [isAsking, setAsking] = useState(false);
 
   type Change = Partial<typeof search>;
-  const change = useCallback((to: Change, replace = true) => void navigate({ search: (old) => ({ ...old, ...to }), replace }), [navigate]);
+  const change = useCallback((to: Change, replace = true) => void navigate({ search: (old) => ({ ...old, ...to }), replace, resetScroll: false }), [navigate]);
   const setOpened = useCallback((to: Opened, more: Change = {}) => change({ expand: openedText(to), ...more }, false), [change]);
 
   // In the address stands the name of a node, or "group:…" and the like.
@@ -140,7 +140,7 @@ export function GraphPage() {
       )}
       {!trouble && (
         <>
-          <Group gap="sm" align="flex-end">
+          <Group gap="sm">
             <NodeSearch nodes={graph.data?.nodes ?? []} text={search.q ?? ""} setText={(q) => change({ q: q === "" ? undefined : q })} open={reveal} input={input} />
             <Select
               aria-label="Colour"

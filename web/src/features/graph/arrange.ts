@@ -138,4 +138,12 @@ export function curve(way: readonly Point[]): string {
   return path;
 }
 
+/** The head of its arrow, pointing the way it arrives. */
+export function arrow(way: readonly Point[]): string {
+  const [before, end] = way.slice(-2);
+  if (!before || !end) return "";
+  const back = end.y >= before.y ? -7 : 7;
+  return `M${at(end)}L${at({ x: end.x - 4, y: end.y + back })}L${at({ x: end.x + 4, y: end.y + back })}Z`;
+}
+
 const at = (point: Point): string => `${Math.round(point.x * 10) / 10},${Math.round(point.y * 10) / 10}`;

@@ -210,10 +210,15 @@ function pull(spots: Spot[], layer: readonly number[], towards: "up" | "down" | 
     offsets.push(offset);
     const tied = towards === "up" ? one.up : towards === "down" ? one.down : [...one.up, ...one.down];
     let sum = 0;
-    for (const other of tied) sum += spots[other]!.x;
-    const wish = tied.length > 0 ? sum / tied.length : one.x;
-    // A passing edge with a kink is ugly; a box that nothing ties gives way.
-    const weight = tied.length === 0 ? 0.1 : one.box ? 1 : 4;
+    let ties = 0;
+    for (const other of tied) {
+      // Boxes stand in line with boxes and passages with passages: what passes goes around, and pushes nothing aside.
+      const tie = (one.box === null) === (spots[other]!.box === null) ? 1 : 0.1;
+      sum += spots[other]!.x * tie;
+      ties += tie;
+    }
+    const wish = ties > 0 ? sum / ties : one.x;
+    const weight = tied.length === 0 ? 0.1 : one.box ? 6 : 1;
     pools.push({ wish: wish - offset, weight, from: index, to: index });
     while (pools.length > 1 && pools[pools.length - 2]!.wish > pools[pools.length - 1]!.wish) {
       const last = pools.pop()!;

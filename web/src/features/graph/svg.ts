@@ -1,4 +1,4 @@
-import { curve, frameId } from "@/features/graph/arrange";
+import { arrow, curve, frameId } from "@/features/graph/arrange";
 import type { Paint } from "@/features/graph/colouring";
 import { FAMILY, NAME_LINE, PAD_Y, TITLE_LINE, type Written } from "@/features/graph/sizes";
 import type { Scene } from "@/features/graph/scene";
@@ -15,7 +15,7 @@ export function sceneSvg(scene: Scene, paint: Paint, title: string): string {
     if (!rect) return "";
     return `<rect x="${rect.x}" y="${rect.y}" width="${rect.width}" height="${rect.height}" rx="8" fill="#0b7285" fill-opacity="0.04" stroke="#9aa3ad"/>${words(text, rect.x + rect.width / 2, rect.y)}`;
   });
-  const links = scene.links.map((link) => `<path d="${curve(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4" marker-end="url(#arrow)"/>`);
+  const links = scene.links.map((link) => `<path d="${curve(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4"/><path d="${arrow(link.way)}" fill="#8d97a2"/>`);
   const boxes = scene.boxes.map((box) => {
     const rect = scene.rects.get(box.id);
     if (!rect) return "";
@@ -27,7 +27,6 @@ export function sceneSvg(scene: Scene, paint: Paint, title: string): string {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="${-MARGIN} ${-MARGIN} ${width} ${height}" font-family="${escaped(FAMILY)}">`,
     `<title>${escaped(title)}</title>`,
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0,0 L8,4 L0,8 z" fill="#8d97a2"/></marker></defs>',
     `<rect x="${-MARGIN}" y="${-MARGIN}" width="${width}" height="${height}" fill="#ffffff"/>`,
     ...frames,
     ...links,
