@@ -4,6 +4,12 @@
 #   docker run --rm --init -p 127.0.0.1:5000:5000 -v modeldyno:/workspace modeldyno
 
 ARG PYTHON=3.11
+ARG NODE=20
+
+FROM node:${NODE}-slim AS page
+WORKDIR /source
+COPY web ./web
+RUN cd web && npm ci --no-audit --no-fund && npm run build
 
 FROM python:${PYTHON}-slim AS build
 # Extras of pyproject.toml, with commas between them: server,torch
@@ -15,8 +21,9 @@ ARG TORCH_INDEX=
 WORKDIR /source
 RUN python -m venv /opt/modeldyno
 ENV PATH=/opt/modeldyno/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-COPY pyproject.toml constraints.txt LICENSE README.md ./
+COPY pyproject.toml constraints.txt hatch_build.py LICENSE README.md ./
 COPY src ./src
+COPY --from=page /source/src/modeldyno/static ./src/modeldyno/static
 RUN set -eu; \
     pip install -c constraints.txt ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} ".[${EXTRAS}]"; \
     if [ -n "$ONNXRUNTIME" ]; then \

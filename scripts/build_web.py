@@ -5,7 +5,6 @@ Does nothing when it is there already, made of the same sources.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import shutil
 import subprocess
@@ -17,7 +16,6 @@ WEB = ROOT / "web"
 BUILT = ROOT / "src" / "modeldyno" / "static"
 STAMP = BUILT / ".sources"
 SOURCES = ("src", "public", "index.html", "package.json", "package-lock.json", "vite.config.ts")
-SMALLEST = 1000  # bytes that are worth packing
 
 
 def main() -> None:
@@ -27,12 +25,6 @@ def main() -> None:
     _install()
     print("Building the page ...", flush=True)
     _npm("run", "--silent", "build")
-    for path in sorted(BUILT.rglob("*")):
-        if path.is_file() and path.suffix in (".js", ".css", ".html", ".svg"):
-            body = path.read_bytes()
-            if len(body) >= SMALLEST:
-                packed = path.with_name(path.name + ".gz")
-                packed.write_bytes(gzip.compress(body, 9, mtime=0))
     STAMP.write_text(made_of)
 
 

@@ -30,11 +30,11 @@ from modeldyno.worker.messages import Examine, MeasureSession
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 DATABASE = {"alembic", "psycopg", "sqlalchemy"}
-HEAVY = {"numpy", "onnx", "onnxruntime", "psutil", "torch"} | DATABASE
+HEAVY = {"numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(f"modeldyno.core.{module.name}" for module in pkgutil.iter_modules(core.__path__)),
+    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",
@@ -45,6 +45,7 @@ ENGINE_IMPORTS = {
     "modeldyno.engines.inputs": {"numpy"},
     "modeldyno.engines.onnx_profiling": {"numpy"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
+    "modeldyno.engines.openvino": {"numpy", "openvino"},
     "modeldyno.engines.outputs": {"numpy"},
     "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
@@ -130,7 +131,8 @@ def test_only_engine_files_are_excused():
 
 
 def source_of(name: str) -> Path:
-    return PACKAGE.parent.joinpath(*name.split(".")).with_suffix(".py")
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
 def imported_packages(path: Path) -> set[str]:
@@ -171,7 +173,7 @@ for command in json.loads({json.dumps([encode(command) for command in commands])
     brought = loaded_by("import numpy.random, onnxruntime", "-P", "-s", cwd=tmp_path)
     assert {"numpy", "onnxruntime"} <= loaded
     assert loaded - brought <= STANDARD
-    assert not loaded & {"onnx", "psutil", "rich", "torch", "typer"}
+    assert not loaded & {"onnx", "openvino", "psutil", "rich", "torch", "typer"}
 
 
 def test_the_parent_of_a_run_loads_no_engine(tmp_path):
@@ -181,7 +183,7 @@ modeldyno.bench({str(model_path())!r}, iterations=3, workspace={str(tmp_path)!r}
 modeldyno.inspect({str(model_path())!r})
 modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
 """
-    assert not loaded_by(code) & ({"onnx", "onnxruntime", "torch"} | DATABASE)
+    assert not loaded_by(code) & ({"onnx", "onnxruntime", "openvino", "torch"} | DATABASE)
 
 
 @pytest.mark.parametrize(

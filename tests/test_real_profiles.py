@@ -38,6 +38,17 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
     monkeypatch.chdir(ARCHITECTURE)  # where a checkpoint's code is looked for
     inputs = TORCH.get(model, InputOptions())
     asked = profile_spec(model, CellOptions(contract="hot"), inputs, repeats=1)
+    expect_agreement(service, asked, record_property)
+
+
+@pytest.mark.engine("openvino")
+@pytest.mark.parametrize("model", [*LIGHT[:4], MINILM / "minilm.onnx"], ids=lambda path: path.stem)
+def test_they_do_in_openvino(model, service, record_property):
+    cells = CellOptions(engine=["openvino"], contract="hot")
+    expect_agreement(service, profile_spec(model, cells, repeats=1), record_property)
+
+
+def expect_agreement(service, asked, record_property):
     for _ in range(2):  # once more when the machine was disturbed
         result = service.run(replace(asked, repeat_s=0.05))
         assert result.sum_s + result.outside_s == pytest.approx(result.latency_s)
@@ -45,4 +56,4 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
         if AGREES[0] <= result.coverage <= AGREES[1]:
             return
         record_property("once more", f"{result.coverage:.0%}, {result.warnings}")
-    raise AssertionError(f"{model.name}: {result.coverage:.0%} of the latency, {result}")
+    raise AssertionError(f"{asked.model.path}: {result.coverage:.0%} of the latency, {result}")

@@ -275,6 +275,7 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
+        profiles = ProfileService(records, models, jobs)
         archive = Archive(history, folders, records)
         exports = ExportService(records, history, folders)
         return Server(
@@ -303,7 +304,7 @@ def open_server(
             comparisons=comparisons,
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
             optimizations=OptimizationService(records, models, jobs),
-            profiles=ProfileService(records, models, jobs),
+            profiles=profiles,
             by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
             ends=RunEnds(),
             workloads=WorkloadService(
@@ -315,6 +316,6 @@ def open_server(
             standings=StandingService(records, models),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
-            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons),
+            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons, profiles),
             held=held.pop_all(),
         )

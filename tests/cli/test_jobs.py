@@ -13,7 +13,7 @@ def workspace(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(workspace):
-    """Whose first job is the demo's benchmark."""
+    """Whose first job is the comparison of the demo."""
     with serving(workspace, "--demo") as server:
         yield server
 
@@ -51,7 +51,7 @@ def test_what_a_stopped_server_left_is_listed_and_the_other_commands_say_what_to
     monkeypatch.setenv("MODELDYNO_WORKSPACE", str(workspace))
     assert server.stop().code == 0
     left = states(typed("jobs", "ls", "--json"))
-    assert left.keys() == {1, 2}
+    assert left.keys() == {1, 2, 3}
     assert left[1] in ("queued", "interrupted")
     assert "running" not in left.values()
     for words in (("logs", 1), ("cancel", 1, "--json"), ("resume", 1)):

@@ -65,6 +65,16 @@ def test_json_is_the_document_that_bench_and_compare_print(ask, reported):
     assert table(ask("latest", "--format", "csv").out)[0]["verdict"] == "slower"
 
 
+def test_a_page_takes_runs_of_any_kind_and_names_no_folder(ask, reported, tmp_path):
+    workspace, (first, second, third) = reported
+    ended = ask(first, second, third, "--format", "html", "--output", tmp_path / "all.html")
+    assert (ended.code, ended.out) == (0, "")
+    page = (tmp_path / "all.html").read_text(encoding="utf-8")
+    assert [page.count(f'<article id="{run}">') for run in (first, second, third)] == [1, 1, 1]
+    assert "<h1>3 results</h1>" in page
+    assert str(workspace.parent) not in page
+
+
 def test_it_writes_a_file_when_told_to(ask, tmp_path):
     ended = ask("--output", tmp_path / "result.md")
     assert (ended.code, ended.out) == (0, "")

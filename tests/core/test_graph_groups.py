@@ -57,10 +57,10 @@ def test_closed_groups_are_one_box_with_the_edges_that_cross_their_border():
     drawn = view(GRAPH, ())
     assert drawn.boxes == (
         Box("input:x", "input", "x", "x", "", 0),
-        Box("node:n0", "node", "n0", "n0", "", 1),
+        Box("node:n0", "node", "n0", "n0", "", 1, "Relu"),
         Box("group:a", "group", "a", "a", "", 3),
-        Box("node:n4", "node", "n4", "n4", "", 1),  # the only one of its group
-        Box("node:n5", "node", "n5", "n5", "", 1),
+        Box("node:n4", "node", "n4", "n4", "", 1, "Relu"),  # the only one of its group
+        Box("node:n5", "node", "n5", "n5", "", 1, "Relu"),
         Box("output:t5", "output", "t5", "t5", "", 0),
     )
     assert drawn.links == (

@@ -8,7 +8,7 @@ from modeldyno.engines import devices
 from modeldyno.engines.availability import Availability, availability_of
 from modeldyno.engines.catalog import Entry
 
-DEVICES = ("cpu", "cuda", "mps", "npu")
+DEVICES = ("cpu", "cuda", "mps", "tpu")
 
 
 def told(package: str | None = None) -> Availability:
@@ -30,8 +30,8 @@ def gpu(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("gpu")
 def test_a_device_that_only_a_worker_can_be_sure_of_says_so():
     found = told()
-    assert found.devices == ("cpu", "cuda", "npu")
-    assert found.device_notes.keys() == {"cuda", "npu"}
+    assert found.devices == ("cpu", "cuda", "tpu")
+    assert found.device_notes.keys() == {"cuda", "tpu"}
     assert "when a worker loads a model" in found.device_notes["cuda"]
     assert found.unavailable_devices.keys() == {"mps"}
 

@@ -72,12 +72,6 @@ OTHERS = {
     "settings": (b"[section]\nkey = 1\n", ModelUnreadable, "a text file", "ONNX"),
     "prose": ("schön".encode() * 2000, ModelUnreadable, "a text file", "ONNX"),
     "ONNX as text": (b"ir_version: 8\n", ModelUnreadable, "written as text", "textproto"),
-    "OpenVINO IR": (
-        b'<?xml version="1.0"?>\n<net name="m" version="11">',
-        ModelUnreadable,
-        "an OpenVINO IR model",
-        "converted from",
-    ),
     "XML": (b"<?xml version='1.0'?><a/>", ModelUnreadable, "an XML file", "ONNX"),
     "pickle 2": (pickle.dumps({}, 2), UnsafeFormat, "a Python pickle", "torch.onnx.export"),
     "pickle 5": (pickle.dumps({}, 5), UnsafeFormat, "a Python pickle", "torch.onnx.export"),

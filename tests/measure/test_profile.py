@@ -100,3 +100,19 @@ def test_an_accelerator_has_a_clock_of_its_own():
     assert times(found) == {"a": 70, "b": 20}
     assert [row.accelerator_s for row in found.rows] == pytest.approx([70e-6, 20e-6])
     assert (found.event_cost_s, found.scale) == (0, 1)
+
+
+def test_intervals_are_of_repeats_by_node_and_by_operator_and_need_four():
+    """20 ± 2 µs and 10 ± 1, which move together: their sum moves by three."""
+    pairs = [(18, 9), (22, 11), (18, 9), (22, 11)]
+    seen = [repeat(node("a1", a), node("a2", b), plain=40, profiled=40) for a, b in pairs]
+    found = break_down(seen)
+    half = 3.182446 * 2.309401 / 2  # t of 3 degrees, the deviation, and the root of four
+    first = found.rows[0].ci95_s
+    assert first == pytest.approx(((20 - half) * 1e-6, (20 + half) * 1e-6))
+    assert found.ci95_s_by_op == {
+        "a": pytest.approx(((30 - 1.5 * half) * 1e-6, (30 + 1.5 * half) * 1e-6))
+    }
+    few = break_down(seen[:3])
+    assert few.rows[0].ci95_s is None
+    assert few.ci95_s_by_op == {}

@@ -31,6 +31,7 @@ from modeldyno.api.v1 import (
     benchmarks,
     comparisons,
     datasets,
+    demo,
     distributions,
     engines,
     events,
@@ -65,6 +66,7 @@ logger = logging.getLogger(__name__)
 PREFIX = "/api/v1"
 ROUTERS = (
     projects.router,
+    demo.router,
     standings.router,
     models.router,
     graphs.router,

@@ -319,8 +319,8 @@ def plan_line(spec: BenchmarkSpec) -> str:
 
 
 def show(result: BenchmarkResult, quiet: bool) -> None:
-    from modeldyno.cli.advice import advise
     from modeldyno.core import figures
+    from modeldyno.core.advice import advise
     from modeldyno.core.sentences import side_by_side_sentence, unranked_sentence
     from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 

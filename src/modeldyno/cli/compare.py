@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Run = Callable[[Callable[[JobMessage], None] | None], object]
 
 SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
-FEW_PAIRS = 8  # below it, one odd pair weighs much
 EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
@@ -197,7 +196,7 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:
-    from modeldyno.core.sentences import comparison_sentence
+    from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
     from modeldyno.core.tables import comparison_rows
 
     head, rows = comparison_rows(result)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import typer
 
 from modeldyno.cli import options, output
+
+CELL_S = 3.0  # of the eight cells, each: all together takes less than a minute
 
 
 def demo(
@@ -14,35 +19,45 @@ def demo(
     server: options.LocalOnly = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Measure the model that came with the package: a small classifier of handwritten digits."""
-    from functools import partial
+    """Measure the model that came with the package: a small classifier of handwritten digits.
 
-    from modeldyno.cli.bench import ending, measure, task_of
+    First a verdict between two engines, then batches and cores, then where the time goes.
+    """
+    from modeldyno.cli import bench, compare, profile
+    from modeldyno.core.specs import QUICK
     from modeldyno.demo import model_path, test_images_path
-    from modeldyno.measure.cpus import allowed_cpus
-    from modeldyno.services.requests import (
-        CellOptions,
-        InputOptions,
-        benchmark_spec,
-        choose_budget,
-    )
+    from modeldyno.services import demo_project
+    from modeldyno.services.requests import InputOptions
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    cores = sorted({1, min(2, len(allowed_cpus()))})
-    spec = benchmark_spec(
-        model_path(),
-        CellOptions(batch=[1, 8], cores=cores),
-        InputOptions(data=test_images_path()),
-        budget=choose_budget(quick=quick),
+    model, is_plain = model_path(), not (quiet or json)
+    run = open_workbench(Settings.read(workspace)).service.run
+    if not json:  # that is one document: the benchmark's
+        asked = demo_project.two_sides()
+        if is_plain:
+            output.tell(f"Demo: handwritten digits. {asked.title}?")
+        spec = demo_project.demo_comparison(model, model, asked)
+        compared = compare.listened(partial(run, spec), quiet)
+        compare.show(compared, quiet)
+        if compared.interrupted:
+            raise typer.Exit(compare.INTERRUPTED)
+    if is_plain:
+        output.tell()
+        output.tell("By engine, batch and cores, on real test images:")
+    budget = QUICK if quick else replace(QUICK, name="custom", seconds=CELL_S)
+    cells = demo_project.demo_benchmark(model, InputOptions(data=test_images_path()), budget)
+    results, error = bench.measure(
+        [bench.task_of(cells, partial(run, cells))], quiet=quiet, as_json=json
     )
-    if not (quiet or json):
-        output.tell("Demo: handwritten digits, on real test images")
-    room = open_workbench(Settings.read(workspace))
-    task = task_of(spec, partial(room.service.run, spec))
-    results, error = measure([task], quiet=quiet, as_json=json)
     if error is not None:
         raise error
-    if not (quiet or json):
+    code = bench.ending(results, strict=False)
+    if code == 0 and not json:
+        if is_plain:
+            output.tell()
+            output.tell("Where the time goes:")
+        profile.show(profile.listened(partial(run, demo_project.demo_profile(model)), quiet))
+    if is_plain:
         output.tell("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
-    raise typer.Exit(ending(results, strict=False))
+    raise typer.Exit(code)

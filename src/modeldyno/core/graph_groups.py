@@ -42,6 +42,7 @@ class Box:
     label: str
     parent: str  # the innermost open group around it; empty: none
     nodes: int  # that it stands for
+    op: str = ""  # of a node
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _Drawing:
     def box(self, id_: str, node: GraphNode, parent: str) -> Box:
         closed, _ = self._closed[node.scope]
         if not closed:
-            return Box(id_, "node", node.id, node.label, parent, 1)
+            return Box(id_, "node", node.id, node.label, parent, 1, node.op)
         return Box(id_, "group", closed, closed.rpartition("/")[2], parent, self._sizes[closed])
 
     def _search(self, scope: str) -> tuple[str, str]:

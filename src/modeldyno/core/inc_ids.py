@@ -53,6 +53,7 @@ _OF_FORMAT: dict[ModelFormat, Numbered] = {
     "torchscript": PYTORCH,
     "torch-export": PYTORCH,
     "torch-checkpoint": PYTORCH,
+    "openvino-ir": OPENVINO,
 }
 
 

@@ -9,7 +9,9 @@ from typing import Any, Literal
 
 from modeldyno.core.ids import ModelId, ProjectId
 
-ModelFormat = Literal["onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint"]
+ModelFormat = Literal[
+    "onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint", "openvino-ir"
+]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 
 

@@ -38,6 +38,7 @@ class Slice:
     accelerator_s: float | None
     share: float  # of the latency
     cumulative: float  # with all that are slower
+    ci95_s: tuple[float, float] | None = None  # of the total, over repeats
 
 
 def slices(result: ProfileResult, by: By) -> list[Slice]:
@@ -66,6 +67,7 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 accelerator_s=sum(on_device) if on_device else None,
                 share=_share(total, result),
                 cumulative=_share(cumulative, result),
+                ci95_s=rows[0].ci95_s if by == "node" else result.ci95_s_by_op.get(rows[0].op_type),
             )
         )
     return found

@@ -70,6 +70,7 @@ def _times(one: Slice) -> dict[str, Any]:
         "provider": one.provider,
         "calls": one.calls,
         "total_ms": one.total_s * 1e3,
+        "total_ci95_ms": None if one.ci95_s is None else [s * 1e3 for s in one.ci95_s],
         "share": one.share,
         "cumulative_share": one.cumulative,
         "cpu_ms": one.cpu_s * 1e3,

@@ -24,6 +24,8 @@ class Job:
     id: JobId
     run_id: RunId
     kind: RunKind
+    of_id: int  # the number of the benchmark, comparison …
+    name: str  # of that
     project_id: int
     state: RunState
     priority: int  # higher goes first
@@ -35,8 +37,6 @@ class Job:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     request_id: str | None = None  # as a client of `/api` named its request
-    of_id: int = 0  # of the benchmark, comparison … whose run it is
-    name: str = ""  # of that one
 
 
 @dataclass(frozen=True)

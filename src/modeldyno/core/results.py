@@ -295,6 +295,7 @@ class NodeResult:
     told_s: float  # as the profiler told it
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
+    ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
 
     @property
     def cpu_s(self) -> float:
@@ -331,6 +332,7 @@ class ProfileResult:
     warnings: tuple[str, ...] = ()
     sandbox: SandboxReport | None = None
     interrupted: bool = False
+    ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
 
     def __repr__(self) -> str:
         return (

@@ -13,6 +13,7 @@ from modeldyno.core.results import (
 )
 
 RANKED_FROM = 4  # rounds
+FEW_PAIRS = 8  # below it, one odd pair weighs much
 WAITING = 1.2  # times what so many threads on so many CPUs must cost
 
 

@@ -25,6 +25,8 @@ class Target:
     options: dict[str, OptionValue] = field(default_factory=dict)
     format: str = ""  # as the file's content says
     architecture: Architecture | None = None  # for weights that need one
+    # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ Tier = Literal["data", "program", "code"]
 TIERS: dict[ModelFormat, Tier] = {
     "onnx": "data",
     "scripted": "data",
+    "openvino-ir": "data",
     "torchscript": "program",  # torch interprets it; it can allocate, loop and call operators
     "torch-export": "code",  # its loader unpickles members: torch.export says so itself
     "torch-checkpoint": "code",  # weights alone are data; what builds the model is Python code

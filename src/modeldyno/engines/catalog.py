@@ -58,6 +58,16 @@ BUILT_IN = (
         title="PyTorch",
     ),
     Entry(
+        name="openvino",
+        factory="modeldyno.engines.openvino:OpenVino",
+        package="openvino",
+        install="pip install 'modeldyno[openvino]'",
+        devices=("cpu", "gpu", "npu"),
+        formats=("onnx", "openvino-ir"),
+        aliases=("ov",),
+        title="OpenVINO",
+    ),
+    Entry(
         name="scripted",
         factory="modeldyno.engines.scripted:Scripted",
         package=None,

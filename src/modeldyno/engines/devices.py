@@ -63,6 +63,10 @@ def why_not(entry: Entry, device: str) -> str:
         case "mps":
             is_apple = sys.platform == "darwin" and platform.machine() == "arm64"
             return "" if is_apple else "this is no Mac with an Apple GPU (a container never is one)"
+        case "gpu":
+            return "" if _has_node("dri/renderD*") else "no GPU of Intel was found (/dev/dri)"
+        case "npu":
+            return "" if _has_node("accel/accel*") else "no NPU of Intel was found (/dev/accel)"
         case "coreml":
             return "" if sys.platform == "darwin" else "this is no Mac"
         case _:
@@ -92,3 +96,7 @@ def _no_gpu() -> str:
     # A worker has the same environment.
     is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in _NO_NUMBERS
     return "CUDA_VISIBLE_DEVICES hides every GPU" if is_hidden else ""
+
+
+def _has_node(pattern: str) -> bool:
+    return any(True for _ in Path("/dev").glob(pattern))

@@ -8,7 +8,15 @@ from typing import assert_never
 from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
-from modeldyno.formats import onnx, onnx_nodes, scripted, torch_files, torch_nodes
+from modeldyno.formats import (
+    onnx,
+    onnx_nodes,
+    openvino_ir,
+    openvino_nodes,
+    scripted,
+    torch_files,
+    torch_nodes,
+)
 from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import shown
 
@@ -29,6 +37,8 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
             return torch_files.read_export(path)
         case "torch-checkpoint":
             return torch_files.read_checkpoint(path)
+        case "openvino-ir":
+            return openvino_ir.read(path, without_weights)
         case unreachable:
             assert_never(unreachable)
 
@@ -40,6 +50,8 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
             return onnx_nodes.read_graph(path, infer_shapes)
         case "torch-export":
             return torch_nodes.read_graph(path)
+        case "openvino-ir":
+            return openvino_nodes.read_graph(path)
         case "torchscript":
             raise _no_graph(path, "is TorchScript, whose graph is written as code")
         case "torch-checkpoint":
@@ -53,6 +65,7 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
 def _no_graph(path: Path, what: str) -> GraphUnavailable:
     return GraphUnavailable(
         f"There is no graph to show for {shown(path)}",
-        why=f"it {what}; graphs are read from ONNX files and torch.export programs (.pt2)",
+        why=f"it {what}; graphs are read from ONNX files, torch.export programs (.pt2) and "
+        "OpenVINO IR",
         fix="Export the model to ONNX, or with torch.export.save, and look at that file",
     )

@@ -24,6 +24,7 @@ SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096
 _LARGEST_SCRIPT = 16 << 20
 _XML = re.compile(r"<\?xml|<[A-Za-z]")
+_FIRST_ELEMENT = re.compile(r"<([A-Za-z][\w.-]*)")  # after what XML allows before it
 _JSON = re.compile(r"\{\s*[\"}]|\[\s*[\[\]{\"\d-]")  # an .ini file begins with [ as well
 
 
@@ -40,6 +41,8 @@ def recognise(path: Path) -> ModelFormat:
         return "onnx"
     if _is_scripted(path, head, size):
         return "scripted"
+    if is_text(head) and _is_openvino(_decoded(head)):
+        return "openvino-ir"
     if (found := torch_format(path, head)) is not None:
         return found
     raise _refusal(path, head, size, outline)
@@ -150,15 +153,24 @@ def _is_safetensors(head: bytes, size: int) -> bool:
     return head[8:9] == b"{" and 2 <= header_bytes <= min(size, 100 << 20)
 
 
+def _is_openvino(text: str) -> bool:
+    first = _FIRST_ELEMENT.search(text) if text.lstrip().startswith("<") else None
+    return first is not None and first.group(1) == "net"
+
+
+def _decoded(head: bytes) -> str:
+    return head.decode("utf-8", "replace").lstrip("\ufeff")
+
+
 def _text(head: bytes) -> Refusal:
-    text = head.decode("utf-8", "replace").lstrip("\ufeff").lstrip()
+    text = _decoded(head).lstrip()
     start = text[:200].lower()
     if text.startswith("version https://git-lfs"):
         return refusals.LFS_POINTER
     if start.startswith(("<!doctype html", "<html", "<head", "<body")):
         return refusals.WEB_PAGE
     if _XML.match(text):
-        return refusals.OPENVINO if "<net " in text else refusals.XML
+        return refusals.XML
     if _JSON.match(text):
         return refusals.JSON
     return refusals.ONNX_TEXT if text.startswith("ir_version") else refusals.TEXT

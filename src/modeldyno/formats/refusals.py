@@ -1,6 +1,6 @@
 """What we say about files that we do not read: what they are, and how to get ONNX from them.
 
-Every sentence must be true of this version: it reads ONNX and PyTorch's own files.
+Every sentence must be true of this version: it reads ONNX, OpenVINO IR and PyTorch's own files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat, UserError
 
-_ONLY_ONNX = "this version of Modeldyno reads ONNX and PyTorch models only"
+_ONLY_ONNX = "this version of Modeldyno reads ONNX, OpenVINO and PyTorch models only"
 _EXPORT_TORCH = (
     "Export it to ONNX where it was made: "
     'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)'
@@ -104,10 +104,6 @@ TFLITE = Refusal(
 ORT_FORMAT = Refusal(
     "a model in ONNX Runtime's own ORT format, which is not supported",
     "Give the .onnx file it was made from",
-)
-OPENVINO = Refusal(
-    "an OpenVINO IR model, which is not supported yet",
-    "Give the ONNX file it was converted from, or export the original model to ONNX",
 )
 GGUF = Refusal(
     "a GGUF file, made for llama.cpp",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from modeldyno.core.errors import BadValue
@@ -73,10 +73,11 @@ def prepare(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
     examined = worker.ask(command, Examined, deadline_s, context.stop)
+    inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
-        target=target,
-        inputs=ladder[examined.rung],
+        target=replace(target, shapes=shapes_of(inputs)),
+        inputs=inputs,
         batch_size=examined.batch_size,
         facts=examined.facts,
         reference=reference,
@@ -89,6 +90,13 @@ def prepare(
         against=command.against,
         outputs=examined.outputs,
     )
+
+
+def shapes_of(inputs: InputPlan) -> dict[str, tuple[int, ...]]:
+    """Known before they are made, unless a file of the user's decides on some of them."""
+    if inputs.data is not None and any(t.yields or t.yields is None for t in inputs.tensors):
+        return {}
+    return {tensor.name: tensor.shape for tensor in inputs.tensors}
 
 
 def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:

@@ -89,6 +89,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         scale=broken.scale,
         coverage=broken.coverage,
         rows=broken.rows,
+        ci95_s_by_op=broken.ci95_s_by_op,
         repeats=len(found.repeats),
         calls=sum(repeat.trace.calls for repeat in found.repeats),
         notes=(*prepared.notes, *filter(None, [found.note])),

@@ -72,8 +72,16 @@ class Context:
         )
 
 
+_NODES = {
+    "cuda": "nvidia*",
+    "tensorrt": "nvidia*",
+    "gpu": "dri/render*",
+    "npu": "accel/accel*",
+}
+
+
 def _devices(cells: Sequence[CellSpec]) -> tuple[Path, ...]:
-    """The GPU's nodes, for workers that compute there."""
-    if not any(cell.device.startswith(("cuda", "tensorrt")) for cell in cells):
-        return ()
-    return tuple(sorted(Path("/dev").glob("nvidia*")))
+    """The nodes of what computes, for workers that compute there."""
+    kinds = {cell.device.partition(":")[0] for cell in cells}
+    patterns = {_NODES[kind] for kind in kinds if kind in _NODES}
+    return tuple(sorted(node for pattern in patterns for node in Path("/dev").glob(pattern)))

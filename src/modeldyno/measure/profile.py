@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from math import sqrt
+from statistics import fmean, median, stdev
 
 from modeldyno.core.results import NodeResult
 from modeldyno.core.traces import NodeTime, Repeat
+from modeldyno.measure.student import half_interval
 
 LEAST_SHARE = 0.05  # of what was told that a node keeps, however much its events cost
 WORTH_A_NOTE = 0.1  # of a call that the profiler added
+LEAST_REPEATS = 4  # of an interval: with fewer it would say more of chance than of the model
 _FLOOR = 0.1  # the quantile
 _STEPS = 50  # of halving: far below a nanosecond
 
@@ -32,6 +35,7 @@ class Breakdown:
     scale: float  # of all nodes alike, after that
     told_s: float  # what the profiler told of all nodes, before both
     rows: tuple[NodeResult, ...]
+    ci95_s_by_op: dict[str, tuple[float, float]]  # empty: too few repeats
 
     @property
     def sum_s(self) -> float:
@@ -52,9 +56,11 @@ def break_down(repeats: Sequence[Repeat]) -> Breakdown:
     cost = min(repeats[0].trace.most_event_ns, median(one.event_cost() for one in told))
     scales = [one.scale(cost) for one in told]
     rows: dict[tuple[str, str, str], list[NodeResult]] = {}
-    for one, scale in zip(told, scales, strict=True):
+    by_op: dict[str, list[float]] = {}
+    for number, (one, scale) in enumerate(zip(told, scales, strict=True)):
         for row in one.rows(cost, scale):
             rows.setdefault((row.node, row.op_type, row.provider), []).append(row)
+            by_op.setdefault(row.op_type, [0.0] * len(told))[number] += row.total_s
     return Breakdown(
         latency_s=fmean(one.plain for one in told) / 1e9,
         floor_s=min(one.floor for one in told) / 1e9,
@@ -63,21 +69,36 @@ def break_down(repeats: Sequence[Repeat]) -> Breakdown:
         scale=fmean(scales),
         told_s=fmean(sum(one.nodes_ns) for one in told) / 1e9,
         rows=tuple(_mean(same, len(told)) for same in rows.values()),
+        ci95_s_by_op={
+            op: found for op, totals in by_op.items() if (found := _interval(totals)) is not None
+        },
     )
 
 
 def _mean(same: Sequence[NodeResult], repeats: int) -> NodeResult:
     first = same[0]
+    # A repeat that does not know the node spent no time in it.
+    totals = [row.total_s for row in same] + [0.0] * (repeats - len(same))
     on_device = [row.accelerator_s for row in same if row.accelerator_s is not None]
     return NodeResult(
         node=first.node,
         op_type=first.op_type,
         provider=first.provider,
-        total_s=sum(row.total_s for row in same) / repeats,
+        total_s=sum(totals) / repeats,
         told_s=sum(row.told_s for row in same) / repeats,
         accelerator_s=sum(on_device) / repeats if on_device else None,
         calls=round(fmean(row.calls for row in same)),
+        ci95_s=_interval(totals) if len(totals) == repeats else None,
     )
+
+
+def _interval(totals: Sequence[float]) -> tuple[float, float] | None:
+    """Of their mean: repeats are fresh sessions, so they are independent of each other."""
+    if len(totals) < LEAST_REPEATS:
+        return None
+    middle, n = fmean(totals), len(totals)
+    half = half_interval(0.95, n - 1) * stdev(totals) / sqrt(n)
+    return max(0.0, middle - half), middle + half
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,40 @@
-"""The project that a new workspace begins with: a small model, and what it costs here."""
+"""The project that a new workspace begins with: a small model, and what it costs here, in two
+engines."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from modeldyno.core.errors import ModeldynoError, WorkspaceUnusable
+from modeldyno.core.errors import NotFound, WorkspaceUnusable
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.projects import Project
-from modeldyno.core.specs import QUICK, BenchmarkSpec, ComparisonSpec, SideSpec
+from modeldyno.core.specs import QUICK, BenchmarkSpec, Budget, ComparisonSpec, ProfileSpec
 from modeldyno.demo import model_path
+from modeldyno.engines import catalog
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.comparisons import ComparisonService
-from modeldyno.services.model_files import ModelFiles
+from modeldyno.services.model_files import ModelFiles, PreparedModel
+from modeldyno.services.profiles import ProfileService
 from modeldyno.services.requests import (
     CellOptions,
     InputOptions,
     benchmark_spec,
     comparison_between,
+    profile_spec,
     side_spec,
 )
 from modeldyno.store.records.all import Records
 
 NAME = "Demo"
-MARKER = "demo-made"  # a file of the workspace: who deleted the project does not want it back
+# A file of the workspace, with the project's number: who deleted it does not want it back.
+MARKER = "demo-made"
+ENGINES = ("onnxruntime", "openvino")
+COMPARISON_S = 6.0  # enough for a verdict between engines, and all together for a minute
 
 
 class DemoProject:
@@ -37,6 +45,7 @@ class DemoProject:
         files: ModelFiles,
         benchmarks: BenchmarkService,
         comparisons: ComparisonService,
+        profiles: ProfileService,
         model: Callable[[], Path] = model_path,
     ) -> None:
         self._marker = workspace / MARKER
@@ -44,28 +53,53 @@ class DemoProject:
         self._files = files
         self._benchmarks = benchmarks
         self._comparisons = comparisons
+        self._profiles = profiles
         self._model = model
 
     def make_once(self) -> Project | None:
-        """Made, and its benchmark in the queue; None when this workspace has had it before."""
+        """Made, and its jobs in the queue; None when this workspace has had it before."""
         if self._marker.exists():
             return None
-        # First the marker: a crash in between costs a demo, the other way round it makes two.
-        self._mark()
-        project = self._records.projects.add(NAME)
-        try:
-            model = self._add_model(project.id)
-            with self._records.database.writing():
-                self._add_benchmark(project.id, model.id)
-                self._add_comparison(project.id, model.id)
-        except ModeldynoError:
-            self._records.projects.delete(project.id, cascade=True)
-            raise
-        return project
+        return self.prepared()()
 
-    def _mark(self) -> None:
+    def prepared(self) -> Callable[[], Project]:
+        """The one that there is, or a new one, because somebody asks for it: its model is read now,
+        and the project made with all that belongs to it when what is returned is called."""
+        there = self._made_before()
+        if there is not None:
+            return lambda: there
+        model = self._prepared_model()
+
+        def make() -> Project:
+            # First the marker: a crash in between costs a demo, the other way round it makes two.
+            self._mark("")
+            with self._records.database.writing():
+                project = self._records.projects.add(NAME)
+                added = model.add(project_id=project.id)
+                # The verdict first: it is what people came for, and there after some seconds.
+                self._add_comparison(project.id, added.id)
+                self._add_benchmark(project.id, added.id)
+                self._add_profile(project.id, added.id)
+                self._mark(str(project.id))
+            return project
+
+        return make
+
+    def _made_before(self) -> Project | None:
         try:
-            self._marker.touch()
+            said = self._marker.read_text()
+        except OSError:
+            return None
+        if not (said.isascii() and said.isdecimal()):
+            return None
+        try:
+            return self._records.projects.get(ProjectId(int(said)))
+        except NotFound:
+            return None
+
+    def _mark(self, number: str) -> None:
+        try:
+            self._marker.write_text(number)
             descriptor = os.open(self._marker.parent, os.O_RDONLY | os.O_DIRECTORY)
             try:
                 os.fsync(descriptor)
@@ -76,29 +110,77 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _add_model(self, project_id: ProjectId) -> Model:
+    def _prepared_model(self) -> PreparedModel:
         path = self._model()
         with path.open("rb") as file, self._files.receiving(path.stat().st_size) as incoming:
             incoming.copy(file.fileno())
-            return self._files.add(project_id, path.name, incoming, "example")
-
-    def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
-        cores = sorted({1, min(2, len(allowed_cpus()))})
-
-        def spec(path: str) -> BenchmarkSpec:
-            cells = CellOptions(batch=[1, 8], cores=cores)
-            return benchmark_spec(path, cells, InputOptions(), budget=QUICK)
-
-        name = "Handwritten digits: batches and cores"
-        self._benchmarks.create(project_id, model_id, name, spec, start=True)
+            return self._files.prepared_received(path.name, incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
-        def side(model: Model, batch: int) -> SideSpec:
-            label = f"{model.name}@batch={batch}"
-            return side_spec(label, model.path, CellOptions(batch=[batch]), InputOptions())
+        asked = two_sides()
 
         def spec(a: Model, b: Model) -> ComparisonSpec:
-            return comparison_between(side(a, 1), side(b, 8), budget=QUICK)
+            return demo_comparison(a.path, b.path, asked)
 
-        name = "One image at a time, or eight"
-        self._comparisons.create(project_id, model_id, model_id, name, spec, start=True)
+        create = self._comparisons.create
+        create(project_id, model_id, model_id, asked.title, spec, start=True)
+
+    def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
+        def spec(path: str) -> BenchmarkSpec:
+            return demo_benchmark(path, InputOptions(), QUICK)
+
+        name = "Handwritten digits: engines, batches and cores"
+        self._benchmarks.create(project_id, model_id, name, spec, start=True)
+
+    def _add_profile(self, project_id: ProjectId, model_id: ModelId) -> None:
+        create = self._profiles.create
+        name = "Handwritten digits: where the time goes"
+        create(project_id, model_id, name, make_spec=demo_profile, start=True)
+
+
+# ---------------------------------------------------------------- what it measures
+
+
+@dataclass(frozen=True)
+class Sides:
+    """What is compared: two engines, or two batches where there is one engine alone."""
+
+    title: str
+    a: CellOptions
+    b: CellOptions
+    words: tuple[str, str]  # after the model's name and an @
+
+
+def two_sides() -> Sides:
+    engines = demo_engines()
+    if len(engines) < 2:
+        batches = CellOptions(batch=[1]), CellOptions(batch=[8])
+        return Sides("One image at a time, or eight", *batches, ("batch=1", "batch=8"))
+    titles = [catalog.title_of(name) for name in engines]
+    a, b = (CellOptions(engine=[name]) for name in engines)
+    return Sides(" or ".join(titles), a, b, (f"engine={engines[0]}", f"engine={engines[1]}"))
+
+
+def demo_engines() -> list[str]:
+    """Of those that read the demo's model, what is installed here."""
+    return [name for name in ENGINES if catalog.is_usable(catalog.find(name))]
+
+
+def demo_comparison(a: str | Path, b: str | Path, asked: Sides) -> ComparisonSpec:
+    name = Path(a).name
+    inputs = InputOptions()
+    first = side_spec(f"{name}@{asked.words[0]}", str(a), asked.a, inputs)
+    second = side_spec(f"{name}@{asked.words[1]}", str(b), asked.b, inputs)
+    budget = replace(QUICK, name="custom", seconds=COMPARISON_S)
+    return comparison_between(first, second, budget=budget)
+
+
+def demo_benchmark(path: str | Path, inputs: InputOptions, budget: Budget) -> BenchmarkSpec:
+    cores = sorted({1, min(2, len(allowed_cpus()))})
+    cells = CellOptions(engine=demo_engines(), batch=[1, 8], cores=cores)
+    return benchmark_spec(path, cells, inputs, budget=budget)
+
+
+def demo_profile(path: str | Path) -> ProfileSpec:
+    cells = CellOptions(engine=demo_engines()[:1], batch=[8], contract="hot")
+    return profile_spec(path, cells, repeats=2)

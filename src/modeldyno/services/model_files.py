@@ -139,6 +139,15 @@ class ModelFiles:
         with self._at_work_on(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
+    def prepared_received(self, name: str, incoming: Incoming, origin: Origin) -> PreparedModel:
+        """A model of what was received, for a project that is yet to be made."""
+        stored = incoming.settle()
+        with ExitStack() as held:
+            held.enter_context(self._at_work_on(stored.sha256))
+            incoming.keep(stored)
+            new = self._new(ProjectId(0), name, stored, origin, name)
+            return PreparedModel(self._records, new, held.pop_all())
+
     def prepared_stored(
         self, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> PreparedModel:
@@ -350,7 +359,9 @@ class ModelFiles:
             def gather(facts: ModelFacts) -> ModelFacts:
                 name = Path(facts.path).name
                 for location in facts.missing:
-                    self._bring(roots, file, owner, location)
+                    self._bring(
+                        roots, file, owner, location, _as_called_there(facts, file, location)
+                    )
                 said = None if says_inputs(facts) else _said_beside(roots, file)
                 if said is not None:
                     self._write_beside(owner, name, said)
@@ -394,11 +405,12 @@ class ModelFiles:
             boundary=Boundary(domain_flavour=purpose.flavour.name),
         )
 
-    def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str) -> None:
-        """Weights from where the model came from, through the same door."""
+    def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str, called: str) -> None:
+        """Weights from where the model came from, and what they are called there, through the same
+        door."""
         try:
             with (
-                roots.open(model.beside(location)) as file,
+                roots.open(model.beside(called)) as file,
                 self._objects.receiving(file.size_bytes) as incoming,
             ):
                 incoming.copy(file.descriptor)
@@ -406,7 +418,7 @@ class ModelFiles:
                 incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
         except FileNotFound as error:
             raise FileNotFound(
-                f'{model.name} needs the weights file "{shown(location)}", which is not there',
+                f'{model.name} needs the weights file "{shown(called)}", which is not there',
                 why="the model keeps its weights in a file of their own",
                 fix="Put it beside the model; or upload the model, then its weights",
             ) from error
@@ -564,3 +576,8 @@ def _check_weights(name: str, facts: ModelFacts) -> None:
             raise refused("/".join(names), "a file stands where a folder should be")
     if any(names_in(location) == (name,) for location in facts.missing):
         raise refused(name, "the model's own file would have to hold its weights")
+
+
+def _as_called_there(facts: ModelFacts, file: OpenFile, location: str) -> str:
+    """Weights of an OpenVINO model are called like the model, which may have another name here."""
+    return Path(file.name).with_suffix(".bin").name if facts.format == "openvino-ir" else location

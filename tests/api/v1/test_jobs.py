@@ -78,6 +78,8 @@ def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, lo
 
     waiting = fits(served.get(f"jobs?project_id={project}&state=queued"), PageTold[JobTold])
     assert {job["id"] for job in waiting["items"]} == set(jobs)
+    first = waiting["items"][0]
+    assert first["name"] == served.get(f"benchmarks/{first['of_id']}").json["name"]
     run = waiting["items"][0]["run_id"]
     found = problem(served.get(f"runs/{run}/result"), 404, "NOT_FOUND")
     assert found["title"] == f"Run {run} has no result yet"

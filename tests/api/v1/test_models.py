@@ -488,6 +488,7 @@ def test_the_graph_of_a_model_is_its_document_and_what_there_is_to_draw(served, 
     assert served.get(f"models/{number}/graph").body == graph.body
     view = served.get(f"models/{number}/graph/view").json
     assert {box["kind"] for box in view["boxes"]} >= {"input", "output", "node"}
+    assert {box["op"] for box in view["boxes"] if box["kind"] == "node"} >= {"Conv", "Relu"}
     ids = {box["id"] for box in view["boxes"]}
     assert all({link["source"], link["target"]} <= ids for link in view["links"])
     closed = served.get(f"models/{number}/graph/view?depth=0").json
@@ -505,6 +506,7 @@ def test_groups_open_by_depth_and_by_name(served, project):
     assert drawn("depth=1") == ["a", "b"]
     assert drawn("expand=enc/a") == ["Relu_0", "Relu_1", "b"]
     assert len(drawn("depth=9")) == 4
+    assert drawn("depth=9&collapse=enc/a") == ["a", "Relu_2", "Relu_3"]
 
 
 def test_what_has_no_graph_says_so(served, project):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from modeldyno.api.v1.notes import KINDS, LONGEST
+from modeldyno.api.v1.notes import LONGEST
+from modeldyno.core.notes import SUBJECT_KINDS
 
 
 def test_a_note_is_empty_then_written_then_changed_by_who_has_read_it(served, project):
@@ -40,7 +41,7 @@ def test_a_note_is_bounded(served, project):
     assert served.put(path, {"text": "ü" * (LONGEST + 1)}, if_match="*").status == 422
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", SUBJECT_KINDS)
 def test_every_thing_has_its_own_note(served, kind):
     project = served.project()
     numbers = {"project": project, "model": served.model(project)}
@@ -53,6 +54,12 @@ def test_every_thing_has_its_own_note(served, kind):
         side = {"model_id": numbers["model"]}
         asked = {"project_id": project, "a": side, "b": side, "start": False}
         numbers[kind] = served.post("comparisons", asked).json["id"]
+    elif kind == "optimization":
+        asked = {"project_id": project, "model_id": numbers["model"], "name": "o"}
+        numbers[kind] = served.post("optimizations", asked).json["id"]
+    elif kind == "profile":
+        asked = {"project_id": project, "model_id": numbers["model"], "start": False}
+        numbers[kind] = served.post("profiles", asked).json["id"]
     path = f"{kind}s/{numbers[kind]}/note"
     assert served.put(path, {"text": kind}, if_match='"0"').status == 200
     assert served.get(path).json["text"] == kind

@@ -97,6 +97,16 @@ def test_json_is_exported_as_a_file(served, run):
     problem(served.get(f"runs/{run}/export?format=exe"), 422, "BAD_VALUE")
 
 
+def test_a_report_is_one_page_without_scripts(served, run):
+    answer = served.get(f"runs/{run}/export?format=html")
+    text = attached(answer, f"{SLUG}-{run}.html", "text/html; charset=utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert "<h2>=HYPERLINK(&quot;http://evil.example&quot;" in text
+    assert "Batch scaling" in text
+    assert f'<article id="{run}">' in text
+
+
 def test_every_sample_is_there(served, run):
     answer = served.get(f"runs/{run}/samples")
     text = attached(answer, f"{run}-samples.csv", "text/csv; charset=utf-8")

@@ -113,6 +113,7 @@ function hear(event: EventMessage): void {
     case "job.changed":
       forgetStanding(event.data.id);
       invalidate(queryKeys.jobs);
+      invalidate(queryKeys.system); // who has which core
       return;
     case "note.changed":
       invalidate(queryKeys.notes);

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { operations } from "@/api/schema.gen";
+import type { PlanAsked, operations } from "@/api/schema.gen";
 
 type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
 
@@ -37,6 +37,20 @@ export const modelQuery = (model_id: number) =>
     queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
   });
 
+/** The whole graph of a model: to search, to look into nodes. */
+export const graphQuery = (model_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "graph"],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph", at({ model_id }))),
+  });
+
+/** What there is to draw of it. */
+export const graphViewQuery = (model_id: number, query: Asked<"view_graph">) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "graph", "view", query],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/graph/view", { params: { path: { model_id }, query } })),
+  });
+
 export const benchmarksQuery = (asked: Asked<"list_benchmarks">) =>
   infiniteQueryOptions({
     queryKey: [...queryKeys.benchmarks, "list", asked],
@@ -48,6 +62,14 @@ export const benchmarkQuery = (benchmark_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.benchmarks, benchmark_id],
     queryFn: () => told(api.GET("/api/v1/benchmarks/{benchmark_id}", at({ benchmark_id }))),
+  });
+
+/** What it would measure; null asks nothing. A refusal is an answer: it is told beside a field. */
+export const planQuery = (asked: PlanAsked | null) =>
+  queryOptions({
+    queryKey: ["plan", asked],
+    queryFn: () => (asked === null ? null : told(api.POST("/api/v1/benchmarks/plan", { body: asked }))),
+    retry: false,
   });
 
 export const comparisonsQuery = (asked: Asked<"list_comparisons">) =>
@@ -76,10 +98,39 @@ export const profileQuery = (profile_id: number) =>
     queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}", at({ profile_id }))),
   });
 
+/** Where the time of a run went; null of a run that is no profile. */
+export const profileResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "profile"],
+    queryFn: async () => {
+      const found = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      return found.schema === "modeldyno.profile/1" ? found : null;
+    },
+  });
+
 export const runQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id],
     queryFn: () => told(api.GET("/api/v1/runs/{run_id}", at({ run_id }))),
+  });
+
+export const resultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "result"],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id }))),
+  });
+
+/** Every sample of a run, as CSV. */
+export const samplesQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "samples"],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/samples", { ...at({ run_id }), parseAs: "text" })),
+  });
+
+export const jobQuery = (job_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.jobs, job_id],
+    queryFn: () => told(api.GET("/api/v1/jobs/{job_id}", at({ job_id }))),
   });
 
 export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>
@@ -103,3 +154,46 @@ export const examplesQuery = queryOptions({
   queryKey: queryKeys.examples,
   queryFn: () => told(api.GET("/api/v1/examples")),
 });
+
+export const sessionQuery = queryOptions({
+  queryKey: queryKeys.session,
+  queryFn: () => told(api.GET("/api/v1/session")),
+});
+
+/** Two seconds of looking at the machine; asked for, never by itself. */
+export const doctorQuery = queryOptions({
+  queryKey: queryKeys.doctor,
+  queryFn: () => told(api.POST("/api/v1/system/doctor")),
+  enabled: false,
+  retry: false,
+});
+
+export const judgementQuery = (a: string, b: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.judgements, a, b],
+    queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
+  });
+
+/** Of a run of a comparison: all that there is to know. */
+export const comparisonResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "comparison"],
+    queryFn: async () => {
+      const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      if (result.schema !== "modeldyno.comparison/1") throw new Error(`${run_id} is no comparison`);
+      return result;
+    },
+  });
+
+export const filesQuery = (path: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.files, path],
+    queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
+    staleTime: 0, // nobody tells when a file is put there
+  });
+
+export const standingQuery = (project_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.projects, project_id, "standing"],
+    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/standing", at({ project_id }))),
+  });

@@ -11,6 +11,8 @@ export const queryKeys = {
   notes: ["notes"] as const,
   engines: ["engines"] as const,
   system: ["system"] as const,
+  doctor: ["doctor"] as const,
+  session: ["session"] as const,
   examples: ["examples"] as const,
   files: ["files"] as const,
 };

@@ -6,7 +6,7 @@ import { projectQuery } from "@/api/queries";
 import { Trouble } from "@/ui/Trouble";
 
 const TABS = [
-  ["", "Overview"],
+  ["overview", "Overview"],
   ["models", "Models"],
   ["benchmarks", "Benchmarks"],
   ["compare", "Compare"],
@@ -19,12 +19,12 @@ const TABS = [
 export function ProjectFrame() {
   const { pid } = useParams({ from: "/p/$pid" });
   const navigate = useNavigate();
-  const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] ?? "" });
+  const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || "overview" });
   const project = useQuery(projectQuery(pid));
   if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
   return (
     <>
-      <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab ?? ""}` })} mb="md" activateTabWithKeyboard={false}>
+      <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === "overview" ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>
         <Tabs.List style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Pages of this project">
           {TABS.map(([path, name]) => (
             <Tabs.Tab key={path} value={path}>

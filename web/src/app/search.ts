@@ -57,9 +57,10 @@ export const benchmark = (raw: Raw) =>
 });
 export const compare = (raw: Raw) =>
   partly({
-  a: text(raw.a), // "12", or "12.3": cell 3 of benchmark 12
+  a: text(raw.a), // "12", or "12:3": cell 3 of benchmark 12
   b: text(raw.b),
   more: text(raw.more), // further series, as "13,14"
+  comparison: whole(raw.comparison), // a pair that was measured in alternation, instead of a and b
   metric: one(raw.metric, METRICS),
   diff: flag(raw.diff),
   limit: positive(raw.limit), // milliseconds

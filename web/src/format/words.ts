@@ -9,10 +9,10 @@ const ENGINES: Record<string, string> = {
 };
 const FORMATS: Record<string, string> = {
   onnx: "ONNX",
-  openvino_ir: "OpenVINO IR",
   torchscript: "TorchScript",
-  torch_export: "PyTorch export",
-  checkpoint: "PyTorch checkpoint",
+  "openvino-ir": "OpenVINO IR",
+  "torch-export": "PyTorch export",
+  "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",
 };
 

@@ -19,13 +19,14 @@ from modeldyno.core.inc_ids import (
 from modeldyno.core.models import Boundary, Model, ModelFormat
 from modeldyno.core.precisions import precision_of
 
-_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export")
+_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export", "openvino-ir")
 _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "onnx",
     "torchscript",
     "torch-export",
     "torch-checkpoint",
     "scripted",
+    "openvino-ir",
 )
 
 # What a project without a model has there: its clients read on without looking.

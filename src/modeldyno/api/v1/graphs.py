@@ -30,6 +30,7 @@ class BoxTold(Told):
     label: str
     parent: str = Field(description="The innermost open group around it; empty: none.")
     nodes: int = Field(description="That it stands for.")
+    op: str = Field(description="The operator of a node; empty of all else.", examples=["Conv"])
 
 
 class LinkTold(Told):
@@ -77,12 +78,16 @@ def router(server: Server) -> APIRouter:
         expand: Annotated[
             list[Scope], Query(max_length=200, description="Groups to open, by their scopes.")
         ] = [],  # noqa: B006 - FastAPI copies it
+        collapse: Annotated[
+            list[Scope], Query(max_length=200, description="Groups to close nevertheless.")
+        ] = [],  # noqa: B006 - FastAPI copies it
     ) -> Response:
         """What there is to draw when some groups are open and the others are closed. Without
         `depth` and `expand`: a first look, with as many open as make a picture of some 60 boxes.
         """
         graph = models.graph(ModelId(model_id))
-        return answer(_view(graph, _opened(graph, depth, expand)))
+        opened = _opened(graph, depth, expand) - frozenset(collapse)
+        return answer(_view(graph, opened))
 
     return routes
 

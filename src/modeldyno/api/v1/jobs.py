@@ -71,8 +71,8 @@ class JobTold(Told):
     id: int = Field(examples=[1])
     run_id: str = Field(examples=["20261115-095116-3fa9c1"])
     kind: RunKind
-    of_id: int = Field(description="The benchmark's, comparison's … number.", examples=[1])
-    name: str = Field(description="Of that one.", examples=["resnet50.onnx"])
+    of_id: int = Field(description="The benchmark's, comparison's … number.", examples=[7])
+    name: str = Field(description="Of that benchmark, comparison …", examples=["resnet50.onnx"])
     project_id: int = Field(examples=[1])
     state: RunState
     place: int | None = Field(description="In the queue, from 1; null when it does not wait.")

@@ -1,4 +1,4 @@
-"""Notes: ``…/{id}/note`` of projects, models, datasets, benchmarks and comparisons."""
+"""Notes: ``…/{id}/note`` of whatever people write about."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pydantic import Field
 
 from modeldyno.api.errors import VERSION_NEEDED, Refused
 from modeldyno.api.v1.shape import MOST_ID, Asked, Moment, Told, problems
-from modeldyno.core.notes import Note, Subject, SubjectKind
+from modeldyno.core.notes import SUBJECT_KINDS, Note, Subject, SubjectKind
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
 LONGEST = 100_000
-KINDS: tuple[SubjectKind, ...] = ("project", "model", "dataset", "benchmark", "comparison")
 
 IfMatch = Annotated[
     str | None,
@@ -44,7 +43,7 @@ class NoteTold(Told):
 
 def router(server: Server) -> APIRouter:
     routes = APIRouter(tags=["notes"])
-    for kind in KINDS:
+    for kind in SUBJECT_KINDS:
         _add(routes, server, kind)
     return routes
 

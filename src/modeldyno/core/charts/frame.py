@@ -35,7 +35,7 @@ def picture(height: float, title: str, summary: str, *inside: Markup) -> Markup:
         *inside,
         viewBox=f"0 0 {WIDTH:g} {height:g}",
         role="img",
-        aria_label=f"{title}. {summary}",
+        aria_label=f"{title} {summary}",
     )
     return tag("figure", tag("figcaption", tag("b", title), " ", summary), drawn)
 

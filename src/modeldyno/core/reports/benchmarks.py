@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from modeldyno.core import figures
+from modeldyno.core.advice import advise
 from modeldyno.core.charts.scaling import Point, Series, Words, scaling_chart
 from modeldyno.core.commands import bench_command
 from modeldyno.core.markup import Markup
@@ -85,19 +86,13 @@ def _units(found: Sequence[Measurement]) -> str:
 
 
 def _doubts(result: BenchmarkResult) -> list[str]:
-    told = []
+    told = [f"{text.rstrip('.')}. To do: {do}" for text, do in advise(result)]
     for cell in result.cells:
-        found = cell.measurement
-        if found is None:
-            continue
-        if found.noise != "quiet":
-            told.append(" ".join((f"{cell.spec.name}: {found.noise}.", *found.reasons)))
-        needed = found.latency.p99.samples_needed
-        if found.latency.p99.value is None and needed is not None:
-            told.append(
-                f"{cell.spec.name}: p99 takes {figures.counted(needed, 'sample')}, there are "
-                f"{figures.spaced(found.samples, 0)}"
-            )
+        tail = cell.measurement.latency.p99 if cell.measurement else None
+        if cell.measurement and tail and tail.value is None and tail.samples_needed is not None:
+            needed = figures.counted(tail.samples_needed, "sample")
+            there = figures.spaced(cell.measurement.samples, 0)
+            told.append(f"{cell.spec.name}: p99 takes {needed}, there are {there}")
     return told
 
 
@@ -213,7 +208,7 @@ def _cores_summary(sweep: _Sweep) -> str:
     few, many = points[0], points[-1]
     counts = f"{sweep.numbers[-1]} cores", figures.counted(sweep.numbers[0], "core")
     if any(_is_unusable(sweep.cells[place]) for place in (0, -1)):
-        found = "What they say of cores is unusable"
+        found = "Too noisy to say what cores do"
     elif many.low <= few.high and few.low <= many.high:
         found = f"{counts[0]} and {counts[1]} cannot be told apart"
     else:

@@ -8,7 +8,7 @@ from modeldyno.core.commands import compare_command
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ComparisonResult, Estimate
-from modeldyno.core.sentences import comparison_sentence
+from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
 from modeldyno.core.tables import comparison_rows
 
 _READ = "The bar is the interval; in the shaded band a difference does not matter."
@@ -18,8 +18,8 @@ def comparison_section(result: ComparisonResult) -> Section:
     a, b = (shown_name(side.model.path) for side in (result.a, result.b))
     head, rows = comparison_rows(result)
     ratios = [
-        _ratio(result, "lower end of times", result.ratio),
-        _ratio(result, "typical times", result.typical_ratio),
+        _ratio(result, f"floor ({result.statistic})", result.ratio),
+        _ratio(result, "typical (median)", result.typical_ratio),
     ]
     return Section(
         result=result,
@@ -70,10 +70,19 @@ def _method(result: ComparisonResult) -> str:
 
 def _limits(result: ComparisonResult) -> list[str]:
     told = [*result.notes]
+    if result.noise != "quiet":
+        told.append(f"The machine was {result.noise}: other work was in the way")
+    if result.pairs < FEW_PAIRS:
+        told.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
     if result.distribution_changed:
-        told.append("Times are distributed in another way: the ratio alone does not tell all")
+        told.append(
+            "The gap between typical and floor differs between A and B: a slow path may have "
+            "appeared or gone"
+        )
     if result.verdict == "inconclusive" and result.pairs_needed is not None:
         told.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
-    if result.parity is not None and not result.parity.agrees:
+    if result.parity is None:
+        told.append("Outputs were not compared: the two have none of the same size in common")
+    elif not result.parity.agrees:
         told.append(f"Outputs differ by up to {result.parity.max_rel_error:.1e} of their range")
     return told

@@ -39,7 +39,8 @@ def html_report(
         tag("title", f"{name} – Modeldyno"),
         tag("style", Markup(STYLE)),
     )
-    parts = [tag("h1", name), tag("p", "Measured by Modeldyno", class_="dim")]
+    is_one = len(sections) == 1 and not title  # its section has its name
+    parts = [tag("h1", "Modeldyno report" if is_one else name)]
     if len(sections) != 1 or missing:
         parts.append(_overview(sections, missing))
     body = tag("body", HATCH, tag("main", *parts, *(article(one) for one in sections)))

@@ -15,6 +15,7 @@ from modeldyno.core.results import ProfileResult
 from modeldyno.core.sentences import profile_sentence
 
 TOP = 10
+Span = tuple[float, float] | None
 
 
 def profile_section(result: ProfileResult) -> Section:
@@ -37,9 +38,20 @@ def profile_section(result: ProfileResult) -> Section:
 
 
 def _most(found: Sequence[Slice]) -> str:
+    """Operators whose intervals overlap the first one's share its place."""
     first = found[0]
+    tied = [one for one in found if one is first or _overlap(one, first)]
+    if len(tied) > 1:
+        names = ", ".join(one.op_type for one in tied)
+        return f"These take the most, and cannot be told apart: {names}"
     nodes = figures.counted(first.nodes, "node")
     return f"{first.op_type} takes the most: {figures.percent(first.share)} of a call, in {nodes}"
+
+
+def _overlap(one: Slice, other: Slice) -> bool:
+    if one.ci95_s is None or other.ci95_s is None:
+        return False
+    return one.ci95_s[0] <= other.ci95_s[1] and other.ci95_s[0] <= one.ci95_s[1]
 
 
 def _method(result: ProfileResult) -> str:
@@ -55,13 +67,17 @@ def _method(result: ProfileResult) -> str:
 def _chart(result: ProfileResult, found: Sequence[Slice]) -> Markup:
     scale, unit = figures.unit_for([result.latency_s])
 
-    def bar(name: str, seconds: float, is_rest: bool = False) -> Bar:
+    def bar(name: str, seconds: float, is_rest: bool = False, span: Span = None) -> Bar:
         share = figures.percent(max(0.0, seconds) / result.latency_s) if result.latency_s else ""
-        return Bar(name, seconds, f"{figures.plain(seconds / scale)} {unit} ({share})", is_rest)
+        half = (span[1] - span[0]) / 2 if span else 0.0
+        shown = figures.with_interval(seconds, half, scale, most=4)
+        return Bar(name, seconds, f"{shown} {unit} ({share})", is_rest, span)
 
-    bars = [bar(one.op_type, one.total_s) for one in found[:TOP]]
+    bars = [bar(one.op_type, one.total_s, span=one.ci95_s) for one in found[:TOP]]
     if left := found[TOP:]:
         more = figures.counted(len(left), "more operator")
         bars.append(bar(f"({more})", sum(one.total_s for one in left), is_rest=True))
     bars.append(bar(OUTSIDE, result.outside_s, is_rest=True))
-    return bar_chart("Top operators.", f"{_most(found)}.", bars)
+    is_known = any(one.ci95_s for one in found)
+    read = " Whiskers are 95\u00a0% intervals over repeats." if is_known else ""
+    return bar_chart("Top operators.", f"{_most(found)}.{read}", bars)

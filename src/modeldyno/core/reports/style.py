@@ -58,7 +58,8 @@ text.end {{ text-anchor: end }} text.middle {{ text-anchor: middle }}
 .mark {{ stroke: var(--hue); stroke-width: 1.5 }} .mark.sure {{ fill: var(--hue) }}
 .noisy {{ fill: url(#hatch) }} .paper {{ fill: var(--paper) }}
 .hatching {{ stroke: var(--ink); stroke-width: 1.4 }}
-.bar {{ fill: var(--hue) }} .bar.rest {{ fill: var(--dim); opacity: .5 }}
+.bar {{ fill: var(--hue) }} .whisker {{ stroke: var(--ink); stroke-width: 1.2 }}
+.bar.rest {{ fill: var(--dim); opacity: .5 }}
 {_HUES}
 @media print {{
   body {{ font-size: 10pt; max-width: none; padding: 0 }} table {{ font-size: 7.5pt }}

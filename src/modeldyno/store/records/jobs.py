@@ -23,16 +23,18 @@ from modeldyno.store.tables import Jobs as Rows
 
 _SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
 _ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
-_NAMES = (
-    select(owner.name).where(owner.id == getattr(Runs, f"{kind}_id")).scalar_subquery()
-    for kind, owner in OWNERS.items()
+# Of exactly one kind, so the others find nothing.
+_NAME = func.coalesce(
+    *(
+        select(OWNERS[kind].name)
+        .where(OWNERS[kind].id == getattr(Runs, f"{kind}_id"))
+        .scalar_subquery()
+        for kind in RUNNABLE
+    )
 )
+_OF = func.coalesce(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
 _QUERY = select(
-    *Rows.__table__.c,
-    Runs.kind,
-    Runs.project_id,
-    func.coalesce(*(getattr(Runs, f"{kind}_id") for kind in OWNERS)).label("of_id"),
-    func.coalesce(*_NAMES).label("name"),
+    *Rows.__table__.c, Runs.kind, Runs.project_id, _OF.label("of_id"), _NAME.label("name")
 ).join(Runs, Runs.id == Rows.run_id)
 
 _WITH_OWNER = _QUERY.add_columns(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))

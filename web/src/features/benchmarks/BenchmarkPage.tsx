@@ -1,5 +1,121 @@
+import { Anchor, Badge, Group, Skeleton, Stack, Tabs, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
+
+import { benchmarkQuery } from "@/api/queries";
+import { BENCHMARK_TABS } from "@/app/search";
+import { usePageKeys } from "@/app/shortcuts";
+import { Versus } from "@/features/benchmarks/Baseline";
+import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
+import { LogTab } from "@/features/benchmarks/LogTab";
+import { RawTab } from "@/features/benchmarks/RawTab";
+import { ReproduceTab } from "@/features/benchmarks/ReproduceTab";
+import { Results } from "@/features/benchmarks/Results";
+import { RunningBody } from "@/features/benchmarks/RunningBody";
+import { Stopped } from "@/features/benchmarks/Stopped";
+import { axesText, headOf } from "@/features/benchmarks/cells";
+import { isActive, stateWord } from "@/features/benchmarks/states";
+import type { Change, Looked } from "@/features/benchmarks/view";
+import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
+import { Trouble } from "@/ui/Trouble";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
+
+const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
+  baseline: "Baseline",
+  cores: "Core scaling",
+  batches: "Batch size scaling",
+  raw: "Raw",
+  reproduce: "Reproduce",
+  log: "Log",
+};
+
+const menuKey = (key: string): boolean => {
+  if (key !== "." && key !== "e") return false;
+  document.querySelector<HTMLElement>("[data-menu]")?.click();
+  return true;
+};
 
 export function BenchmarkPage() {
-  return <Page title="BenchmarkPage">{null}</Page>;
+  const { pid, bid } = useParams({ from: "/p/$pid/benchmarks/$bid" });
+  const search = useSearch({ from: "/p/$pid/benchmarks/$bid" });
+  const navigate = useNavigate({ from: "/p/$pid/benchmarks/$bid" });
+  const found = useQuery(benchmarkQuery(bid));
+  usePageKeys(menuKey);
+  const tab = search.tab ?? "baseline";
+  const { cores, batch, engine, metric } = search;
+  const looked = useMemo<Looked>(
+    () => ({ tab: tab === "cores" || tab === "batches" ? tab : "baseline", metric: metric ?? "ms_item", cores, batch, engine }),
+    [tab, cores, batch, engine, metric],
+  );
+  const change: Change = (changed) => void navigate({ search: (before) => ({ ...before, ...changed }), replace: true, resetScroll: false });
+  if (found.isError) {
+    return (
+      <Page title={`Benchmark ${bid}`}>
+        <Trouble error={found.error} again={() => void found.refetch()} />
+      </Page>
+    );
+  }
+  if (!found.data) {
+    return (
+      <Page title={`Benchmark ${bid}`}>
+        <Skeleton height={40} />
+        <Skeleton height={380} />
+      </Page>
+    );
+  }
+  const benchmark = found.data;
+  const isRunning = isActive(benchmark.state);
+  const hasNumbers = benchmark.cells.some((cell) => cell.status !== null);
+  return (
+    <Page
+      title={`#${benchmark.id} ${benchmark.name}`}
+      actions={
+        <BenchmarkMenu
+          row={benchmark}
+          made={(id) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: id }, search: {} })}
+          removed={() => void navigate({ to: "/p/$pid/benchmarks", params: { pid }, search: {} })}
+        />
+      }
+    >
+      <Group gap="sm">
+        <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
+        <NoiseBadge noise={benchmark.summary.noise} why={benchmark.summary.noise_reasons.join(" ")} />
+        {benchmark.rerun_of !== null && (
+          <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
+            re-run of #{benchmark.rerun_of}
+          </Badge>
+        )}
+        <Text size="sm" className="dim">
+          <Anchor component={Link} to={`/p/${pid}/models/${benchmark.model_id}`} size="sm" underline="always">
+            {benchmark.model_name}
+          </Anchor>{" "}
+          · {[headOf(benchmark), axesText(benchmark)].filter(Boolean).join(" · ")} · <Ago at={benchmark.last_run_at ?? benchmark.created_at} />
+        </Text>
+      </Group>
+      <Stopped benchmark={benchmark} />
+      <Tabs value={tab} onChange={(to) => void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })}>
+        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Views of this benchmark">
+          {BENCHMARK_TABS.map((one) => (
+            <Tabs.Tab key={one} value={one}>
+              {WORDS[one]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        <Tabs.Panel value={tab}>
+          <Stack gap="md">
+            {tab === "reproduce" && <ReproduceTab benchmark={benchmark} />}
+            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} /> : <Text className="dim">It was not run yet.</Text>)}
+            {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
+            {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
+            {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
+              <Results cells={benchmark.cells} runId={benchmark.latest_run?.id ?? null} looked={looked} change={change} hasTabs={false} beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />} />
+            )}
+            {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">There are no numbers of it.</Text>}
+          </Stack>
+        </Tabs.Panel>
+      </Tabs>
+    </Page>
+  );
 }

@@ -1,5 +1,275 @@
+import { Alert, Anchor, Box, Breadcrumbs, Button, Flex, Group, Menu, Modal, SegmentedControl, Select, Skeleton, Stack, Text, Tooltip, useComputedColorScheme } from "@mantine/core";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+
+import { graphQuery, graphViewQuery, modelQuery } from "@/api/queries";
+import { usePageKeys } from "@/app/shortcuts";
+import { saveAddress, saveText } from "@/charts/saving";
+import { Canvas, type View } from "@/features/graph/Canvas";
+import { byTime, byType, type Paint } from "@/features/graph/colouring";
+import { homesOf } from "@/features/graph/homes";
+import { startLayout } from "@/features/graph/layout";
+import { Legend } from "@/features/graph/Legend";
+import { NodeSearch } from "@/features/graph/NodeSearch";
+import { NodeTable } from "@/features/graph/NodeTable";
+import { asked, openedOf, openedText, withClosed, withOpen, type Opened } from "@/features/graph/opened";
+import { useScene } from "@/features/graph/scene";
+import { SidePanel } from "@/features/graph/SidePanel";
+import { sceneSvg, svgToPng } from "@/features/graph/svg";
+import { useTimes } from "@/features/graph/times";
+import { count, plural } from "@/format/numbers";
 import { Page } from "@/ui/Page";
+import { Trouble } from "@/ui/Trouble";
+
+const MANY = 2000; // boxes that take a while to draw
+const FROM = "/p/$pid/models/$mid/graph" as const;
 
 export function GraphPage() {
-  return <Page title="GraphPage">{null}</Page>;
+  const { pid, mid } = useParams({ from: FROM });
+  const search = useSearch({ from: FROM });
+  const navigate = useNavigate({ from: FROM });
+  const cache = useQueryClient();
+  const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
+
+  const opened = useMemo(() => openedOf(search.expand), [search.expand]);
+  const model = useQuery(modelQuery(mid));
+  const view = useQuery({ ...graphViewQuery(mid, asked(opened)), placeholderData: keepPreviousData });
+  const graph = useQuery(graphQuery(mid));
+  const homes = useMemo(() => (graph.data ? homesOf(graph.data) : null), [graph.data]);
+  const timing = useTimes(pid, mid, search.profile, homes);
+  const times = search.color === "time" ? timing.times : null;
+  const { scene, isLaying } = useScene(view.data, times);
+  useEffect(() => {
+    startLayout();
+  }, []);
+
+  const canvas = useRef<View | null>(null);
+  const steady = useRef<string | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  const [wanted, setWanted] = useState<string | null>(null); // a box to come into view once it is there
+  const [isAsking, setAsking] = useState(false);
+
+  type Change = Partial<typeof search>;
+  const change = useCallback((to: Change, replace = true) => void navigate({ search: (old) => ({ ...old, ...to }), replace, resetScroll: false }), [navigate]);
+  const setOpened = useCallback((to: Opened, more: Change = {}) => change({ expand: openedText(to), ...more }, false), [change]);
+
+  // In the address stands the name of a node, or "group:…" and the like.
+  const named = search.node;
+  const isBox = named !== undefined && /^(group|input|output):/.test(named);
+  const found = named !== undefined && !isBox ? (homes?.(named) ?? null) : null;
+  const selected = named === undefined ? null : isBox ? named : found ? `node:${found.id}` : null;
+  const isStranger = named !== undefined && !isBox && homes !== null && found === null;
+  const place = found ? found.scope : selected?.startsWith("group:") ? selected.slice(6) : "";
+  const last = selected === null || selected.startsWith("group:") ? null : found ? found.id.slice(found.id.lastIndexOf("/") + 1) : selected.slice(selected.indexOf(":") + 1);
+  const expanded = view.data?.expanded;
+
+  const select = useCallback((id: string | null) => change({ node: id === null ? undefined : id.startsWith("node:") ? id.slice(5) : id }), [change]);
+  const toggle = useCallback(
+    (scope: string, isOpen: boolean) => {
+      steady.current = `group:${scope}`;
+      const next = isOpen ? withClosed(opened, expanded ?? [], scope) : withOpen(opened, expanded ?? [], scope);
+      setOpened(next, { node: `group:${scope}` });
+    },
+    [opened, expanded, setOpened],
+  );
+  const near = useCallback(
+    (scope: string) => void cache.prefetchQuery(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))),
+    [cache, mid, opened, expanded],
+  );
+  const goTo = useCallback(
+    (id: string | null) => {
+      select(id);
+      if (id !== null) setWanted(id);
+    },
+    [select],
+  );
+  const reveal = useCallback(
+    (id: string) => {
+      setWanted(`node:${id}`);
+      change({ node: id, view: undefined }, false);
+    },
+    [change],
+  );
+
+  // A node that somebody named is shown, whatever it lies in.
+  const tried = useRef<string | null>(null);
+  useEffect(() => {
+    if (!found || !view.data || view.isPlaceholderData || tried.current === named) return;
+    tried.current = named ?? null;
+    if (view.data.boxes.some((box) => box.id === `node:${found.id}`)) return;
+    setWanted(`node:${found.id}`);
+    change({ expand: openedText(withOpen(opened, view.data.expanded, found.scope)) });
+  }, [found, named, view.data, view.isPlaceholderData, opened, change]);
+  useEffect(() => {
+    if (selected !== null && wanted === null && tried.current === null && scene?.rects.has(selected)) setWanted(selected);
+  }, [selected, wanted, scene]);
+  useEffect(() => {
+    if (wanted === null || !scene?.rects.has(wanted)) return;
+    canvas.current?.show(wanted);
+    setWanted(null);
+  }, [wanted, scene]);
+
+  const hearKey = useCallback((key: string) => {
+    if (key !== "/") return false;
+    input.current?.focus();
+    return true;
+  }, []);
+  usePageKeys(hearKey);
+
+  const paint: Paint = useMemo(() => (times && scene ? byTime(times, scene.boxes, isDark) : byType(isDark)), [times, scene, isDark]);
+  const name = model.data?.name ?? "Model";
+  const save = async (format: "svg" | "png") => {
+    if (!scene) return;
+    const svg = sceneSvg(scene, times ? byTime(times, scene.boxes, false) : byType(false), `Graph of ${name}`);
+    if (format === "svg") saveText(`${name}.graph.svg`, svg, "image/svg+xml");
+    else saveAddress(`${name}.graph.png`, await svgToPng(svg, scene.width, scene.height));
+  };
+  const all = graph.data ? graph.data.nodes.length + graph.data.inputs.length + graph.data.outputs.length : 0;
+  const expandAll = () => setOpened({ kind: "all", except: [] });
+  const isTable = search.view === "table";
+  const trouble = view.error ?? graph.error;
+
+  return (
+    <Page title={`Graph of ${name}`} actions={<Anchor component={Link} to={`/p/${pid}/models/${mid}`} size="sm">Back to the model</Anchor>}>
+      {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
+      {isStranger && (
+        <Alert color="yellow" variant="light" title={`“${named}” is not in the file`} withCloseButton closeButtonLabel="Close" onClose={() => select(null)}>
+          The engine made this node itself when it loaded the model: by fusing nodes, or to bring data into another order.
+        </Alert>
+      )}
+      {!trouble && (
+        <>
+          <Group gap="sm">
+            <NodeSearch nodes={graph.data?.nodes ?? []} text={search.q ?? ""} setText={(q) => change({ q: q === "" ? undefined : q })} open={reveal} input={input} />
+            <Select
+              aria-label="Colour"
+              w={150}
+              data={[
+                { value: "type", label: "Colour: type" },
+                { value: "time", label: "Colour: time", disabled: timing.profiles.length === 0 },
+              ]}
+              value={search.color ?? "type"}
+              allowDeselect={false}
+              onChange={(value) => change({ color: value === "time" ? "time" : undefined })}
+            />
+            {search.color === "time" && timing.profiles.length > 0 && (
+              <Select
+                aria-label="Profile"
+                w={220}
+                data={timing.profiles.map((profile) => ({ value: String(profile.id), label: `#${profile.id} ${profile.name}` }))}
+                value={timing.id === null ? null : String(timing.id)}
+                allowDeselect={false}
+                onChange={(value) => change({ profile: value === null ? undefined : Number(value) })}
+              />
+            )}
+            {timing.isReady && timing.profiles.length === 0 && (
+              <Text size="sm" className="dim">
+                No times yet: <Anchor component={Link} to={`/p/${pid}/profiles`} size="sm">profile this model</Anchor>
+              </Text>
+            )}
+            <SegmentedControl
+              aria-label="Show as"
+              data={[
+                { value: "graph", label: "Graph" },
+                { value: "table", label: "Table" },
+              ]}
+              value={isTable ? "table" : "graph"}
+              onChange={(value) => change({ view: value === "table" ? "table" : undefined })}
+            />
+          </Group>
+          {isTable ? (
+            graph.data ? <NodeTable graph={graph.data} times={timing.times} text={search.q ?? ""} open={reveal} /> : <Skeleton height={520} />
+          ) : (
+            <>
+              <Group justify="space-between" gap="sm">
+                <Where name={name} scope={place} last={last} select={goTo} />
+                <Group gap="xs">
+                  <Text size="sm" className="dim" role="status">
+                    {graph.data ? `${plural(graph.data.nodes.length, "node")} · ` : ""}
+                    {scene ? `${count(scene.boxes.length)} shown` : "laying out…"}
+                  </Text>
+                  <Tooltip label="Everything at once (0)">
+                    <Button size="compact-sm" variant="default" onClick={() => canvas.current?.fit()}>Fit</Button>
+                  </Tooltip>
+                  <Button size="compact-sm" variant="default" disabled={!graph.data} onClick={() => (all > MANY ? setAsking(true) : expandAll())}>Expand all</Button>
+                  <Button size="compact-sm" variant="default" onClick={() => setOpened({ kind: "some", scopes: [] })}>Collapse all</Button>
+                  <Menu position="bottom-end">
+                    <Menu.Target>
+                      <Button size="compact-sm" variant="default">Save</Button>
+                    </Menu.Target>
+                    <Menu.Dropdown>
+                      <Menu.Item onClick={() => void save("png")}>PNG</Menu.Item>
+                      <Menu.Item onClick={() => void save("svg")}>SVG</Menu.Item>
+                    </Menu.Dropdown>
+                  </Menu>
+                </Group>
+              </Group>
+              <Flex gap="md" direction={{ base: "column", md: "row" }} align="stretch">
+                <Box flex={1} miw={0} aria-busy={isLaying}>
+                  {scene ? (
+                    <Canvas label={`Graph of ${name}`} scene={scene} paint={paint} selected={selected} select={select} toggle={toggle} near={near} steady={steady} view={canvas} />
+                  ) : (
+                    <Skeleton height={520} />
+                  )}
+                </Box>
+                <Box w={{ base: "100%", md: 300 }} flex="none">
+                  {graph.data ? (
+                    <SidePanel
+                      graph={graph.data}
+                      selected={selected}
+                      expanded={expanded ?? []}
+                      times={timing.times}
+                      select={goTo}
+                      toggle={toggle}
+                      collapse={(scope) => setOpened(withClosed(opened, expanded ?? [], scope))}
+                    />
+                  ) : (
+                    <Skeleton height={240} />
+                  )}
+                </Box>
+              </Flex>
+              <Legend times={times} isDark={isDark} />
+              <Text size="xs" className="dim" id="graph-keys">
+                Keys: arrows walk along edges, Enter opens a group, Backspace closes the one around, / searches, + and − zoom, 0 shows everything.
+              </Text>
+            </>
+          )}
+        </>
+      )}
+      <Modal opened={isAsking} onClose={() => setAsking(false)} title={`Draw ${count(all)} boxes?`}>
+        <Stack>
+          <Text size="sm">That takes a while, and nobody can read it at once. Searching opens just the groups around a node.</Text>
+          <Group justify="flex-end">
+            <Button variant="default" onClick={() => setAsking(false)}>Cancel</Button>
+            <Button onClick={() => { setAsking(false); expandAll(); }}>Expand all</Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </Page>
+  );
+}
+
+type Place = { name: string; scope: string; last: string | null; select: (id: string | null) => void };
+
+/** The groups around what is selected, from the model inwards. */
+function Where({ name, scope, last, select }: Place) {
+  const parts = scope === "" ? [] : scope.split("/");
+  return (
+    <Breadcrumbs separator="▸" aria-label="Where it is" component="nav" style={{ flexWrap: "wrap" }}>
+      <Anchor component="button" type="button" size="sm" onClick={() => select(null)}>
+        {name}
+      </Anchor>
+      {parts.map((part, at) => (
+        <Anchor key={at} component="button" type="button" size="sm" onClick={() => select(`group:${parts.slice(0, at + 1).join("/")}`)}>
+          {part}
+        </Anchor>
+      ))}
+      {last !== null && (
+        <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+          {last}
+        </Text>
+      )}
+    </Breadcrumbs>
+  );
 }

@@ -1,5 +1,69 @@
+import { Button, Group, SimpleGrid, Skeleton, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { IconPlus, IconSearch } from "@tabler/icons-react";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+
+import { projectsQuery } from "@/api/queries";
+import { FirstRun } from "@/features/home/FirstRun";
+import { MachineLine } from "@/features/home/MachineLine";
+import { ProjectCard } from "@/features/home/ProjectCard";
+import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
+import { Trouble } from "@/ui/Trouble";
 
 export function HomePage() {
-  return <Page title="HomePage">{null}</Page>;
+  const { text } = useSearch({ from: "/" });
+  const navigate = useNavigate();
+  const projects = useInfiniteQuery(projectsQuery(text ? { text } : {}));
+  const seek = useDebouncedCallback((said: string) => void navigate({ to: "/", search: said.trim() ? { text: said.trim() } : {}, replace: true }), 250);
+  const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
+  const isFirst = projects.isSuccess && rows.length === 0 && !text;
+  if (isFirst)
+    return (
+      <Page title="Measure, compare and understand your models">
+        <FirstRun />
+        <MachineLine />
+      </Page>
+    );
+  return (
+    <Page
+      title="Projects"
+      actions={
+        <Button component={Link} to="/new" leftSection={<IconPlus size={16} />}>
+          New project
+        </Button>
+      }
+    >
+      <TextInput
+        leftSection={<IconSearch size={16} aria-hidden />}
+        placeholder="Find a project"
+        aria-label="Find a project"
+        defaultValue={text ?? ""}
+        onChange={(event) => seek(event.currentTarget.value)}
+        maw={360}
+        data-filter
+      />
+      {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
+      {projects.isSuccess && rows.length === 0 && (
+        <Empty title="No project is called so" actions={<Button variant="default" component={Link} to="/">Show all projects</Button>}>
+          Nothing was found for “{text}”.
+        </Empty>
+      )}
+      <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+        {projects.isPending && [0, 1, 2].map((n) => <Skeleton key={n} height={170} />)}
+        {rows.map((project) => (
+          <ProjectCard key={project.id} project={project} />
+        ))}
+      </SimpleGrid>
+      {projects.hasNextPage && (
+        <Group justify="center">
+          <Button variant="default" loading={projects.isFetchingNextPage} onClick={() => void projects.fetchNextPage()}>
+            Show more
+          </Button>
+        </Group>
+      )}
+      <MachineLine />
+    </Page>
+  );
 }

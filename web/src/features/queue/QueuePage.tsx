@@ -1,5 +1,99 @@
-import { Page } from "@/ui/Page";
+import "@/features/queue/queue.css";
 
+import { Button, Group, Modal, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { api, told } from "@/api/client";
+import { jobsQuery } from "@/api/queries";
+import type { JobTold } from "@/api/schema.gen";
+import { CoreMap } from "@/features/queue/CoreMap";
+import { JobLine } from "@/features/queue/JobLine";
+import { plural } from "@/format/numbers";
+import { Empty } from "@/ui/Empty";
+import { Page } from "@/ui/Page";
+import { Trouble } from "@/ui/Trouble";
+
+/** Everything that runs and waits, and why; what ended lately, to go on with. */
 export function QueuePage() {
-  return <Page title="QueuePage">{null}</Page>;
+  const running = useQuery(jobsQuery({ state: "running" }));
+  const queued = useQuery(jobsQuery({ state: "queued", limit: 200 }));
+  const latest = useQuery(jobsQuery({ limit: 30 }));
+  const asked = [running, queued, latest];
+  const failed = asked.find((one) => one.isError);
+  const runs = running.data?.items ?? [];
+  const waits = [...(queued.data?.items ?? [])].sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
+  const over = (latest.data?.items ?? []).filter((job) => job.state !== "running" && job.state !== "queued").slice(0, 20);
+  return (
+    <Page title="Queue" actions={runs.length + waits.length > 1 && <CancelAll jobs={[...waits, ...runs]} />}>
+      {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
+      <CoreMap running={runs} />
+      {asked.some((one) => one.isPending) ? (
+        <Stack gap="xs">
+          <Skeleton height={72} />
+          <Skeleton height={72} />
+        </Stack>
+      ) : (
+        <>
+          {runs.length + waits.length === 0 && !failed && (
+            <Empty title="Nothing runs and nothing waits" actions={<Button component={Link} to="/">Open a project</Button>}>
+              Benchmarks, comparisons and profiles that you start are measured here, one after the other.
+            </Empty>
+          )}
+          <Jobs title="Running" jobs={runs} />
+          <Jobs title={`Waiting (${waits.length})`} jobs={waits} areWaiting />
+          <Jobs title="Ended lately" jobs={over} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readonly JobTold[]; areWaiting?: boolean }) {
+  if (jobs.length === 0) return null;
+  return (
+    <section aria-label={title}>
+      <Title order={2} size="h4" mb="xs">
+        {title}
+      </Title>
+      <Stack gap="xs" component="ul" m={0} p={0} style={{ listStyle: "none" }}>
+        {jobs.map((job, place) => (
+          <JobLine key={job.id} job={job} isFirst={areWaiting && place === 0} />
+        ))}
+      </Stack>
+    </section>
+  );
+}
+
+function CancelAll({ jobs }: { jobs: readonly JobTold[] }) {
+  const [isAsking, ask] = useDisclosure();
+  const cancel = useMutation({
+    // Those that wait first, or one of them would start meanwhile.
+    mutationFn: async () => {
+      for (const job of jobs) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
+    },
+    onSuccess: ask.close,
+  });
+  return (
+    <>
+      <Button variant="default" onClick={ask.open}>
+        Cancel all
+      </Button>
+      <Modal opened={isAsking} onClose={ask.close} title="Cancel all jobs?">
+        <Stack>
+          <Text size="sm">{plural(jobs.length, "job")} will stop. What is measured so far is kept, and each can be resumed.</Text>
+          {cancel.isError && <Trouble error={cancel.error} />}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={ask.close}>
+              Keep them
+            </Button>
+            <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+              Cancel {plural(jobs.length, "job")}
+            </Button>
+          </Group>
+        </Stack>
+      </Modal>
+    </>
+  );
 }

@@ -1,5 +1,128 @@
-import { Page } from "@/ui/Page";
+import { Anchor, Button, Code, Group, SegmentedControl, Skeleton, Switch, Text, useMantineColorScheme } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
+import { api, told } from "@/api/client";
+import { sessionQuery, systemQuery } from "@/api/queries";
+import { SHORTCUTS_OFF } from "@/app/shortcuts";
+import { Ago } from "@/ui/Ago";
+import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { Trouble } from "@/ui/Trouble";
+
+/** What this browser keeps for itself, and how it got in. */
 export function SettingsPage() {
-  return <Page title="SettingsPage">{null}</Page>;
+  return (
+    <Page title="Settings">
+      <Look />
+      <Keys />
+      <Access />
+      <About />
+    </Page>
+  );
+}
+
+function Look() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Section title="Look">
+      <Text size="sm" className="dim">
+        Kept in this browser. “System” follows what your computer is set to.
+      </Text>
+      <SegmentedControl
+        style={{ alignSelf: "flex-start" }}
+        aria-label="Theme"
+        value={colorScheme}
+        onChange={(theme) => {
+          if (theme === "light" || theme === "dark" || theme === "auto") setColorScheme(theme);
+        }}
+        data={[
+          { value: "light", label: "Light" },
+          { value: "dark", label: "Dark" },
+          { value: "auto", label: "System" },
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Keys() {
+  const [isOff, setOff] = useState(() => localStorage.getItem(SHORTCUTS_OFF) !== null);
+  const turn = (isOn: boolean) => {
+    if (isOn) localStorage.removeItem(SHORTCUTS_OFF);
+    else localStorage.setItem(SHORTCUTS_OFF, "1");
+    setOff(!isOn);
+  };
+  return (
+    <Section title="Keys">
+      <Switch
+        label="Single-key shortcuts"
+        description="Turn them off if they get in the way of other tools. Ctrl+K stays."
+        checked={!isOff}
+        onChange={(event) => turn(event.currentTarget.checked)}
+      />
+    </Section>
+  );
+}
+
+function Access() {
+  const session = useQuery(sessionQuery);
+  const leave = useMutation({
+    mutationFn: () => told(api.DELETE("/api/v1/session")),
+    onSuccess: () => window.location.assign("/login"),
+  });
+  const by = session.data?.by;
+  return (
+    <Section title="Access">
+      {session.isError && <Trouble error={session.error} again={() => void session.refetch()} />}
+      {session.isPending && <Skeleton height={40} />}
+      {by === "open door" && (
+        <Text size="sm">
+          This server was started with <Code>--no-token</Code>: every program of this machine may use it, and there is nothing to sign out of.
+        </Text>
+      )}
+      {by === "cookie" && (
+        <Text size="sm">
+          Signed in by a cookie of this browser{session.data?.until && <>, which ends <Ago at={session.data.until} /></>}.
+        </Text>
+      )}
+      {by && by !== "open door" && (
+        <Text size="sm" className="dim">
+          Programs need the token: <Code>modeldyno token</Code> shows it, and <Code>modeldyno token --rotate</Code> makes a new one, which signs everybody out.
+        </Text>
+      )}
+      {leave.isError && <Trouble error={leave.error} />}
+      {by === "cookie" && (
+        <Button variant="default" style={{ alignSelf: "flex-start" }} loading={leave.isPending} onClick={() => leave.mutate()}>
+          Sign out
+        </Button>
+      )}
+    </Section>
+  );
+}
+
+function About() {
+  const system = useQuery(systemQuery);
+  return (
+    <Section title="About">
+      {system.isPending && <Skeleton height={20} width={200} />}
+      {system.data && (
+        <>
+          <Text size="sm">Modeldyno {system.data.version}</Text>
+          <Text size="sm" className="dim">
+            Telemetry: {system.data.telemetry}.
+          </Text>
+        </>
+      )}
+      <Group gap="md">
+        <Anchor href="/docs" size="sm">
+          API reference
+        </Anchor>
+        <Anchor component={Link} to="/system" size="sm">
+          This machine
+        </Anchor>
+      </Group>
+    </Section>
+  );
 }

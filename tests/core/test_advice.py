@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import modeldyno
-from modeldyno.cli.advice import advise
+from modeldyno.core.advice import advise
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.specs import DEFAULT
 from tests.scripts import script

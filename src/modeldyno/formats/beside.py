@@ -1,0 +1,81 @@
+"""Files beside a model that hold its weights: checked before anybody opens them.
+
+A location may be a string in a file from a stranger. It may name only regular files in the model's
+own folder: otherwise a model could make an engine read ``/etc/shadow`` as weights.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
+from modeldyno.core.models import ExternalFile
+from modeldyno.formats.digest import sha256
+from modeldyno.formats.refusals import shown
+
+_LFS_POINTER = b"version https://git-lfs"
+
+
+def is_there(path: Path, location: str) -> bool:
+    """Something is: whether it can be used is another question."""
+    return os.path.lexists(path.parent / location)
+
+
+def outside(path: Path, location: str, why: str) -> UnsafeFormat:
+    return UnsafeFormat(
+        f"{shown(path)} keeps weights outside its own folder",
+        why=f"it names the file {location[:200]!r}; {why}",
+        fix="Put the model and its weights into one folder and export again, or copy both there "
+        "with `cp -L`",
+    )
+
+
+def checked(path: Path, location: str, end: int, tensor: str) -> ExternalFile:
+    file = path.parent / location
+    try:
+        real = file.resolve(strict=True)
+        status = real.stat()
+    except (OSError, RuntimeError) as error:
+        raise _missing(path, location) from error
+    _refuse_links(path, location, real, status.st_nlink)
+    if not stat.S_ISREG(status.st_mode):
+        raise _missing(path, location)
+    if end > status.st_size:
+        raise _too_short(path, location, real, f"tensor {tensor!r} ends at byte {end}")
+    return ExternalFile(location, status.st_size, sha256(real))
+
+
+def _refuse_links(path: Path, location: str, real: Path, links: int) -> None:
+    """A link may stay inside the folder; caches that link the model itself keep both together."""
+    homes = (path.parent.resolve(), path.resolve().parent)
+    if not any(real.is_relative_to(home) for home in homes):
+        raise outside(path, location, "that is a link to another folder")
+    if links > 1:
+        raise outside(path, location, "that file has a second name (a hard link) somewhere else")
+
+
+def _missing(path: Path, location: str) -> ModelUnreadable:
+    return ModelUnreadable(
+        f"{shown(path)} needs the weights file {location!r}, which is not there",
+        why="the model keeps its weights in a file of their own",
+        fix=f"Put {location!r} into the folder of the model",
+    )
+
+
+def _too_short(path: Path, location: str, real: Path, why: str) -> ModelUnreadable:
+    size = real.stat().st_size
+    with real.open("rb") as file:
+        is_pointer = file.read(len(_LFS_POINTER)) == _LFS_POINTER
+    if is_pointer:
+        return ModelUnreadable(
+            f"The weights file {location!r} of {shown(path)} is a Git LFS pointer",
+            why="the repository was cloned without Git LFS",
+            fix="Run `git lfs pull` in the repository it comes from",
+        )
+    return ModelUnreadable(
+        f"The weights file {location!r} of {shown(path)} is truncated",
+        why=f"{why}, the file has {size} bytes",
+        fix="Copy, download or export it again",
+    )

@@ -1,0 +1,86 @@
+import type { ChartTable } from "@/charts/Chart";
+import type { Drawing } from "@/charts/Drawn";
+import type { Look } from "@/charts/palette";
+import { shapeOf, visibleUntil } from "@/charts/samples";
+import { count, decimals, plain } from "@/format/numbers";
+
+export type Bin = { from: number; to: number; count: number };
+export type Mark = { name: string; value: number };
+
+/** Bins of one width from the quickest sample up; the last one has everything beyond. */
+export function binsOf(ms: Float64Array, most = 40): Bin[] {
+  if (ms.length === 0) return [];
+  const shape = shapeOf(ms);
+  const low = ms.reduce((a, b) => Math.min(a, b), Infinity);
+  const high = Math.max(visibleUntil(shape), low * 1.0001);
+  const n = Math.max(5, Math.min(most, Math.ceil(Math.sqrt(ms.length))));
+  const width = (high - low) / n;
+  const bins = Array.from({ length: n }, (_, place) => ({ from: low + place * width, to: low + (place + 1) * width, count: 0 }));
+  let beyond = 0;
+  for (const one of ms) {
+    const bin = bins[Math.min(n - 1, Math.floor((one - low) / width))];
+    if (one > high) beyond += 1;
+    else if (bin) bin.count += 1;
+  }
+  return beyond > 0 ? [...bins, { from: high, to: shape.most, count: beyond }] : bins;
+}
+
+export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLog: boolean, look: (isDark: boolean) => Look): Drawing {
+  const places = bins.length > 0 ? decimals((bins[0]?.to ?? 1) - (bins[0]?.from ?? 0), 2) : 2;
+  const names = bins.map(({ from }) => plain(from, places));
+  return ({ isDark, ink, dim, line }) => {
+    const { color } = look(isDark);
+    return {
+      grid: { left: 8, right: 24, top: 36, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+      tooltip: { trigger: "axis", confine: true, axisPointer: { type: "shadow" } },
+      xAxis: {
+        type: "category",
+        data: names,
+        name: "ms per batch",
+        nameLocation: "middle",
+        nameGap: 28,
+        nameTextStyle: { color: dim },
+        axisLabel: { color: ink, hideOverlap: true },
+        axisLine: { lineStyle: { color: line } },
+      },
+      yAxis: {
+        type: isLog ? "log" : "value",
+        min: isLog ? 0.5 : 0,
+        name: "samples",
+        nameTextStyle: { color: dim, align: "left" },
+        axisLabel: { color: ink },
+        splitLine: { lineStyle: { color: line } },
+      },
+      series: [
+        {
+          name: "samples",
+          type: "bar",
+          barCategoryGap: "4%",
+          itemStyle: { color },
+          data: bins.map((bin) => (isLog && bin.count === 0 ? null : bin.count)),
+          markLine: {
+            silent: true,
+            symbol: "none",
+            lineStyle: { color: ink, type: "dashed" },
+            data: marks.flatMap(({ name, value }) => {
+              const place = bins.findIndex(({ to }) => value <= to);
+              return place < 0 ? [] : [{ xAxis: place, label: { formatter: name, color: ink } }];
+            }),
+          },
+        },
+      ],
+    };
+  };
+}
+
+export function histogramTable(bins: readonly Bin[]): ChartTable {
+  return { columns: ["from ms per batch", "to", "samples"], rows: bins.map(({ from, to, count: n }) => [from, to, n]) };
+}
+
+export function histogramSummary(bins: readonly Bin[]): string {
+  const all = bins.reduce((sum, bin) => sum + bin.count, 0);
+  const fullest = bins.reduce<Bin | null>((best, bin) => (best === null || bin.count > best.count ? bin : best), null);
+  if (!fullest) return "No samples.";
+  const places = decimals(fullest.from, 3);
+  return `${count(all)} samples; most lie between ${plain(fullest.from, places)} and ${plain(fullest.to, places)} ms per batch.`;
+}

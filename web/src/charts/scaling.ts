@@ -1,0 +1,181 @@
+import type { ChartTable } from "@/charts/Chart";
+import type { Drawing } from "@/charts/Drawn";
+import { errorBars } from "@/charts/errorBars";
+import type { Look } from "@/charts/palette";
+import { decimals, plain, quantity } from "@/format/numbers";
+
+export type Point = { x: number; value: number | null; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
+export type Series = { name: string; look: (isDark: boolean) => Look; points: readonly Point[] };
+export type Scaling = {
+  /** "cores", or "batch size" */
+  along: string;
+  /** "ms per item" */
+  metric: string;
+  unit: string;
+  /** More is better: items per second. */
+  isRate: boolean;
+  series: readonly Series[];
+  /** Cores twice as many ought to be twice as quick; a batch twice as large promises nothing. */
+  hasIdeal: boolean;
+};
+
+type Known = Point & { value: number };
+const isKnown = (point: Point): point is Known => point.value !== null;
+const knownOf = (points: readonly Point[]): Known[] => points.filter(isKnown).sort((a, b) => a.x - b.x);
+
+/** What perfect scaling from the fewest cores would give, at each x. */
+export function idealOf(points: readonly Point[], isRate: boolean): { x: number; value: number }[] {
+  const known = knownOf(points);
+  const first = known[0];
+  if (!first || known.length < 2) return [];
+  return known.map(({ x }) => ({ x, value: isRate ? (first.value * x) / first.x : (first.value * first.x) / x }));
+}
+
+/** Share of the ideal that was reached, by x. */
+export function efficiencies(points: readonly Point[], isRate: boolean): Map<number, number> {
+  const ideal = new Map(idealOf(points, isRate).map(({ x, value }) => [x, value]));
+  const found = new Map<number, number>();
+  for (const { x, value } of knownOf(points)) {
+    const best = ideal.get(x);
+    if (best !== undefined && value > 0) found.set(x, isRate ? value / best : best / value);
+  }
+  return found;
+}
+
+export function xsOf(series: readonly Series[]): number[] {
+  return [...new Set(series.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+}
+
+export function drawScaling(scaling: Scaling): Drawing {
+  const xs = xsOf(scaling.series).map(String);
+  return ({ isDark, ink, dim, line, paper }) => {
+    const drawn = scaling.series.flatMap((one) => {
+      const { color, mark, dash } = one.look(isDark);
+      const known = knownOf(one.points);
+      const reached = scaling.hasIdeal ? efficiencies(one.points, scaling.isRate) : new Map<number, number>();
+      const bars = known.flatMap(({ x, low, high }) => (low === null || high === null ? [] : [{ x: String(x), low, high }]));
+      return [
+        {
+          name: one.name,
+          type: "line",
+          symbol: mark,
+          symbolSize: 9,
+          lineStyle: { color, type: dash, width: 2 },
+          itemStyle: { color },
+          z: 5,
+          data: known.map((point, place) => ({
+            value: [String(point.x), point.value],
+            // Hollow: not to be relied on.
+            itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
+            label: {
+              show: reached.has(point.x) && place > 0,
+              position: "top",
+              distance: 10,
+              color: dim,
+              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %`,
+            },
+          })),
+        },
+        errorBars(bars, color),
+      ];
+    });
+    const ideals = scaling.hasIdeal
+      ? scaling.series.map((one) => ({
+          name: scaling.series.length > 1 ? `ideal, ${one.name}` : "ideal",
+          type: "line",
+          symbol: "none",
+          silent: true,
+          lineStyle: { color: dim, type: "dashed", width: 1 },
+          itemStyle: { color: dim },
+          data: idealOf(one.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
+        }))
+      : [];
+    return {
+      grid: { left: 8, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+      legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => name)] },
+      tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
+      xAxis: {
+        type: "category",
+        data: xs,
+        name: scaling.along,
+        nameLocation: "middle",
+        nameGap: 28,
+        axisLabel: { interval: 0, color: ink, hideOverlap: false },
+        axisLine: { lineStyle: { color: line } },
+        axisTick: { alignWithLabel: true },
+        nameTextStyle: { color: dim },
+      },
+      yAxis: {
+        type: "value",
+        min: 0,
+        name: scaling.metric,
+        nameTextStyle: { color: dim, align: "left" },
+        axisLabel: { color: ink },
+        splitLine: { lineStyle: { color: line } },
+      },
+      series: [...drawn, ...ideals],
+    };
+  };
+}
+
+function tipOf(scaling: Scaling): (given: unknown) => string {
+  return (given) => {
+    const first: unknown = Array.isArray(given) ? given[0] : given;
+    const x = typeof first === "object" && first !== null && "axisValue" in first ? Number(first.axisValue) : NaN;
+    const lines = scaling.series.flatMap(({ name, points }) => {
+      const point = points.find((one) => one.x === x);
+      return point ? [`${escaped(name)}: ${pointText(point, scaling.unit)}${point.isNoisy ? " (noisy)" : ""}`] : [];
+    });
+    return [`${scaling.along} ${x}`, ...lines].join("<br>");
+  };
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+}
+
+export function pointText(point: Point, unit: string): string {
+  const interval = point.low === null || point.high === null ? null : ([point.low, point.high] as const);
+  const told = quantity(point.value, interval, unit);
+  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ${unit}`;
+}
+
+export function scalingTable(scaling: Scaling): ChartTable {
+  const ends = ["95 % low", "95 % high"];
+  const columns = ["series", scaling.along, scaling.metric, ...ends, "sessions", "quality", ...(scaling.hasIdeal ? ["efficiency %"] : [])];
+  const rows = scaling.series.flatMap(({ name, points }) => {
+    const reached = efficiencies(points, scaling.isRate);
+    return points.map((point) => {
+      const share = reached.get(point.x);
+      const efficiency = scaling.hasIdeal ? [share === undefined ? null : Number((100 * share).toFixed(1))] : [];
+      return [name, point.x, point.value, point.low, point.high, point.sessions, point.isNoisy ? "noisy" : "", ...efficiency];
+    });
+  });
+  return { columns, rows };
+}
+
+export function scalingSummary(scaling: Scaling): string {
+  const told = scaling.series.flatMap(({ name, points }) => {
+    const known = knownOf(points);
+    const first = known[0];
+    const last = known[known.length - 1];
+    if (!first || !last) return [];
+    const at = (point: Known) => `${plain(point.value, decimals(point.value, 3))} ${scaling.unit} at ${point.x}`;
+    return [first === last ? `${name}: ${at(first)}` : `${name}: from ${at(first)} to ${at(last)} ${scaling.along}`];
+  });
+  return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";
+}
+
+/** The best and the worst x; null where their intervals overlap: then there is none. */
+export function extremes(points: readonly Point[], isRate: boolean): { best: Point; worst: Point } | null {
+  const known = knownOf(points).sort((a, b) => (isRate ? b.value - a.value : a.value - b.value));
+  const best = known[0];
+  const worst = known[known.length - 1];
+  if (!best || !worst || best === worst) return null;
+  return { best, worst };
+}
+
+export function overlap(a: Point, b: Point): boolean {
+  if (a.low === null || a.high === null || b.low === null || b.high === null) return true;
+  return a.low <= b.high && b.low <= a.high;
+}

@@ -1,0 +1,284 @@
+import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, Tooltip, UnstyledButton } from "@mantine/core";
+import { useDebouncedValue, useHotkeys } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
+import type { EngineTold, PlanTold } from "@/api/schema.gen";
+import { CountsField } from "@/features/benchmarks/CountsField";
+import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
+import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, modelTrouble, planWords, type Draft, type Troubles } from "@/features/benchmarks/form";
+import { start, undoStart, type Started } from "@/features/benchmarks/submit";
+import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
+import { duration } from "@/format/numbers";
+import { engineName } from "@/format/words";
+import { ReasonedSelect } from "@/ui/ReasonedSelect";
+import { Trouble, toldOf } from "@/ui/Trouble";
+
+type Props = { pid: number; from: number | undefined; close: () => void; started: (started: Started) => void };
+
+/** "Create benchmark": everything filled in; RUN is the second click. */
+export function AddBenchmark({ pid, from, close, started }: Props) {
+  const { known, error } = useKnown(pid);
+  return (
+    <Modal opened onClose={close} title="Create benchmark" size="xl">
+      {error ? <Trouble error={error} /> : known ? <Form pid={pid} from={from} known={known} close={close} started={started} /> : <Skeleton height={360} />}
+    </Modal>
+  );
+}
+
+const LONG_S = 600;
+const BUDGET_S: Record<Draft["budget"], number> = { quick: 2, default: 10, thorough: 60 };
+
+function Form({ pid, from, known, close, started }: Props & { known: Known }) {
+  const { draft, change, reset } = useDraft(pid, known, from);
+  const [isMore, setMore] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const model = known.models.find((one) => one.id === draft?.modelId);
+  const facts = useQuery({ ...modelQuery(draft?.modelId ?? 0), enabled: draft?.modelId != null }).data?.facts;
+  const fixed = facts ? fixedBatch(facts.inputs.map((input) => input.shape ?? [])) : null;
+  const effective = draft && fixed !== null ? { ...draft, batches: [fixed], manyBatches: false } : draft;
+  const plan = usePlan(effective);
+  const run = useMutation({
+    mutationFn: (asked: Draft) => start(asked, pid),
+    onSuccess: (made) => {
+      forgetDraft(pid);
+      const id = `started ${made.first.id}`;
+      notifications.show({
+        id,
+        message: (
+          <Group justify="space-between" wrap="nowrap">
+            <Text size="sm">Benchmark {made.first.id} is in the queue</Text>
+            <Button size="xs" variant="light" onClick={() => { undoStart(made); notifications.hide(id); }}>
+              Undo
+            </Button>
+          </Group>
+        ),
+      });
+      started(made);
+    },
+  });
+  if (known.models.length === 0) return <Text>This project has no model yet. Add one on the page of models; then it can be measured.</Text>;
+  if (!draft || !effective) return <Skeleton height={360} />;
+  const refusal = run.error ?? plan.error;
+  const { troubles, rest } = troublesOf(refusal);
+  const engine = known.engines.find((one) => one.name === draft.engine);
+  const isValid = plan.words !== null && plan.error === null && draft.cores.length > 0 && effective.batches.length > 0;
+  const isLong = (plan.words?.aboutS ?? 0) > LONG_S;
+  const submit = () => {
+    if (!isValid || run.isPending) return;
+    if (isLong && !isSure) setSure(true);
+    else run.mutate(effective);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit();
+      }}
+    >
+      <RunKey run={submit} />
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <EngineSelect label="Inference engine" known={known} modelId={draft.modelId} value={draft.engine} change={(name) => change({ engine: name })} error={troubles.engine} />
+          <ModelSelect known={known} engine={draft.engine} value={draft.modelId} change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })} error={troubles.model} />
+        </SimpleGrid>
+        <Comparison pid={pid} known={known} draft={draft} change={change} />
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <CountsField
+            label="Core counts" what="core counts" most={known.cores} presets={known.cores}
+            counts={draft.cores} isMany={draft.manyCores} change={(cores, manyCores) => change({ cores, manyCores })}
+            hint={`At most ${known.cores}`} trouble={troubles.cores}
+          />
+          <CountsField
+            label="Batch sizes" what="batch sizes" most={MOST_BATCH} presets={64}
+            counts={effective.batches} isMany={effective.manyBatches} change={(batches, manyBatches) => change({ batches, manyBatches })}
+            hint="Items in one call" trouble={troubles.batches}
+            fixed={fixed !== null ? `${model?.name ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
+          />
+        </SimpleGrid>
+        <UnstyledButton onClick={() => setMore(!isMore)} aria-expanded={isMore} fz="sm">
+          {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {draft.instances === 1 ? "1 instance" : `${draft.instances} instances`} · {draft.device}
+        </UnstyledButton>
+        <Collapse expanded={isMore}>
+          <More draft={draft} change={change} engine={engine} troubles={troubles} />
+        </Collapse>
+        {rest && <Trouble error={refusal} />}
+        {draft.compares && draft.existing === null && plan.words && (
+          <Text size="xs" className="dim">
+            Both sides are measured by themselves, then each cell of both in alternation (A B A B), so that drift cannot decide.
+          </Text>
+        )}
+        <PlanLine plan={plan.words} isStale={plan.isStale} />
+        {isSure && isLong && (
+          <Alert color="orange" variant="light" title={`This takes about ${duration(plan.words?.aboutS)}`} role="alert">
+            Press RUN again if you mean it, or choose fewer cells or a shorter budget.
+          </Alert>
+        )}
+        <Group justify="flex-end">
+          <Button variant="subtle" color="gray" onClick={reset} mr="auto">
+            Start over
+          </Button>
+          <Button variant="default" onClick={close}>
+            CANCEL
+          </Button>
+          <Tooltip label="Ctrl+Enter">
+            <Button type="submit" disabled={!isValid} loading={run.isPending}>
+              RUN
+            </Button>
+          </Tooltip>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+/** Ctrl+Enter runs, also from inside a field. */
+function RunKey({ run }: { run: () => void }) {
+  useHotkeys([["mod+Enter", run]], []);
+  return null;
+}
+
+function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean } {
+  if (!refusal) return { troubles: {}, rest: false };
+  const { title, why } = toldOf(refusal);
+  const field = fieldOf(title, why);
+  return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
+}
+
+function usePlan(draft: Draft | null): { words: PlanWords | null; error: Error | null; isStale: boolean } {
+  const asked = draft && draft.modelId !== null && draft.cores.length > 0 && draft.batches.length > 0 ? askedOf(draft, draft.modelId, draft.engine) : null;
+  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine) : null;
+  const [settled] = useDebouncedValue(asked, 200);
+  const [settledTwin] = useDebouncedValue(twin, 200);
+  const plan = useQuery(planQuery(settled));
+  const other = useQuery(planQuery(settledTwin));
+  const isStale = JSON.stringify(settled) !== JSON.stringify(asked) || plan.isFetching;
+  const error = plan.error ?? other.error;
+  if (!draft || !plan.data || (twin && !other.data)) return { words: null, error, isStale };
+  return { words: wordsOf(draft, plan.data, twin ? (other.data ?? null) : null), error, isStale };
+}
+
+function wordsOf(draft: Draft, plan: PlanTold, other: PlanTold | null): PlanWords {
+  const alternations = other ? plan.cells.length * 2 * BUDGET_S[draft.budget] : 0;
+  const aboutS = plan.about_s === null ? null : plan.about_s + (other?.about_s ?? 0) + alternations;
+  return {
+    cells: planWords(draft, plan.cells.length + (other?.cells.length ?? 0)),
+    aboutS,
+    cores: Math.max(plan.cores, other?.cores ?? 0),
+    threads: Math.max(plan.threads, other?.threads ?? 0),
+    commands: [plan.command, ...(other ? [other.command] : [])],
+    note: null,
+  };
+}
+
+/** The engine that stays, or the first that reads the model. */
+function engineFor(known: Known, modelId: number, engine: string): string {
+  const model = known.models.find((one) => one.id === modelId);
+  const able = known.engines.filter((one) => engineTrouble(one, model) === null);
+  return (able.find((one) => one.name === engine) ?? able[0])?.name ?? engine;
+}
+
+type EngineProps = { label: string; known: Known; modelId: number | null; value: string; change: (engine: string) => void; error?: string };
+
+function EngineSelect({ label, known, modelId, value, change, error }: EngineProps) {
+  const model = known.models.find((one) => one.id === modelId);
+  const options = known.engines.map((engine) => ({
+    value: engine.name,
+    label: `${engineName(engine.name)} ${engine.version ?? ""}`.trim(),
+    reason: engineTrouble(engine, model),
+  }));
+  return <ReasonedSelect label={label} value={value} options={options} change={change} error={error} />;
+}
+
+type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
+
+function ModelSelect({ known, engine, value, change, error }: ModelProps) {
+  const options = known.models.map((model) => {
+    // Another engine may read it: then the engine follows the model, and only what nobody reads is refused.
+    const isRead = known.engines.some((one) => engineTrouble(one, model) === null);
+    return {
+      value: String(model.id),
+      label: model.origin === "optimization" ? model.name : `None (input model) ${model.name}`,
+      reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
+    };
+  });
+  return <ReasonedSelect label="Optimization version" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
+}
+
+type PartProps = { draft: Draft; change: (change: Partial<Draft>) => void };
+
+function Comparison({ pid, known, draft, change }: PartProps & { pid: number; known: Known }) {
+  const done = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, state: "done", limit: 100 }), enabled: draft.compares });
+  const rows = done.data?.pages.flatMap((page) => page.items) ?? [];
+  const existing = [
+    { value: "0", label: "none: measure it now", reason: null },
+    ...rows.map((row) => ({ value: String(row.id), label: `#${row.id} ${row.name} · ${row.axes.engines.map(engineName).join(", ")}`, reason: null })),
+  ];
+  return (
+    <Stack gap="xs">
+      <Checkbox label="Enable comparison" checked={draft.compares} onChange={(event) => change({ compares: event.currentTarget.checked })} />
+      {draft.compares && (
+        <>
+          {draft.existing === null && (
+            <SimpleGrid cols={{ base: 1, xs: 2 }}>
+              <EngineSelect label="Comparing to" known={known} modelId={draft.otherModelId} value={draft.otherEngine} change={(otherEngine) => change({ otherEngine })} />
+              <ModelSelect
+                known={known}
+                engine={draft.otherEngine}
+                value={draft.otherModelId}
+                change={(otherModelId) => change({ otherModelId, otherEngine: engineFor(known, otherModelId, draft.otherEngine) })}
+              />
+            </SimpleGrid>
+          )}
+          <ReasonedSelect
+            label="or an existing benchmark"
+            value={String(draft.existing ?? 0)}
+            options={existing}
+            change={(value) => change({ existing: value === "0" ? null : Number(value) })}
+            description={draft.existing === null ? undefined : "Not measured again; what differs between both machines and settings is told beside the verdict"}
+          />
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function More({ draft, change, engine, troubles }: PartProps & { engine: EngineTold | undefined; troubles: Troubles }) {
+  const devices = [
+    ...(engine?.devices ?? ["cpu"]).map((device) => ({ value: device, label: device, reason: null })),
+    ...Object.entries(engine?.unavailable_devices ?? {}).map(([device, reason]) => ({ value: device, label: device, reason })),
+  ];
+  return (
+    <Stack gap="sm">
+      <Stack gap={4}>
+        <Text size="sm" fw={500} id="budget-label">
+          Budget
+        </Text>
+        <SegmentedControl
+          aria-labelledby="budget-label"
+          value={draft.budget}
+          onChange={(value) => change({ budget: value === "quick" || value === "thorough" ? value : "default" })}
+          data={[
+            { value: "quick", label: "Quick, 2 s" },
+            { value: "default", label: "Default, 10 s" },
+            { value: "thorough", label: "Thorough, 60 s" },
+          ]}
+        />
+      </Stack>
+      <SimpleGrid cols={{ base: 1, xs: 3 }}>
+        <NumberInput label="Instances" description="Processes side by side" min={1} max={256} allowDecimal={false} value={draft.instances} error={troubles.instances} onChange={(value) => change({ instances: wholeOr(value, 1) ?? 1 })} />
+        <ReasonedSelect label="Device" description="Where it computes" value={draft.device} options={devices} change={(device) => change({ device })} error={troubles.device} />
+        <NumberInput label="Timeout" description="Seconds, then a cell fails" min={1} max={7200} value={draft.timeoutS} error={troubles.budget} onChange={(value) => change({ timeoutS: wholeOr(value, 1) ?? 600 })} />
+        <NumberInput label="Iterations" description="Empty: until it is precise" min={1} max={1_000_000} allowDecimal={false} value={draft.iterations ?? ""} onChange={(value) => change({ iterations: wholeOr(value, 1) })} />
+        <NumberInput label="Warm-up" description="Calls; empty: to a plateau" min={0} max={1_000_000} allowDecimal={false} value={draft.warmup ?? ""} onChange={(value) => change({ warmup: wholeOr(value, 0) })} />
+      </SimpleGrid>
+      <Checkbox label="Time every call by itself, for tails" checked={draft.perCall} onChange={(event) => change({ perCall: event.currentTarget.checked })} />
+    </Stack>
+  );
+}
+
+function wholeOr(value: string | number, least: number): number | null {
+  return typeof value === "number" && Number.isInteger(value) && value >= least ? value : null;
+}

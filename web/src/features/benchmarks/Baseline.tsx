@@ -1,0 +1,87 @@
+import { Anchor, Button, Group, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { queries } from "@/api/cache";
+import { Refused, api, told } from "@/api/client";
+import { benchmarkQuery, projectQuery } from "@/api/queries";
+import { queryKeys } from "@/api/queryKeys";
+import type { VersusBaselineTold } from "@/api/schema.gen";
+import { attempt } from "@/features/benchmarks/actions";
+import { headOf } from "@/features/benchmarks/cells";
+import { versusWords } from "@/features/benchmarks/versus";
+
+const patch = (pid: number, id: number | null, accept_noisy: boolean) =>
+  told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: pid } }, body: { baseline_benchmark_id: id, accept_noisy } })).then((project) => {
+    void queries.invalidateQueries({ queryKey: queryKeys.projects });
+    void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
+    return project;
+  });
+
+/** A noisy one does not become the measure of all others silently. */
+export async function setBaseline(pid: number, id: number | null): Promise<void> {
+  try {
+    await patch(pid, id, false);
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 409) {
+      await attempt("The baseline stays as it was", Promise.reject(error instanceof Error ? error : new Error(String(error))));
+      return;
+    }
+    const note = `baseline ${id}`;
+    notifications.show({
+      id: note,
+      color: "orange",
+      title: error.message,
+      autoClose: false,
+      message: (
+        <Group gap="xs">
+          <Text size="sm">{error.why}.</Text>
+          <Button
+            size="xs"
+            variant="light"
+            onClick={() => {
+              notifications.hide(note);
+              void attempt("The baseline stays as it was", patch(pid, id, true));
+            }}
+          >
+            Use it anyway
+          </Button>
+        </Group>
+      ),
+    });
+  }
+}
+
+/** What others are held against, above the list. */
+export function BaselineLine({ pid }: { pid: number }) {
+  const id = useQuery(projectQuery(pid)).data?.baseline_benchmark_id ?? null;
+  const found = useQuery({ ...benchmarkQuery(id ?? 0), enabled: id !== null }).data;
+  if (id === null || !found) return null;
+  return (
+    <Group gap="xs">
+      <Text size="sm">
+        Baseline: <span aria-hidden>◆</span>{" "}
+        <Anchor component={Link} to={`/p/${pid}/benchmarks/${id}`} size="sm" underline="always">
+          #{id} {found.name}
+        </Anchor>{" "}
+        <Text span size="sm" className="dim">
+          {headOf(found)}
+        </Text>
+      </Text>
+      <Button size="compact-xs" variant="subtle" color="gray" onClick={() => void setBaseline(pid, null)}>
+        No baseline
+      </Button>
+    </Group>
+  );
+}
+
+export function Versus({ id, versus }: { id: number; versus: VersusBaselineTold | null }) {
+  const words = versusWords(id, versus);
+  if (!words) return null;
+  return (
+    <Text size="sm" fw={words.isClear ? 600 : 400} className={words.isClear ? undefined : "dim"}>
+      {words.text}
+    </Text>
+  );
+}

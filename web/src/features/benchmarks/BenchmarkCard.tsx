@@ -1,0 +1,77 @@
+import { Anchor, Badge, Card, Checkbox, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { useIntersection } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+
+import { benchmarkQuery } from "@/api/queries";
+import type { BenchmarkRowTold } from "@/api/schema.gen";
+import { Versus } from "@/features/benchmarks/Baseline";
+import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
+import { Results } from "@/features/benchmarks/Results";
+import { RunningBody } from "@/features/benchmarks/RunningBody";
+import { Stopped } from "@/features/benchmarks/Stopped";
+import { axesText, headOf } from "@/features/benchmarks/cells";
+import { isActive, stateWord } from "@/features/benchmarks/states";
+import type { Looked } from "@/features/benchmarks/view";
+import { Ago } from "@/ui/Ago";
+import { Trouble } from "@/ui/Trouble";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
+
+type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
+
+/** A benchmark in the list: what it is, and what came out. */
+export function BenchmarkCard({ row, isSelected, select, made }: Props) {
+  const { ref, entry } = useIntersection({ rootMargin: "300px" });
+  const [wasSeen, setSeen] = useState(false);
+  if (entry?.isIntersecting && !wasSeen) setSeen(true);
+  const details = useQuery({ ...benchmarkQuery(row.id), enabled: wasSeen });
+  const benchmark = details.data;
+  const [looked, setLooked] = useState<Looked>({ tab: "baseline", metric: "ms_item" });
+  const state = benchmark?.state ?? row.state;
+  const head = headOf(benchmark ?? row);
+  const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.status !== null) ?? false, [benchmark]);
+  const title = `benchmark-${row.id}-title`;
+  return (
+    <Card component="article" ref={ref} id={`benchmark-${row.id}`} data-benchmark={row.id} tabIndex={-1} aria-labelledby={title}>
+      <Stack gap="sm">
+        <Group justify="space-between" align="flex-start" wrap="nowrap" gap="xs">
+          <Group gap="sm" align="flex-start" wrap="nowrap" style={{ minWidth: 0 }}>
+            <Checkbox mt={4} checked={isSelected} onChange={(event) => select(event.currentTarget.checked)} aria-label={`Select benchmark ${row.id}`} />
+            <Stack gap={2} style={{ minWidth: 0 }}>
+              <Group gap="xs">
+                <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} fw={650} id={title} style={{ overflowWrap: "anywhere" }}>
+                  #{row.id} {row.name}
+                </Anchor>
+                <StateBadge state={state}>{stateWord(benchmark ?? row)}</StateBadge>
+                <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} />
+                {row.rerun_of !== null && (
+                  <Badge component={Link} to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
+                    re-run of #{row.rerun_of}
+                  </Badge>
+                )}
+              </Group>
+              <Text size="sm" className="dim">
+                {[head, axesText(benchmark ?? row)].filter(Boolean).join(" · ")} · <Ago at={row.last_run_at ?? row.created_at} />
+              </Text>
+            </Stack>
+          </Group>
+          <BenchmarkMenu row={{ ...row, state }} made={made} />
+        </Group>
+        {details.isError && <Trouble error={details.error} again={() => void details.refetch()} />}
+        {!benchmark && !details.isError && <Skeleton height={300} />}
+        {benchmark && isActive(benchmark.state) && <RunningBody benchmark={benchmark} />}
+        {benchmark && <Stopped benchmark={benchmark} />}
+        {benchmark && !isActive(benchmark.state) && hasNumbers && (
+          <Results
+            cells={benchmark.cells}
+            runId={benchmark.latest_run?.id ?? null}
+            looked={looked}
+            change={(change) => setLooked({ ...looked, ...change })}
+            beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
+          />
+        )}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,99 @@
+import { Anchor, Checkbox, Text } from "@mantine/core";
+import { Link, useNavigate } from "@tanstack/react-router";
+
+import type { BenchmarkRowTold } from "@/api/schema.gen";
+import { Versus } from "@/features/benchmarks/Baseline";
+import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
+import { intervalOf } from "@/features/benchmarks/cells";
+import { stateWord } from "@/features/benchmarks/states";
+import { bytes, percent, quantity } from "@/format/numbers";
+import { engineName } from "@/format/words";
+import { Ago } from "@/ui/Ago";
+import { DataTable, type Column } from "@/ui/DataTable";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
+
+type Row = BenchmarkRowTold;
+type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
+
+/** The list as a table: one line each, the best cell's numbers. */
+export function BenchmarkTable({ rows, selected, select, made }: Props) {
+  const navigate = useNavigate();
+  const columns: Column<Row>[] = [
+    {
+      id: "select",
+      header: "",
+      value: (row) => (selected.has(row.id) ? 1 : 0),
+      show: (row) => (
+        <span onClick={(event) => event.stopPropagation()}>
+          <Checkbox checked={selected.has(row.id)} onChange={(event) => select(row.id, event.currentTarget.checked)} aria-label={`Select benchmark ${row.id}`} />
+        </span>
+      ),
+      width: 44,
+    },
+    {
+      id: "name",
+      header: "Name",
+      value: (row) => row.name,
+      show: (row) => (
+        <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
+          #{row.id} {row.name}
+        </Anchor>
+      ),
+    },
+    {
+      id: "menu",
+      header: "",
+      value: () => null,
+      show: (row) => (
+        <span onClick={(event) => event.stopPropagation()}>
+          <BenchmarkMenu row={row} made={made} />
+        </span>
+      ),
+      width: 44,
+    },
+    { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
+    { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null },
+    { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
+    { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
+    { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", ") },
+    { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", ") },
+    { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
+    { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
+    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={row.summary.sessions} />, isNumber: true },
+    { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
+    { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
+    { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
+    {
+      id: "versus",
+      header: "vs baseline",
+      value: (row) => row.vs_baseline?.ratio?.value ?? null,
+      show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
+      isHidden: true,
+    },
+    { id: "quality", header: "Quality", value: (row) => row.summary.noise, show: (row) => (row.summary.noise ? <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} /> : "–") },
+    { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
+    { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
+  ];
+  return (
+    <DataTable
+      label="Benchmarks"
+      rows={rows}
+      columns={columns}
+      rowId={(row) => String(row.id)}
+      rowHeight={44}
+      open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
+    />
+  );
+}
+
+function Told({ figure, n }: { figure: Row["summary"]["ms_per_item"]; n: number | null }) {
+  const told = quantity(figure?.value, intervalOf(figure), "");
+  return (
+    <>
+      {told.value}{" "}
+      <Text span size="xs" className="dim">
+        {told.spread} {figure && n !== null && `n ${n}`}
+      </Text>
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { Button, Checkbox, Group, Stack, TagsInput, TextInput } from "@mantine/core";
+import { useState } from "react";
+
+import { countsIn, merged, powersOfTwo } from "@/features/benchmarks/form";
+
+type Props = {
+  label: string;
+  /** "core counts", in messages */
+  what: string;
+  most: number;
+  counts: number[];
+  isMany: boolean;
+  change: (counts: number[], isMany: boolean) => void;
+  hint?: string;
+  trouble?: string;
+  /** Why it cannot be chosen. */
+  fixed?: string;
+  presets: number;
+};
+
+/** One count, or several as chips; what cannot be is refused beside the field, with the reason. */
+export function CountsField({ label, what, most, counts, isMany, change, hint, trouble, fixed, presets }: Props) {
+  const [text, setText] = useState<string | null>(null);
+  const [refused, setRefused] = useState<string | null>(null);
+  const error = refused ?? trouble;
+  const take = (said: string) => {
+    const found = countsIn(said, most, what);
+    setRefused(found.trouble ?? (found.counts.length === 0 ? "Give a number." : null));
+    setText(said);
+    if (found.trouble === null && found.counts.length > 0) {
+      change(merged(found.counts, []), found.counts.length > 1);
+      if (found.counts.length > 1) setText(null);
+    }
+  };
+  const takeChips = (said: string[]) => {
+    const kept = said.filter((word) => countsIn(word, most, what).trouble === null);
+    const bad = said.find((word) => countsIn(word, most, what).trouble !== null);
+    setRefused(bad === undefined ? (kept.length === 0 ? "Give at least one." : null) : countsIn(bad, most, what).trouble);
+    change(merged(kept.map(Number), []), true);
+  };
+  const preset = (values: number[]) => {
+    setRefused(null);
+    change(values, true);
+  };
+  return (
+    <Stack gap={4}>
+      {isMany ? (
+        <TagsInput
+          label={label}
+          description={fixed ?? hint}
+          value={counts.map(String)}
+          onChange={takeChips}
+          splitChars={[",", " ", ";"]}
+          error={error}
+          disabled={fixed !== undefined}
+          inputMode="numeric"
+          placeholder="Type and press Enter, or paste 1,8,32"
+          styles={{ input: { minHeight: 36 } }}
+        />
+      ) : (
+        <TextInput
+          label={label}
+          description={fixed ?? hint}
+          value={text ?? String(counts[0] ?? "")}
+          onChange={(event) => take(event.currentTarget.value)}
+          onBlur={() => !refused && setText(null)}
+          error={error}
+          disabled={fixed !== undefined}
+          inputMode="numeric"
+        />
+      )}
+      <Group gap="sm">
+        <Checkbox
+          size="xs"
+          label="Enable multiple"
+          aria-label={`Enable multiple ${what}`}
+          checked={isMany}
+          disabled={fixed !== undefined}
+          onChange={(event) => {
+            setText(null);
+            setRefused(null);
+            change(event.currentTarget.checked ? counts : counts.slice(0, 1), event.currentTarget.checked);
+          }}
+        />
+        {isMany && !fixed && (
+          <Group gap={4}>
+            <Button size="compact-xs" variant="subtle" onClick={() => preset(powersOfTwo(presets))}>
+              powers of two
+            </Button>
+            {presets >= 32 && (
+              <Button size="compact-xs" variant="subtle" onClick={() => preset([1, 8, 32])}>
+                1, 8, 32
+              </Button>
+            )}
+          </Group>
+        )}
+      </Group>
+    </Stack>
+  );
+}

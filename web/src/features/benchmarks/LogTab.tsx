@@ -1,0 +1,89 @@
+import { Button, Code, Group, ScrollArea, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { useEffect, useMemo, useRef, useState } from "react";
+
+import { Refused, api } from "@/api/client";
+import { useStanding } from "@/api/progress";
+import type { LatestRunTold } from "@/api/schema.gen";
+import { saveText } from "@/charts/saving";
+import { plural } from "@/format/numbers";
+import { Trouble } from "@/ui/Trouble";
+
+const PIECE = 1 << 18;
+
+/** What the workers printed: live while it runs. */
+export function LogTab({ run }: { run: LatestRunTold }) {
+  const { text, error } = useLog(run);
+  const [sought, setSought] = useState("");
+  const [isFollowing, setFollowing] = useState(true);
+  const [isWrapped, setWrapped] = useState(true);
+  const view = useRef<HTMLDivElement>(null);
+  const lines = useMemo(() => {
+    const all = text.split("\n");
+    return sought ? all.filter((line) => line.toLowerCase().includes(sought.toLowerCase())) : all;
+  }, [text, sought]);
+  useEffect(() => {
+    if (isFollowing && view.current) view.current.scrollTop = view.current.scrollHeight;
+  }, [lines, isFollowing]);
+  // Somebody who scrolls up wants to read: it waits.
+  const scrolled = () => {
+    const place = view.current;
+    if (place) setFollowing(place.scrollTop + place.clientHeight >= place.scrollHeight - 24);
+  };
+  if (error) return <Trouble error={error} />;
+  return (
+    <Stack gap="xs">
+      <Group gap="sm">
+        <TextInput placeholder="Search the log" aria-label="Search the log" value={sought} onChange={(event) => setSought(event.currentTarget.value)} />
+        <Switch label="Follow" checked={isFollowing} onChange={(event) => setFollowing(event.currentTarget.checked)} />
+        <Switch label="Wrap" checked={isWrapped} onChange={(event) => setWrapped(event.currentTarget.checked)} />
+        <Button variant="default" size="xs" onClick={() => saveText(`${run.id}.log`, text, "text/plain")}>
+          Download
+        </Button>
+        {sought && (
+          <Text size="sm" className="dim">
+            {plural(lines.length, "line")} found
+          </Text>
+        )}
+      </Group>
+      {text === "" ? (
+        <Text className="dim">Nothing was printed{run.state === "running" || run.state === "queued" ? " yet" : ""}.</Text>
+      ) : (
+        <ScrollArea.Autosize mah={520} viewportRef={view} onScrollPositionChange={scrolled} viewportProps={{ tabIndex: 0, role: "log", "aria-label": "Log", "aria-live": "off" }}>
+          <Code block style={{ whiteSpace: isWrapped ? "pre-wrap" : "pre", overflowWrap: isWrapped ? "anywhere" : "normal" }}>
+            {lines.join("\n")}
+          </Code>
+        </ScrollArea.Autosize>
+      )}
+    </Stack>
+  );
+}
+
+/** The log from its beginning, and what comes to it: asked for when the job tells of progress. */
+function useLog(run: LatestRunTold): { text: string; error: unknown } {
+  const [text, setText] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  const offset = useRef(0);
+  const moved = useStanding(run.job_id)?.units_done;
+  useEffect(() => {
+    let isGone = false;
+    const read = async () => {
+      for (;;) {
+        const { data, response } = await api.GET("/api/v1/runs/{run_id}/log", {
+          params: { path: { run_id: run.id }, query: { offset: offset.current, limit: PIECE } },
+          parseAs: "text",
+        });
+        if (isGone) return;
+        if (!response.ok) throw new Refused(response.status, { title: "The log cannot be read" });
+        const next = Number(response.headers.get("X-Next-Offset"));
+        if (!data || next <= offset.current) return;
+        offset.current = next;
+        setText((before) => before + data);
+      }
+    };
+    read().catch((found: unknown) => isGone || setError(found));
+    return () => {
+      isGone = true;
+    };
+  }, [run.id, run.state, moved]);
+  return { text, error };
+}

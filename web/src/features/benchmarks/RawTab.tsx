@@ -1,0 +1,151 @@
+import { Anchor, Badge, Group, Skeleton, Stack, Switch, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import { resultQuery, samplesQuery } from "@/api/queries";
+import type { BenchmarkTold } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { binsOf, drawHistogram, histogramSummary, histogramTable, type Mark } from "@/charts/histogram";
+import { engineLook } from "@/charts/palette";
+import { shapeOf, type Samples } from "@/charts/samples";
+import { isBenchmark } from "@/features/benchmarks/ReproduceTab";
+import { ResultControls } from "@/features/benchmarks/ResultControls";
+import { choose } from "@/features/benchmarks/cells";
+import { samplesOf } from "@/features/benchmarks/samplesCsv";
+import type { Change, Looked } from "@/features/benchmarks/view";
+import { count, decimals, plain } from "@/format/numbers";
+import { cellName } from "@/format/words";
+import { DataTable, type Column } from "@/ui/DataTable";
+import { Trouble } from "@/ui/Trouble";
+
+type Props = { benchmark: BenchmarkTold; looked: Looked; change: Change };
+type Row = { place: number; session: number; ms: number; isFar: boolean };
+type Percentile = { name: string; value: number | null; ci: readonly number[] | null; needs: number | null };
+
+/** Every sample of a cell: in a histogram, and one by one. */
+export function RawTab({ benchmark, looked, change }: Props) {
+  const choice = useMemo(() => choose(benchmark.cells, looked), [benchmark.cells, looked]);
+  const cell = choice.chosen;
+  const runId = benchmark.latest_run?.id ?? "";
+  const csv = useQuery({ ...samplesQuery(runId), enabled: runId !== "" });
+  const samples = useMemo(() => (csv.data !== undefined && cell ? samplesOf(csv.data, cell.number) : null), [csv.data, cell]);
+  const percentiles = usePercentiles(runId, cell?.number ?? -1);
+  if (!cell || runId === "") return <Text className="dim">Nothing was measured yet.</Text>;
+  if (csv.isError) return <Trouble error={csv.error} again={() => void csv.refetch()} />;
+  return (
+    <Stack gap="md">
+      <Group justify="space-between" align="flex-end">
+        <Anchor href={`/api/v1/runs/${runId}/samples`} download size="sm">
+          Download every sample (CSV)
+        </Anchor>
+        <ResultControls choice={choice} looked={{ ...looked, tab: "baseline" }} change={change} />
+      </Group>
+      {samples ? (
+        samples.ms.length > 0 ? (
+          <>
+            <Percentiles rows={percentiles} name={cellName(cell)} />
+            <HistogramOf samples={samples} engine={cell.engine} percentiles={percentiles} name={cellName(cell)} />
+            <SampleTable samples={samples} />
+          </>
+        ) : (
+          <Text className="dim">No samples of this cell.</Text>
+        )
+      ) : (
+        <Skeleton height={420} />
+      )}
+    </Stack>
+  );
+}
+
+function usePercentiles(runId: string, cell: number): readonly Percentile[] {
+  const result = useQuery({ ...resultQuery(runId), enabled: runId !== "" }).data;
+  if (!isBenchmark(result)) return [];
+  const latency = result.cells[cell]?.latency_ms;
+  if (!latency) return [];
+  const tails = Object.entries(latency.tails).flatMap(([name, tail]) => (isTail(tail) ? [{ name, value: tail.value, ci: tail.ci95, needs: tail.samples_needed }] : []));
+  return [{ name: "p50", value: latency.median, ci: isNumbers(latency.ci95) ? latency.ci95 : null, needs: null }, ...tails];
+}
+
+type Tail = { value: number | null; ci95: readonly number[] | null; samples_needed: number | null };
+function isTail(value: unknown): value is Tail {
+  return typeof value === "object" && value !== null && "value" in value && "ci95" in value && "samples_needed" in value;
+}
+function isNumbers(value: unknown): value is readonly number[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "number");
+}
+
+function Percentiles({ rows, name }: { rows: readonly Percentile[]; name: string }) {
+  if (rows.length === 0) return null;
+  return (
+    <Table.ScrollContainer minWidth={320}>
+      <Table aria-label={`Percentiles at ${name}`} w="auto">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Percentile</Table.Th>
+            <Table.Th ta="right">ms per batch</Table.Th>
+            <Table.Th>95 % interval</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(({ name: percentile, value, ci, needs }) => (
+            <Table.Tr key={percentile}>
+              <Table.Th scope="row" fw={500}>
+                {percentile}
+              </Table.Th>
+              <Table.Td ta="right">{value === null ? "–" : plain(value, decimals(value, 4))}</Table.Td>
+              <Table.Td>
+                {ci ? ci.map((one) => plain(one, decimals(one, 4))).join(" to ") : <Text span size="sm" className="dim">{needs ? `needs about ${count(needs)} samples` : "–"}</Text>}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function HistogramOf({ samples, engine, percentiles, name }: { samples: Samples; engine: string; percentiles: readonly Percentile[]; name: string }) {
+  const [isLog, setLog] = useState(false);
+  const bins = useMemo(() => binsOf(samples.ms), [samples]);
+  const draw = useMemo(() => {
+    const marks: Mark[] = percentiles.flatMap(({ name: mark, value }) => (value !== null && ["p50", "p90", "p99"].includes(mark) ? [{ name: mark, value }] : []));
+    return drawHistogram(bins, marks, isLog, (isDark) => engineLook(engine, isDark));
+  }, [bins, percentiles, isLog, engine]);
+  return (
+    <Chart
+      title={`Distribution at ${name}`}
+      summary={histogramSummary(bins)}
+      reading="How many samples took how long. Dashed lines are percentiles, drawn only where there are enough samples to know them. The last bar holds everything beyond."
+      draw={draw}
+      table={histogramTable(bins)}
+    >
+      <Switch size="xs" label="log" aria-label="Logarithmic counts" checked={isLog} onChange={(event) => setLog(event.currentTarget.checked)} />
+    </Chart>
+  );
+}
+
+function SampleTable({ samples }: { samples: Samples }) {
+  const rows = useMemo<Row[]>(() => {
+    const { limit } = shapeOf(samples.ms);
+    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit }));
+  }, [samples]);
+  const columns: Column<Row>[] = [
+    { id: "place", header: "Iteration", value: (row) => row.place, isNumber: true },
+    { id: "session", header: "Session", value: (row) => row.session, isNumber: true },
+    { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => plain(row.ms, 6), isNumber: true },
+    {
+      id: "far",
+      header: "",
+      value: (row) => (row.isFar ? 1 : 0),
+      show: (row) =>
+        row.isFar ? (
+          <Badge color="yellow" variant="light" tt="none">
+            outlier
+          </Badge>
+        ) : (
+          ""
+        ),
+    },
+  ];
+  return <DataTable label="Samples" rows={rows} columns={columns} rowId={(row) => String(row.place)} rowHeight={34} height={360} />;
+}

@@ -1,0 +1,181 @@
+import { Alert, Badge, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, type ReactNode } from "react";
+
+import { samplesQuery } from "@/api/queries";
+import type { CellTold } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
+import { engineLook, look } from "@/charts/palette";
+import { drawScaling, extremes, overlap, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
+import { METRIC_WORDS, basisOf, figureOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
+import { samplesOf } from "@/features/benchmarks/samplesCsv";
+import type { Looked } from "@/features/benchmarks/view";
+import { cellName } from "@/format/words";
+import { Figure } from "@/ui/Figure";
+import { Trouble } from "@/ui/Trouble";
+import { NoiseBadge } from "@/ui/badges";
+
+type Props = { cells: readonly CellTold[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
+
+/** Numbers at the left, the chart that they belong to at the right. */
+export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
+  const { chosen } = choice;
+  if (!chosen) return <Text className="dim">Nothing was measured.</Text>;
+  return (
+    <div className="numbers-and-chart">
+      <Stack gap="sm">
+        {looked.tab === "baseline" ? <Numbers cell={chosen} /> : <ScalingNumbers cells={cells} cell={chosen} looked={looked} />}
+        {beside}
+      </Stack>
+      <div>
+        {looked.tab === "baseline" ? <IterationsOf cell={chosen} runId={runId} /> : <ScalingOf cells={cells} choice={choice} chosen={chosen} looked={looked} />}
+      </div>
+    </div>
+  );
+}
+
+export function Quality({ cell }: { cell: CellTold }) {
+  return (
+    <Group gap={6}>
+      <NoiseBadge noise={cell.noise} why={cell.noise_reasons.join(" ")} />
+      {cell.status === "partial" && (
+        <Badge color="gray" variant="light" tt="none">
+          partial
+        </Badge>
+      )}
+    </Group>
+  );
+}
+
+/** Three numbers of one cell, each with its interval and what it rests on. */
+export function Numbers({ cell }: { cell: CellTold }) {
+  if (cell.status === "failed" && cell.error) {
+    return (
+      <Alert color="red" variant="light" title={cell.error.title}>
+        <Text size="sm">{[cell.error.detail, cell.error.fix].filter(Boolean).join(". ")}</Text>
+      </Alert>
+    );
+  }
+  const basis = cell.ms_per_batch ? `measured · ${basisOf(cell)}` : "not measured";
+  return (
+    <>
+      <Text size="sm" fw={600}>
+        {cellName(cell)}
+      </Text>
+      <Figure label="ms per item" value={cell.ms_per_item?.value} interval={intervalOf(cell.ms_per_item)} unit="ms" basis={basis} />
+      <Figure label="ms per batch" value={cell.ms_per_batch?.value} interval={intervalOf(cell.ms_per_batch)} unit="ms" basis={basis} />
+      <Figure label="items per second" value={cell.items_per_s?.value} interval={intervalOf(cell.items_per_s)} unit="items/s" basis={basis} />
+      <Quality cell={cell} />
+    </>
+  );
+}
+
+const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_size", name: "batch size" } } as const;
+
+function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; cell: CellTold; looked: Looked }) {
+  const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
+  const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+  const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
+  const ends = extremes(points, isRate);
+  const figure = figureOf(cell, looked.metric);
+  const interval = (low: number | null, high: number | null) => (low === null || high === null ? null : ([low, high] as const));
+  const basis = (sessions: number | null) => `measured · n = ${sessions ?? "–"} sessions`;
+  const isClear = ends !== null && !overlap(ends.best, ends.worst);
+  return (
+    <>
+      {ends && isClear && (
+        <Figure label={`Best perf. at ${along.name} ${ends.best.x}`} value={ends.best.value} interval={interval(ends.best.low, ends.best.high)} unit={unit} basis={basis(ends.best.sessions)} />
+      )}
+      <Figure label={`${label} at ${cellName(cell)}`} value={figure?.value} interval={intervalOf(figure)} unit={unit} basis={figure ? `measured · ${basisOf(cell)}` : "not measured"} />
+      {ends && isClear && (
+        <Figure label={`Worst perf. at ${along.name} ${ends.worst.x}`} value={ends.worst.value} interval={interval(ends.worst.low, ends.worst.high)} unit={unit} basis={basis(ends.worst.sessions)} />
+      )}
+      {ends && !isClear && (
+        <Text size="sm" className="dim">
+          No clear difference between best and worst: their intervals overlap.
+        </Text>
+      )}
+      <Quality cell={cell} />
+    </>
+  );
+}
+
+function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellTold[]; choice: Choice; chosen: CellTold; looked: Looked }) {
+  const isCores = looked.tab === "cores";
+  const along = isCores ? ALONG.cores : ALONG.batches;
+  const scaling = useMemo<Scaling>(() => {
+    const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+    return {
+      along: along.name,
+      metric: label,
+      unit,
+      isRate,
+      hasIdeal: isCores,
+      series: choice.variants.map((variant, place) => {
+        const engine = variant.value.split(" ")[0] ?? "";
+        const isAlone = choice.variants.filter(({ value }) => value.split(" ")[0] === engine).length === 1;
+        return {
+          name: variant.label,
+          look: (isDark: boolean) => (isAlone ? engineLook(engine, isDark) : look(place, isDark)),
+          points: pointsOf(cells, variant.value, along.key, chosen, looked.metric),
+        };
+      }),
+    };
+  }, [along, cells, choice.variants, chosen, isCores, looked.metric]);
+  const draw = useMemo(() => drawScaling(scaling), [scaling]);
+  const held = isCores ? `batch size ${chosen.batch_size}` : `${chosen.cores} ${chosen.cores === 1 ? "core" : "cores"}`;
+  const values = new Set(scaling.series.flatMap(({ points }) => points.map(({ x }) => x)));
+  return (
+    <Stack gap={4}>
+      <Chart
+        title={`${isCores ? "Core scaling" : "Batch size scaling"} at ${held}`}
+        summary={scalingSummary(scaling)}
+        reading={
+          isCores
+            ? "Bars are 95 % intervals over sessions. The dashed line is perfect scaling from the fewest cores; percent says how much of it was reached. Hollow marks are noisy."
+            : "Bars are 95 % intervals over sessions. Hollow marks are noisy."
+        }
+        draw={draw}
+        table={scalingTable(scaling)}
+      />
+      {values.size < 2 && (
+        <Text size="sm" className="dim">
+          Only one {isCores ? "core count" : "batch size"} was measured. “Duplicate and edit” in the menu measures more.
+        </Text>
+      )}
+    </Stack>
+  );
+}
+
+function IterationsOf({ cell, runId }: { cell: CellTold; runId: string | null }) {
+  const isThere = runId !== null && cell.ms_per_batch !== null;
+  const csv = useQuery({ ...samplesQuery(runId ?? ""), enabled: isThere });
+  const told = useMemo(() => {
+    if (!csv.data) return null;
+    const samples = samplesOf(csv.data, cell.number);
+    return { samples, typical: cell.ms_per_batch, look: (isDark: boolean) => engineLook(cell.engine, isDark) };
+  }, [csv.data, cell]);
+  const draw = useMemo(() => told && drawIterations(told), [told]);
+  if (!isThere) return <Text className="dim">No samples of this cell.</Text>;
+  if (csv.isError) return <Trouble error={csv.error} again={() => void csv.refetch()} />;
+  if (!told || !draw) return <Skeleton height={340} />;
+  return (
+    <Chart
+      title={`Iterations at ${cellName(cell)}`}
+      summary={iterationsSummary(told)}
+      reading="Each point is one sample, in the order they were taken. The band holds eight of ten; the line is the median. Hollow points are outliers: flagged, never removed. The bar at the right is the 95 % interval over sessions."
+      draw={draw}
+      table={iterationsTable(told)}
+    />
+  );
+}
+
+export function ResultSkeleton() {
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2 }}>
+      <Skeleton height={220} />
+      <Skeleton height={220} />
+    </SimpleGrid>
+  );
+}

@@ -1,0 +1,40 @@
+import { Group, Tabs } from "@mantine/core";
+import { useMemo, type ReactNode } from "react";
+
+import type { CellTold } from "@/api/schema.gen";
+import { ResultBody } from "@/features/benchmarks/ResultBody";
+import { ResultControls } from "@/features/benchmarks/ResultControls";
+import { choose } from "@/features/benchmarks/cells";
+import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/view";
+
+type Props = { cells: readonly CellTold[]; runId: string | null; looked: Looked; change: Change; hasTabs?: boolean; beside?: ReactNode };
+
+/** What a benchmark measured: tabs, drop-downs, numbers and chart. */
+export function Results({ cells, runId, looked, change, hasTabs = true, beside }: Props) {
+  const choice = useMemo(() => choose(cells, looked), [cells, looked]);
+  return (
+    <>
+      <Group justify="space-between" align="flex-end" gap="sm">
+        {hasTabs ? (
+          <Tabs value={looked.tab} onChange={(tab) => change({ tab: tabOf(tab) })}>
+            <Tabs.List aria-label="Views of the result">
+              {RESULT_TABS.map((tab) => (
+                <Tabs.Tab key={tab} value={tab}>
+                  {TAB_WORDS[tab]}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+          </Tabs>
+        ) : (
+          <span />
+        )}
+        <ResultControls choice={choice} looked={looked} change={change} />
+      </Group>
+      <ResultBody cells={cells} choice={choice} looked={looked} runId={runId} beside={beside} />
+    </>
+  );
+}
+
+function tabOf(value: string | null): ResultTab {
+  return RESULT_TABS.find((tab) => tab === value) ?? "baseline";
+}

@@ -1,0 +1,89 @@
+import { Button, Group, Progress, Stack, Text, VisuallyHidden } from "@mantine/core";
+import { useState } from "react";
+
+import type { BenchmarkTold } from "@/api/schema.gen";
+import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/CellGrid";
+import { moveJob } from "@/features/benchmarks/actions";
+import { slotsOf } from "@/features/benchmarks/cells";
+import type { Progress as Standing } from "@/features/benchmarks/useJob";
+import { useJob } from "@/features/benchmarks/useJob";
+import { duration } from "@/format/numbers";
+import { cellName } from "@/format/words";
+
+/** A benchmark that waits or runs: how far it is, what it knows so far, and how to stop it. */
+export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
+  const jobId = benchmark.latest_run?.job_id ?? null;
+  const { job, progress } = useJob(jobId);
+  const [chosen, choose] = useState<number | null>(null);
+  const [isStopping, setStopping] = useState(false);
+  const cancel = () => {
+    if (jobId === null) return;
+    setStopping(true);
+    void moveJob(jobId, "cancel").then((done) => done ?? setStopping(false));
+  };
+  const isQueued = job?.state === "queued";
+  const percent = Math.floor(100 * (progress?.share ?? 0));
+  const told = progress?.cells ?? [];
+  const slot = slotsOf(benchmark.cells, told).find(({ cell }) => cell.number === chosen);
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Stack gap={2} style={{ flex: "1 1 240px", minWidth: 0 }}>
+          <Group gap="sm">
+            <Text fw={600}>{isQueued ? `Queued${job.place ? ` #${job.place}` : ""}` : `${percent} %`}</Text>
+            {progress?.remainingS != null && <Text size="sm">ETA {duration(progress.remainingS)}</Text>}
+          </Group>
+          {!isQueued && <Progress value={percent} aria-label={`Progress of benchmark ${benchmark.id}`} />}
+          <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
+            {isQueued ? sentence(job.reason || "It starts as soon as the machine is free") : sentence(progress?.doing || "Starting")}
+          </Text>
+          <Announced percent={percent} />
+        </Stack>
+        <Group gap="xs">
+          {isQueued && jobId !== null && (
+            <Button variant="default" size="xs" onClick={() => void moveJob(jobId, "next")}>
+              Run next
+            </Button>
+          )}
+          {jobId !== null && (
+            <Button variant="default" size="xs" onClick={cancel} loading={isStopping} aria-label={`Cancel benchmark ${benchmark.id}`}>
+              Cancel
+            </Button>
+          )}
+        </Group>
+      </Group>
+      <Group align="flex-start" gap="xl">
+        <CellGrid cells={benchmark.cells} told={told} chosen={chosen} choose={choose} />
+        <Stack gap={2} style={{ flex: "1 1 200px" }} aria-live="off">
+          {slot ? (
+            <>
+              <Text size="sm" fw={600}>
+                {cellName(slot.cell)}
+              </Text>
+              <Text size="sm">{standingOf(slot.told)}</Text>
+            </>
+          ) : (
+            <LiveEstimate progress={progress} />
+          )}
+          <Text size="xs" className="dim">
+            So far, not final. What is measured is kept if you cancel.
+          </Text>
+        </Stack>
+      </Group>
+    </Stack>
+  );
+}
+
+function LiveEstimate({ progress }: { progress: Standing | null }) {
+  if (progress?.estimateMs == null) return <Text size="sm">No estimate yet.</Text>;
+  return <Text size="sm">Live estimate {estimateText(progress.estimateMs, progress.halfWidth)}</Text>;
+}
+
+/** Said aloud at the quarters only: a voice that never stops is no help. */
+function Announced({ percent }: { percent: number }) {
+  return <VisuallyHidden role="status">{`${25 * Math.floor(percent / 25)} percent measured`}</VisuallyHidden>;
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

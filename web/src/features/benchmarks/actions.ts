@@ -1,0 +1,60 @@
+import { notifications } from "@mantine/notifications";
+
+import { queries } from "@/api/cache";
+import { api, told } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { BenchmarkTold, JobTold } from "@/api/schema.gen";
+import { removeSoon } from "@/ui/undo";
+import { toldOf } from "@/ui/Trouble";
+
+export const benchmarkKey = (id: number): string => `benchmark ${id}`;
+
+function again(): void {
+  void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
+  void queries.invalidateQueries({ queryKey: queryKeys.jobs });
+}
+
+/** Tells of what the server refused, where no form is there to show it. */
+export async function attempt<T>(what: string, doing: Promise<T>): Promise<T | null> {
+  try {
+    return await doing;
+  } catch (error) {
+    const { title, why, fix } = toldOf(error);
+    notifications.show({ color: "red", title: what, message: [title, why, fix].filter(Boolean).join(". "), autoClose: 12_000 });
+    return null;
+  }
+}
+
+export async function rerun(id: number): Promise<BenchmarkTold | null> {
+  const made = await attempt("Not run again", told(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id: id } } })));
+  again();
+  return made;
+}
+
+export async function runNow(id: number): Promise<void> {
+  await attempt("Not started", told(api.POST("/api/v1/benchmarks/{benchmark_id}/runs", { params: { path: { benchmark_id: id } } })));
+  again();
+}
+
+type Move = "cancel" | "resume" | "next";
+
+export async function moveJob(jobId: number, move: Move): Promise<JobTold | null> {
+  const at = { params: { path: { job_id: jobId } } };
+  const calls = {
+    cancel: () => api.POST("/api/v1/jobs/{job_id}/cancel", at),
+    resume: () => api.POST("/api/v1/jobs/{job_id}/resume", at),
+    next: () => api.POST("/api/v1/jobs/{job_id}/next", at),
+  };
+  const words = { cancel: "Not cancelled", resume: "Not resumed", next: "Not moved" };
+  const job = await attempt(words[move], told(calls[move]()));
+  again();
+  return job;
+}
+
+/** Gone in ten seconds, unless somebody says no. */
+export function removeBenchmark(row: { id: number; name: string }): void {
+  removeSoon(benchmarkKey(row.id), `Benchmark ${row.id}, ${row.name},`, async () => {
+    await told(api.DELETE("/api/v1/benchmarks/{benchmark_id}", { params: { path: { benchmark_id: row.id }, query: { cascade: true } } }));
+    again();
+  });
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+
+import type { CellTold } from "@/api/schema.gen";
+import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
+
+const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
+function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellTold {
+  return {
+    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1,
+    status: ms === null ? null : "done", latency_ms: ms, floor_ms: ms, throughput_per_s: null, error_code: null, error: null,
+    ms_per_item: ms === null ? null : figure(ms / batch), ms_per_batch: ms === null ? null : figure(ms),
+    floor_ms_per_item: null, items_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,
+    sessions: ms === null ? null : 8, samples: 80, noise: ms === null ? null : "quiet", noise_reasons: [], peak_memory_bytes: null,
+  };
+}
+const cells = [cell(0, 1, 1, 8), cell(1, 1, 8, 40), cell(2, 4, 1, 3), cell(3, 4, 8, 12)];
+
+describe("drop-downs", () => {
+  test("point at the cell of both values", () => {
+    expect(choose(cells, { cores: 4, batch: 8 }).chosen?.number).toBe(3);
+  });
+  test("fall back to what was measured", () => {
+    const found = choose([cell(0, 1, 1, null), cell(1, 2, 1, 5)], { cores: 64, batch: 99 });
+    expect([found.chosen?.number, found.cores, found.batches]).toEqual([1, [1, 2], [1]]);
+  });
+  test("offer every engine by name", () => {
+    const both = [...cells, cell(4, 1, 1, 9, "pytorch")];
+    expect(choose(both, {}).variants.map(({ label }) => label)).toEqual(["ONNX Runtime", "PyTorch"]);
+    expect(choose(both, { engine: variantOf(cell(4, 1, 1, 9, "pytorch")), batch: 8 }).chosen?.number).toBe(4);
+  });
+});
+
+test("a series holds the other axis still", () => {
+  const fixed = cells[1];
+  if (!fixed) throw new Error("no cell");
+  expect(pointsOf(cells, variantOf(fixed), "cores", fixed, "ms_batch").map(({ x, value }) => [x, value])).toEqual([[1, 40], [4, 12]]);
+  expect(pointsOf(cells, variantOf(fixed), "batch_size", fixed, "ms_item").map(({ x, value }) => [x, value])).toEqual([[1, 8], [8, 5]]);
+});
+
+test("a number says what it rests on", () => {
+  expect(basisOf({ sessions: 8, samples: 80, interval_note: null })).toBe("n = 8 sessions");
+  expect(basisOf({ sessions: 1, samples: 5, interval_note: "1 session; an interval needs 4" })).toBe("no interval: 1 session; an interval needs 4");
+});
+
+test("what a job tells finds its cell by place, or by name", () => {
+  const told = [{ name: "somehow" }, { name: "b" }, { name: "c" }, { name: "d" }];
+  expect(slotsOf(cells, told).map((slot) => slot.told?.name)).toEqual(["somehow", "b", "c", "d"]);
+  expect(slotsOf(cells, [{ name: "onnxruntime 4 1" }]).map((slot) => slot.told?.name)).toEqual([undefined, undefined, "onnxruntime 4 1", undefined]);
+});

@@ -1,0 +1,115 @@
+import type { BenchmarkTold, CellTold, FigureTold } from "@/api/schema.gen";
+import type { Metric } from "@/app/search";
+import type { Point } from "@/charts/scaling";
+import type { Interval } from "@/format/numbers";
+import { engineName } from "@/format/words";
+
+export const METRIC_WORDS: Record<Metric, { label: string; unit: string; isRate: boolean }> = {
+  ms_item: { label: "ms per item", unit: "ms", isRate: false },
+  ms_batch: { label: "ms per batch", unit: "ms", isRate: false },
+  items_s: { label: "items per second", unit: "items/s", isRate: true },
+};
+
+type Measured = Pick<CellTold, "ms_per_item" | "ms_per_batch" | "items_per_s">;
+
+export function figureOf(cell: Measured, metric: Metric): FigureTold | null {
+  const figures = { ms_item: cell.ms_per_item, ms_batch: cell.ms_per_batch, items_s: cell.items_per_s };
+  return figures[metric];
+}
+
+export function intervalOf(figure: FigureTold | null): Interval | null {
+  return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
+}
+
+/** Everything but cores and batch size: what a series of a chart is. */
+export function variantOf(cell: Pick<CellTold, "engine" | "device" | "precision" | "instances">): string {
+  return [cell.engine, cell.device, cell.precision ?? "", cell.instances].join(" ");
+}
+
+/** Its name: the engine, and what else tells it apart from the others. */
+export function variantName(cell: CellTold, among: readonly CellTold[]): string {
+  const differs = (of: (cell: CellTold) => unknown) => new Set(among.map(of)).size > 1;
+  const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
+  if (differs((one) => one.device)) words.push(cell.device);
+  if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
+  if (differs((one) => one.instances)) words.push(`${cell.instances} ${cell.instances === 1 ? "instance" : "instances"}`);
+  return words.join(" · ");
+}
+
+export type View = { engine?: string; cores?: number; batch?: number };
+
+const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+export type Choice = {
+  variants: { value: string; label: string }[];
+  cores: number[];
+  batches: number[];
+  chosen: CellTold | undefined;
+};
+
+/** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
+export function choose(cells: readonly CellTold[], view: View): Choice {
+  const first = cells.find((cell) => cell.ms_per_batch !== null) ?? cells[0];
+  const variants = unique(cells.map(variantOf)).map((value) => {
+    const cell = cells.find((one) => variantOf(one) === value);
+    return { value, label: cell ? variantName(cell, cells) : value };
+  });
+  const engine = variants.some(({ value }) => value === view.engine) ? view.engine : first && variantOf(first);
+  const own = cells.filter((cell) => variantOf(cell) === engine);
+  const cores = unique(own.map((cell) => cell.cores)).sort((a, b) => a - b);
+  const batches = unique(own.map((cell) => cell.batch_size)).sort((a, b) => a - b);
+  const start = own.find((cell) => cell.ms_per_batch !== null) ?? own[0];
+  const core = view.cores !== undefined && cores.includes(view.cores) ? view.cores : start?.cores;
+  const batch = view.batch !== undefined && batches.includes(view.batch) ? view.batch : start?.batch_size;
+  const chosen = own.find((cell) => cell.cores === core && cell.batch_size === batch) ?? start;
+  return { variants, cores, batches, chosen };
+}
+
+/** Points of one variant along an axis, the other axis held as in `fixed`. */
+export function pointsOf(cells: readonly CellTold[], variant: string, along: "cores" | "batch_size", fixed: CellTold, metric: Metric): Point[] {
+  const held = along === "cores" ? "batch_size" : "cores";
+  return cells
+    .filter((cell) => variantOf(cell) === variant && cell[held] === fixed[held])
+    .sort((a, b) => a[along] - b[along])
+    .map((cell) => {
+      const figure = figureOf(cell, metric);
+      return {
+        x: cell[along],
+        value: figure?.value ?? null,
+        low: figure?.low ?? null,
+        high: figure?.high ?? null,
+        sessions: cell.sessions,
+        isNoisy: cell.noise !== null && cell.noise !== "quiet",
+      };
+    });
+}
+
+/** What stands under a number: "12 sessions", and why there is no interval. */
+export function basisOf(cell: Pick<CellTold, "sessions" | "samples" | "interval_note">): string {
+  const n = cell.sessions === null ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
+  return cell.interval_note ? `no interval: ${cell.interval_note}` : n;
+}
+
+/** "ONNX Runtime · fp32 · CPU": of what it measured. */
+export function headOf(row: Pick<BenchmarkTold, "axes">): string {
+  const { engines, precisions, devices } = row.axes;
+  return [engines.map(engineName).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+export function axesText(row: Pick<BenchmarkTold, "axes">): string {
+  const { batch_sizes, cores, instances } = row.axes;
+  const words = [`batch ${batch_sizes.join(", ")}`, `cores ${cores.join(", ")}`];
+  if (instances.some((one) => one > 1)) words.push(`instances ${instances.join(", ")}`);
+  return words.join(" · ");
+}
+
+/** Grid of a running job: rows are batch sizes (per variant), columns cores. */
+export type Slot<Told> = { cell: CellTold; told: Told | undefined };
+
+/** What a job tells of each cell: by its place, or by its name where cells are left out. */
+export function slotsOf<Told extends { name: string }>(cells: readonly CellTold[], told: readonly Told[]): Slot<Told>[] {
+  const isWhole = told.length === cells.length;
+  return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
+}

@@ -1,0 +1,188 @@
+import type { BenchmarkTold, EngineTold, ModelTold, PlanAsked } from "@/api/schema.gen";
+import { engineName, formatName } from "@/format/words";
+
+/** What the dialog holds, also while it is closed. */
+export type Draft = {
+  engine: string;
+  modelId: number | null;
+  device: string;
+  compares: boolean;
+  otherEngine: string;
+  otherModelId: number | null;
+  existing: number | null;
+  cores: number[];
+  manyCores: boolean;
+  batches: number[];
+  manyBatches: boolean;
+  budget: "quick" | "default" | "thorough";
+  instances: number;
+  warmup: number | null;
+  iterations: number | null;
+  timeoutS: number;
+  perCall: boolean;
+};
+
+export type Field = "engine" | "model" | "otherEngine" | "otherModel" | "cores" | "batches" | "instances" | "device" | "budget";
+export type Troubles = Partial<Record<Field, string>>;
+
+export const MOST_BATCH = 1_000_000;
+
+/** Numbers as somebody pastes them: "1, 8,32" or "1 8 32". */
+export function countsIn(text: string, most: number, what: string): { counts: number[]; trouble: string | null } {
+  const words = text.split(/[\s,;]+/).filter(Boolean);
+  const counts: number[] = [];
+  for (const word of words) {
+    const trouble = troubleOf(word, most, what);
+    if (trouble) return { counts, trouble };
+    counts.push(Number(word));
+  }
+  return { counts, trouble: null };
+}
+
+export function troubleOf(word: string, most: number, what: string): string | null {
+  if (!/^[-−+]?\d+$/.test(word)) return `“${word}” is not a whole number.`;
+  const value = Number(word.replace("−", "-"));
+  if (value < 1) return `${word} is too few: ${what} start at 1.`;
+  if (value > most) return what === "core counts" ? `${word} is more than the ${most} ${most === 1 ? "core" : "cores"} of this machine.` : `${word} is too many: at most ${most}.`;
+  return null;
+}
+
+export function merged(counts: readonly number[], more: readonly number[]): number[] {
+  return [...new Set([...counts, ...more])].sort((a, b) => a - b);
+}
+
+export function powersOfTwo(most: number): number[] {
+  const found: number[] = [];
+  for (let one = 1; one <= most; one *= 2) found.push(one);
+  return found;
+}
+
+/** Why an engine cannot run this model here; null when it can. */
+export function engineTrouble(engine: EngineTold, model: Pick<ModelTold, "format"> | undefined): string | null {
+  if (!engine.usable) return `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}`;
+  if (model?.format && !engine.formats.includes(model.format)) {
+    return `It does not read ${formatName(model.format)} files; it reads ${engine.formats.map(formatName).join(", ")}`;
+  }
+  return null;
+}
+
+/** Why a model cannot be measured by an engine; null when it can. */
+export function modelTrouble(model: ModelTold, engine: EngineTold | undefined): string | null {
+  if (model.state === "untrusted") return "It could run code, and nobody vouched for it yet: see its page";
+  if (model.state === "incomplete") return "It lacks weights files: see its page";
+  if (model.state === "unread") return "It was never looked into: see its page";
+  if (engine && model.format && !engine.formats.includes(model.format)) return `${engineName(engine.name)} does not read ${formatName(model.format)} files`;
+  return null;
+}
+
+/** The only batch size that a model takes, where it has one. */
+export function fixedBatch(shapes: readonly (readonly (string | number | null)[])[]): number | null {
+  const sizes = shapes.map((shape) => shape[0]);
+  const first = sizes[0];
+  return typeof first === "number" && sizes.every((size) => size === first) ? first : null;
+}
+
+export function firstDraft(engines: readonly EngineTold[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
+  const model = models.find((one) => one.state === "ready") ?? models[0];
+  const able = engines.filter((one) => engineTrouble(one, model) === null && one.name !== "scripted");
+  const any = engines.filter((one) => engineTrouble(one, model) === null);
+  const engine = any.find((one) => one.name === lastEngine) ?? able[0] ?? any[0];
+  const other = able.find((one) => one.name !== engine?.name) ?? engine;
+  return {
+    engine: engine?.name ?? "",
+    modelId: model?.id ?? null,
+    device: "cpu",
+    compares: false,
+    otherEngine: other?.name ?? "",
+    otherModelId: model?.id ?? null,
+    existing: null,
+    cores: cores > 1 ? [1, cores] : [1],
+    manyCores: cores > 1,
+    batches: [1],
+    manyBatches: false,
+    budget: "default",
+    instances: 1,
+    warmup: null,
+    iterations: null,
+    timeoutS: 600,
+    perCall: false,
+  };
+}
+
+/** "Duplicate and edit". */
+export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
+  const asked = benchmark.settings;
+  const engine = benchmark.axes.engines[0] ?? asked.engines[0] ?? base.engine;
+  const budget = asked.budget === "quick" || asked.budget === "thorough" ? asked.budget : "default";
+  return {
+    ...base,
+    engine,
+    modelId: benchmark.model_id,
+    device: asked.devices[0] ?? "cpu",
+    cores: merged(asked.cores, []),
+    manyCores: asked.cores.length > 1,
+    batches: merged(asked.batch_sizes, []),
+    manyBatches: asked.batch_sizes.length > 1,
+    budget,
+    instances: asked.instances[0] ?? 1,
+    warmup: asked.warmup,
+    iterations: asked.iterations,
+    timeoutS: asked.timeout_s,
+    perCall: asked.per_call,
+  };
+}
+
+export function askedOf(draft: Draft, modelId: number, engine: string): PlanAsked {
+  return {
+    model_id: modelId,
+    engines: engine ? [engine] : [],
+    batch_sizes: draft.batches,
+    cores: draft.cores,
+    instances: [draft.instances],
+    devices: [draft.device],
+    precisions: [],
+    spinning: null,
+    contract: "api",
+    options: {},
+    sandbox: "on",
+    budget: draft.budget,
+    iterations: draft.iterations,
+    warmup: draft.warmup,
+    per_call: draft.perCall,
+    timeout_s: draft.timeoutS,
+    memory_limit_bytes: null,
+    seed: 0,
+    dims: {},
+    values: {},
+    inputs: [],
+  };
+}
+
+/** Which field a refusal of the server is about; it speaks of options and of JSON fields. */
+export function fieldOf(title: string, why: string): Field | null {
+  const text = `${title} ${why}`.toLowerCase();
+  const known: readonly [RegExp, Field][] = [
+    [/cores/, "cores"],
+    [/batch/, "batches"],
+    [/instances/, "instances"],
+    [/device|cuda/, "device"],
+    [/engine|read/, "engine"],
+    [/budget|iterations|warmup|timeout/, "budget"],
+    [/model/, "model"],
+  ];
+  return known.find(([words]) => words.test(text))?.[1] ?? null;
+}
+
+/** "2 cores × 3 batches × 2 engines = 12 cells". */
+export function planWords(draft: Draft, cells: number): string {
+  const parts = [
+    `${draft.cores.length} ${draft.cores.length === 1 ? "core count" : "core counts"}`,
+    `${draft.batches.length} ${draft.batches.length === 1 ? "batch size" : "batch sizes"}`,
+  ];
+  if (draft.compares && draft.existing === null) parts.push("2 sides");
+  return `${parts.join(" × ")} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
+}
+
+export function isDraft(value: unknown): value is Draft {
+  return typeof value === "object" && value !== null && "engine" in value && "cores" in value && Array.isArray(value.cores) && "batches" in value && Array.isArray(value.batches) && "timeoutS" in value;
+}

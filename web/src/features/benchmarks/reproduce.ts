@@ -1,0 +1,81 @@
+import type { BenchmarkTold } from "@/api/schema.gen";
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** A file name that a terminal takes as it is. */
+export function plainName(name: string): string {
+  return name.replace(/[^\w.-]+/g, "_").replace(/^[-.]+/, "") || "model";
+}
+
+/** What repeats a benchmark elsewhere; each text runs as it is pasted. The token is a variable: it stays out of histories. */
+export function reproductions(benchmark: BenchmarkTold, origin: string): { name: string; text: string; language: string }[] {
+  const settings = benchmark.settings;
+  // A client cannot ask for less than the usual walls.
+  const sandbox = settings.sandbox === "required" ? "required" : "on";
+  const body = { project_id: benchmark.project_id, model_id: benchmark.model_id, ...settings, sandbox };
+  const token = `-H "Authorization: Bearer $MODELDYNO_TOKEN"`;
+  const file = plainName(benchmark.model_name);
+  const command = benchmark.command.replace(/^(modeldyno bench )('(?:[^']|'\\'')*'|\S+)/, (_, head: string) => `${head}${file}`);
+  return [
+    { name: "CLI", language: "shell", text: [`curl -sSf ${token} -o ${file} ${origin}/api/v1/models/${benchmark.model_id}/file`, command].join("\n") },
+    {
+      name: "curl",
+      language: "shell",
+      text: `curl -sSf ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))} \\\n  ${origin}/api/v1/benchmarks`,
+    },
+    { name: "Python", language: "python", text: python(benchmark, origin) },
+    { name: "config JSON", language: "json", text: JSON.stringify(body, null, 2) },
+  ];
+}
+
+/** A JSON value as Python writes it. */
+function literal(value: unknown): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value === "object") return `{${Object.entries(value).map(([key, one]) => `${literal(key)}: ${literal(one)}`).join(", ")}}`;
+  return JSON.stringify(value);
+}
+
+function python(benchmark: BenchmarkTold, origin: string): string {
+  const asked = benchmark.settings;
+  const budget = { quick: { quick: true }, thorough: { thorough: true }, default: {} };
+  const given: Record<string, unknown> = {
+    project: benchmark.project_id,
+    engine: asked.engines,
+    batch: asked.batch_sizes,
+    cores: asked.cores,
+    instances: asked.instances,
+    device: asked.devices,
+    precision: asked.precisions,
+    contract: asked.contract,
+    spin: asked.spinning,
+    dims: asked.dims,
+    values: asked.values,
+    inputs: asked.inputs,
+    options: asked.options,
+    ...(typeof asked.budget === "number" ? { budget: asked.budget } : budget[asked.budget]),
+    iterations: asked.iterations,
+    warmup: asked.warmup,
+    per_call: asked.per_call,
+    timeout: asked.timeout_s,
+    seed: asked.seed,
+  };
+  const usual: Record<string, string> = { instances: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
+  const words = Object.entries(given)
+    .map(([name, value]) => [name, literal(value)] as const)
+    .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))
+    .map(([name, text]) => `    ${name}=${text},`);
+  return [
+    "import os",
+    "",
+    "import modeldyno as md",
+    "",
+    `client = md.Client(${literal(origin)}, token=os.environ.get("MODELDYNO_TOKEN"))`,
+    "result = client.bench(",
+    `    ${benchmark.model_id},`,
+    ...words,
+    ")",
+    "print(result)",
+  ].join("\n");
+}

@@ -1,0 +1,66 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { benchmarkQuery, enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
+import type { EngineTold, ModelTold } from "@/api/schema.gen";
+import { draftOf, firstDraft, isDraft, type Draft } from "@/features/benchmarks/form";
+
+const LAST_ENGINE = "modeldyno.engine";
+const keyOf = (pid: number) => `modeldyno.draft.${pid}`;
+
+export type Known = { engines: readonly EngineTold[]; models: readonly ModelTold[]; cores: number };
+
+/** Cores that may be used: from the machine's own list of them. */
+export function coresOf(host: Record<string, unknown> | undefined): number {
+  const allowed = host?.cpus_allowed;
+  return Array.isArray(allowed) && allowed.length > 0 ? allowed.length : 1;
+}
+
+/** What the form needs to know; null while it is asked. */
+export function useKnown(pid: number): { known: Known | null; error: Error | null } {
+  const engines = useQuery(enginesQuery);
+  const models = useQuery(modelsQuery(pid));
+  const system = useQuery(systemQuery);
+  const error = engines.error ?? models.error ?? system.error;
+  if (!engines.data || !models.data || !system.data) return { known: null, error };
+  return { known: { engines: engines.data.engines, models: models.data.items, cores: coresOf(system.data.host) }, error: null };
+}
+
+/** The draft: as it was left, or filled in from a benchmark, or with what is usual. */
+export function useDraft(pid: number, known: Known, from: number | undefined): { draft: Draft | null; change: (change: Partial<Draft>) => void; reset: () => void } {
+  const usual = firstDraft(known.engines, known.models, known.cores, localStorage.getItem(LAST_ENGINE));
+  const source = useQuery({ ...benchmarkQuery(from ?? 0), enabled: from !== undefined });
+  const [edited, setEdited] = useState<Draft | null>(() => (from === undefined ? stored(pid, known) : null));
+  const draft = edited ?? (from === undefined ? usual : source.data ? draftOf(source.data, usual) : null);
+  return {
+    draft,
+    change: (change) => {
+      if (!draft) return;
+      const next = { ...draft, ...change };
+      setEdited(next);
+      localStorage.setItem(keyOf(pid), JSON.stringify(next));
+    },
+    reset: () => {
+      setEdited(null);
+      forgetDraft(pid);
+    },
+  };
+}
+
+export function forgetDraft(pid: number): void {
+  localStorage.removeItem(keyOf(pid));
+}
+
+export function rememberEngine(engine: string): void {
+  localStorage.setItem(LAST_ENGINE, engine);
+}
+
+/** What was left, unless what it speaks of is gone. */
+function stored(pid: number, known: Known): Draft | null {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(keyOf(pid)) ?? "null");
+    return isDraft(found) && known.models.some((model) => model.id === found.modelId) ? found : null;
+  } catch {
+    return null;
+  }
+}

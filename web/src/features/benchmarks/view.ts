@@ -1,0 +1,10 @@
+import type { Metric } from "@/app/search";
+import type { View } from "@/features/benchmarks/cells";
+
+export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
+export type ResultTab = (typeof RESULT_TABS)[number];
+export const TAB_WORDS: Record<ResultTab, string> = { baseline: "BASELINE", cores: "CORE SCALING", batches: "BATCH SIZE SCALING" };
+
+/** What is looked at: the drop-downs, and the tab. */
+export type Looked = View & { tab: ResultTab; metric: Metric };
+export type Change = (change: Partial<Looked>) => void;

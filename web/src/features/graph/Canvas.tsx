@@ -1,0 +1,224 @@
+import "@xyflow/react/dist/base.css";
+import "@/features/graph/graph.css";
+
+import { useComputedColorScheme } from "@mantine/core";
+import { ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Node } from "@xyflow/react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
+
+import { frameId } from "@/features/graph/arrange";
+import { BoxNode, FrameNode, HeadNode, type BoxNodeType, type FrameNodeType, type HeadNodeType } from "@/features/graph/BoxNode";
+import { Links } from "@/features/graph/Links";
+import { Overview } from "@/features/graph/Overview";
+import type { Paint } from "@/features/graph/colouring";
+import type { Scene } from "@/features/graph/scene";
+import { walk, type Step } from "@/features/graph/walk";
+
+export type View = { fit: () => void; show: (id: string) => void };
+
+type Props = {
+  label: string;
+  scene: Scene;
+  paint: Paint;
+  selected: string | null;
+  select: (id: string | null) => void;
+  /** Opens a closed group, closes an open one. */
+  toggle: (scope: string, isOpen: boolean) => void;
+  /** The pointer or the keyboard is there: it may be opened next. */
+  near: (scope: string) => void;
+  /** What must stay where it is on the screen when the next scene comes. */
+  steady: RefObject<string | null>;
+  view: RefObject<View | null>;
+};
+
+const NODE_TYPES = { box: BoxNode, frame: FrameNode, head: HeadNode };
+const ARROWS: Record<string, Step> = { ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right" };
+const READABLE = 0.75; // the least zoom at which names can be read
+
+export function Canvas(props: Props) {
+  return (
+    <ReactFlowProvider>
+      <Flow {...props} />
+    </ReactFlowProvider>
+  );
+}
+
+function Flow({ label, scene, paint, selected, select, toggle, near, steady, view }: Props) {
+  const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
+  const flow = useReactFlow();
+  const store = useStoreApi();
+  const place = useRef<HTMLDivElement>(null);
+  const nodes = useMemo(() => nodesOf(scene, paint, selected, { toggle, near }), [scene, paint, selected, toggle, near]);
+
+  const fit = useCallback(() => {
+    const { clientWidth: width = 800, clientHeight: height = 600 } = place.current ?? {};
+    const zoom = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
+    void flow.setViewport({ x: (width - scene.width * zoom) / 2, y: (height - scene.height * zoom) / 2, zoom });
+  }, [flow, scene]);
+  const show = useCallback(
+    (id: string) => {
+      const rect = scene.rects.get(id);
+      if (!rect) return;
+      const zoom = Math.max(READABLE, flow.getZoom());
+      const { clientHeight: height = 600 } = place.current ?? {};
+      const y = rect.height * zoom > height * 0.8 ? rect.y + height / 2 / zoom - 24 / zoom : rect.y + rect.height / 2;
+      void flow.setCenter(rect.x + rect.width / 2, y, { zoom });
+    },
+    [flow, scene],
+  );
+  useEffect(() => {
+    view.current = { fit, show };
+  }, [fit, show, view]);
+
+  // What somebody opened, or else what is in the middle, stays under their eyes.
+  const before = useRef<Scene | null>(null);
+  useLayoutEffect(() => {
+    const last = before.current;
+    before.current = scene;
+    if (last === null) return;
+    const { transform, width, height } = store.getState();
+    const [x, y, zoom] = transform;
+    const centre = { x: (width / 2 - x) / zoom, y: (height / 2 - y) / zoom };
+    const anchor = steady.current && last.rects.has(steady.current) && scene.rects.has(steady.current) ? steady.current : nearestTo(centre, last, scene);
+    steady.current = null;
+    const was = anchor && last.rects.get(anchor);
+    const is = anchor && scene.rects.get(anchor);
+    if (!was || !is) return;
+    void flow.setViewport({
+      x: x + (was.x + was.width / 2 - is.x - is.width / 2) * zoom,
+      y: y + (was.y - is.y) * zoom,
+      zoom,
+    });
+  }, [scene, flow, store, steady]);
+
+  const keep = (id: string) => {
+    const { transform, width, height } = store.getState();
+    const [x, y, zoom] = transform;
+    const rect = scene.rects.get(id);
+    if (!rect) return;
+    const [left, top] = [rect.x * zoom + x, rect.y * zoom + y];
+    if (left < 0 || top < 0 || left + rect.width * zoom > width || top + 40 * zoom > height) show(id);
+  };
+  const hear = (event: KeyboardEvent) => {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = ARROWS[event.key];
+    const scope = selected?.startsWith("group:") ? selected.slice(6) : null;
+    if (step) {
+      const to = selected === null ? (scene.boxes[0]?.id ?? null) : walk(selected, step, scene.links, boxRects(scene));
+      if (to !== null) {
+        select(to);
+        keep(to);
+        if (to.startsWith("group:")) near(to.slice(6));
+      }
+    } else if (event.key === "Enter" && scope !== null) toggle(scope, scene.frames.includes(scope));
+    else if (event.key === "Backspace" && selected !== null) {
+      const around = scope !== null && scene.frames.includes(scope) ? scope : scene.boxes.find((box) => box.id === selected)?.parent;
+      if (around) toggle(around, true);
+    } else if (event.key === "Escape") select(null);
+    else if (event.key === "+" || event.key === "=") void flow.zoomIn();
+    else if (event.key === "-") void flow.zoomOut();
+    else if (event.key === "0") fit();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div
+      ref={place}
+      className="graph-canvas"
+      role="application"
+      tabIndex={0}
+      aria-label={label}
+      aria-describedby="graph-keys"
+      aria-keyshortcuts="ArrowUp ArrowDown ArrowLeft ArrowRight Enter Backspace"
+      onKeyDown={hear}
+    >
+      <ReactFlow
+        nodes={nodes}
+        nodeTypes={NODE_TYPES}
+        colorMode={isDark ? "dark" : "light"}
+        onlyRenderVisibleElements
+        nodesDraggable={false}
+        nodesConnectable={false}
+        nodesFocusable={false}
+        elementsSelectable={false}
+        disableKeyboardA11y
+        zoomOnDoubleClick={false}
+        minZoom={0.03}
+        maxZoom={2}
+        onInit={() => first(flow, scene, place.current)}
+        onNodeClick={(_, node) => select(node.id.replace(/^head:/, "group:"))}
+        onNodeDoubleClick={(_, node) => /^(group|head):/.test(node.id) && toggle(node.id.slice(node.id.indexOf(":") + 1), node.type !== "box")}
+        onPaneClick={() => select(null)}
+      >
+        <Links scene={scene} selected={selected} />
+        <Overview scene={scene} isDark={isDark} />
+      </ReactFlow>
+    </div>
+  );
+}
+
+/** A first look can be read: all of it where it fits, else its beginning. */
+function first(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLElement | null): void {
+  const { clientWidth: width = 800, clientHeight: height = 600 } = place ?? {};
+  const whole = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
+  const zoom = Math.max(whole, Math.min(READABLE, 1));
+  const top = scene.boxes.map((box) => scene.rects.get(box.id)).reduce((best, rect) => (rect && (!best || rect.y < best.y) ? rect : best), undefined);
+  const middle = zoom > whole && top ? top.x + top.width / 2 : scene.width / 2;
+  const y = zoom > whole ? 24 : (height - scene.height * zoom) / 2;
+  void flow.setViewport({ x: width / 2 - middle * zoom, y, zoom });
+}
+
+function nearestTo(centre: { x: number; y: number }, last: Scene, scene: Scene): string | null {
+  let found: string | null = null;
+  let least = Infinity;
+  for (const box of last.boxes) {
+    const rect = last.rects.get(box.id);
+    if (!rect || !scene.rects.has(box.id)) continue;
+    const far = Math.abs(rect.x + rect.width / 2 - centre.x) + Math.abs(rect.y + rect.height / 2 - centre.y);
+    if (far < least) {
+      least = far;
+      found = box.id;
+    }
+  }
+  return found;
+}
+
+/** Without frames: keys walk from box to box. */
+function boxRects(scene: Scene): Scene["rects"] {
+  const open = new Set(scene.frames.map(frameId));
+  return new Map([...scene.rects].filter(([id]) => !open.has(id)));
+}
+
+type Doing = Pick<Props, "toggle" | "near">;
+
+function nodesOf(scene: Scene, paint: Paint, selected: string | null, doing: Doing): Node[] {
+  const frames = scene.frames.map((scope, index): FrameNodeType => {
+    const id = frameId(scope);
+    return { ...placed(scene, id), id, type: "frame", zIndex: index - scene.frames.length - 1, data: { scope, isSelected: id === selected } };
+  });
+  const heads = scene.frames.map((scope): HeadNodeType => {
+    const text = scene.texts.get(frameId(scope));
+    const rect = scene.rects.get(frameId(scope));
+    const size = { width: text?.width ?? 0, height: text?.height ?? 0 };
+    const position = { x: rect ? rect.x + (rect.width - size.width) / 2 : 0, y: rect?.y ?? 0 };
+    return { position, ...size, measured: size, id: `head:${scope}`, type: "head", zIndex: 2, data: { scope, text, ...doing } };
+  });
+  const boxes = scene.boxes.map((box): BoxNodeType => ({
+    ...placed(scene, box.id),
+    id: box.id,
+    type: "box",
+    zIndex: 1,
+    data: { box, text: scene.texts.get(box.id), look: paint(box), isSelected: box.id === selected, ...doing },
+  }));
+  return [...frames, ...boxes, ...heads];
+}
+
+function placed(scene: Scene, id: string) {
+  const { x, y, width, height } = scene.rects.get(id) ?? { x: 0, y: 0, width: 0, height: 0 };
+  return {
+    position: { x, y },
+    width,
+    height,
+    measured: { width, height }, // said beforehand: nothing has to be measured on the page
+  };
+}

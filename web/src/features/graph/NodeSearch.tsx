@@ -1,0 +1,70 @@
+import { Combobox, Group, Text, TextInput, useCombobox } from "@mantine/core";
+import { IconSearch } from "@tabler/icons-react";
+import { useEffect, useMemo, type RefObject } from "react";
+
+import type { GraphDocumentNode } from "@/api/schema.gen";
+import { find } from "@/features/graph/find";
+import { plural } from "@/format/numbers";
+
+const MOST = 50;
+
+type Props = { nodes: readonly GraphDocumentNode[]; text: string; setText: (text: string) => void; open: (id: string) => void; input: RefObject<HTMLInputElement | null> };
+
+/** Finds a node by name, operator or pattern; Enter opens the first hit. */
+export function NodeSearch({ nodes, text, setText, open, input }: Props) {
+  const list = useCombobox({ onDropdownClose: () => list.resetSelectedOption() });
+  const hits = useMemo(() => find(nodes, text), [nodes, text]);
+  useEffect(() => {
+    list.selectFirstOption();
+  }, [hits]); // eslint-disable-line -- the list itself is another one each time
+  return (
+    <Combobox
+      store={list}
+      onOptionSubmit={(id) => {
+        list.closeDropdown();
+        open(id);
+      }}
+    >
+      <Combobox.Target>
+        <TextInput
+          ref={input}
+          aria-label="Search nodes"
+          placeholder="Search name, type, /regex/"
+          leftSection={<IconSearch size={16} />}
+          value={text}
+          onChange={(event) => {
+            setText(event.currentTarget.value);
+            list.openDropdown();
+          }}
+          onFocus={() => list.openDropdown()}
+          onBlur={() => list.closeDropdown()}
+          style={{ flex: "1 1 200px" }}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown hidden={text.trim() === ""}>
+        <Combobox.Options mah={300} style={{ overflowY: "auto" }}>
+          {hits.slice(0, MOST).map((node) => (
+            <Combobox.Option key={node.id} value={node.id}>
+              <Group gap="xs" wrap="nowrap">
+                <Text size="sm" fw={600}>
+                  {node.op_type}
+                </Text>
+                <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+                  {node.id}
+                </Text>
+              </Group>
+            </Combobox.Option>
+          ))}
+          {hits.length === 0 && <Combobox.Empty>No node is called that</Combobox.Empty>}
+        </Combobox.Options>
+        {hits.length > 0 && (
+          <Combobox.Footer>
+            <Text size="xs" className="dim">
+              {hits.length > MOST ? `The first ${MOST} of ${plural(hits.length, "node")}` : plural(hits.length, "node")} · Enter opens the marked one
+            </Text>
+          </Combobox.Footer>
+        )}
+      </Combobox.Dropdown>
+    </Combobox>
+  );
+}

@@ -1,0 +1,24 @@
+import type { GraphDocumentNode } from "@/api/schema.gen";
+
+/** Nodes whose name or operator has these words in it, or fits a pattern between slashes ("/conv[0-9]$/"). */
+export function find(nodes: readonly GraphDocumentNode[], text: string): readonly GraphDocumentNode[] {
+  const wanted = text.trim();
+  if (wanted === "") return [];
+  const pattern = patternOf(wanted);
+  if (pattern) return nodes.filter((node) => pattern.test(node.id) || pattern.test(node.op_type));
+  const small = wanted.toLowerCase();
+  const fits = nodes.filter((node) => node.id.toLowerCase().includes(small) || node.op_type.toLowerCase().includes(small));
+  // Who types a whole name or operator means that one.
+  const weight = (node: GraphDocumentNode) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
+  return fits.map((node, at) => ({ node, at })).sort((a, b) => weight(a.node) - weight(b.node) || a.at - b.at).map(({ node }) => node);
+}
+
+function patternOf(text: string): RegExp | null {
+  const found = /^\/(.+?)\/?$/.exec(text)?.[1];
+  if (found === undefined) return null;
+  try {
+    return new RegExp(found, "i");
+  } catch {
+    return null; // half typed
+  }
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+
+import type { GraphDocument, GraphDocumentNode } from "@/api/schema.gen";
+import { find } from "@/features/graph/find";
+import { homesOf, timesOf } from "@/features/graph/homes";
+import { asked, openedOf, openedText, withClosed, withOpen } from "@/features/graph/opened";
+import { heatColor, kindOf } from "@/features/graph/paint";
+import { lines, written } from "@/features/graph/sizes";
+import { walk } from "@/features/graph/walk";
+
+const node = (id: string, op_type: string, outputs: string[] = [], scope = ""): GraphDocumentNode => ({
+  id, op_type, outputs, scope, name: id, domain: "", inputs: [], attributes: [], bodies: [],
+});
+const NODES = [node("conv1", "Conv", ["relu1"], "a/b"), node("dense", "Gemm", ["y"]), node("Convert_9", "Cast", [])];
+const GRAPH: GraphDocument = {
+  schema: "modeldyno.graph/1", format: "onnx", sha256: "", name: "g", inputs: [], outputs: [], nodes: NODES, edges: [], tensors: [], groups: [], bodies: [], notes: [],
+};
+
+test("what is open stands in the address, whatever groups are called", () => {
+  for (const text of ["a,b/c", "*", "*,a", "/"]) expect(openedText(openedOf(text))).toBe(text);
+  const odd = { kind: "some" as const, scopes: ["If_0[a,b]", "50%"] };
+  expect(openedOf(openedText(odd))).toEqual(odd);
+  expect(openedText(openedOf(undefined))).toBeUndefined();
+});
+
+test("opening and closing ask for no more groups than it takes", () => {
+  const open = withOpen({ kind: "first" }, ["a", "a/b", "c"], "a/b/d");
+  expect(asked(open)).toEqual({ expand: ["c", "a/b/d"] });
+  expect(asked(withClosed(open, ["a", "a/b", "a/b/d", "c"], "a/b"))).toEqual({ expand: ["a", "c"] });
+  expect(asked(withClosed({ kind: "some", scopes: ["a"] }, ["a"], "a"))).toEqual({ depth: 0 });
+  expect(asked(withClosed({ kind: "all", except: ["a/b"] }, [], "a"))).toEqual({ depth: 100, collapse: ["a"] });
+  expect(asked(withOpen({ kind: "all", except: ["a", "c"] }, [], "a/b"))).toEqual({ depth: 100, collapse: ["c"] });
+});
+
+test("nodes are found by name, by operator and by pattern, whole words first", () => {
+  const found = (text: string) => find(NODES, text).map((one) => one.id);
+  expect(found("conv")).toEqual(["conv1", "Convert_9"]);
+  expect(found("cast")).toEqual(["Convert_9"]);
+  expect(found("/^conv\\d$/")).toEqual(["conv1"]);
+  expect([found("/(/"), found("  ")]).toEqual([[], []]);
+});
+
+test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
+  const row = (name: string, ms: number) => ({
+    node: name, op_type: "Conv", provider: "", calls: 1, total_ms: ms, total_ci95_ms: [ms - 1, ms + 1], share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, told_ms: ms,
+  });
+  const times = timesOf([row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)], 20, homesOf(GRAPH));
+  expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv" });
+  expect(times.byNode.get("dense")?.ms).toBe(5);
+  expect([times.byScope.get("a"), times.byScope.get("a/b"), times.elsewhereMs, times.most]).toEqual([8, 8, 3, 8]);
+});
+
+test("a box is as large as what is written in it, and long names are broken", () => {
+  const measure = (text: string) => text.length * 10;
+  const small = written({ kind: "node", op: "Conv", label: "c", nodes: 1 }, null, measure);
+  const large = written({ kind: "node", op: "Conv", label: "a_rather_long_name_of_a_node", nodes: 1 }, "1.2 ms", measure);
+  expect(large.width).toBeGreaterThanOrEqual(280);
+  expect(small.width).toBeLessThan(100);
+  expect(large.height).toBeGreaterThan(small.height);
+  const parts = lines("encoder_layer_0_attention_self_query_MatMul_quantized_and_more");
+  expect(parts.join("")).toBe("encoder_layer_0_attention_self_query_MatMul_quantized_and_more");
+  expect(Math.max(...parts.map((part) => part.length))).toBeLessThanOrEqual(36);
+});
+
+test("arrows walk along edges and to what is beside", () => {
+  const rect = (x: number, y: number) => ({ x, y, width: 10, height: 10 });
+  const rects = new Map([["a", rect(0, 0)], ["b", rect(0, 20)], ["c", rect(20, 20)]]);
+  const links = [{ source: "a", target: "b" }, { source: "a", target: "c" }];
+  const to = (from: string, step: "up" | "down" | "left" | "right") => walk(from, step, links, rects);
+  expect([to("a", "down"), to("c", "up"), to("b", "right"), to("c", "left"), to("a", "up")]).toEqual(["b", "a", "c", "b", null]);
+});
+
+test("colours tell kinds of work apart, and nothing is as hot as the slowest", () => {
+  expect(["Conv", "ai.onnx.ml.Foo", "MatMulInteger", "LayerNormalization", "Relu", "Reshape", "Add", "MaxPool"].map(kindOf)).toEqual([
+    "Convolution", "Other", "Matrix product", "Normalisation", "Activation", "Shape and data", "Arithmetic", "Pooling",
+  ]);
+  expect([heatColor(0, false), heatColor(0, true)]).toEqual(["#ffffff", "#242424"]);
+});

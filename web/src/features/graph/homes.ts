@@ -1,0 +1,74 @@
+import type { GraphDocument, GraphDocumentNode, ProfileDocumentNode } from "@/api/schema.gen";
+
+/** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
+export type Homes = (name: string) => GraphDocumentNode | null;
+
+export function homesOf(graph: GraphDocument): Homes {
+  const byName = new Map<string, GraphDocumentNode>();
+  // Some names are those of what a node makes. A node's own name counts more.
+  for (const node of graph.nodes) for (const output of node.outputs) if (output) byName.set(output, node);
+  for (const node of graph.nodes) if (node.name) byName.set(node.name, node);
+  for (const node of graph.nodes) byName.set(node.id, node);
+  return (name) => {
+    for (const one of [name, ...withoutFusion(name)]) {
+      const found = byName.get(one);
+      if (found) return found;
+    }
+    return null;
+  };
+}
+
+/** Names without what ONNX Runtime's optimizer adds to them. */
+function withoutFusion(name: string): string[] {
+  const bare = name
+    .replace(/^fused /, "")
+    .replace(/\/[A-Za-z]+Fusion\/?$/, "")
+    .replace(/_(nchwc|nhwc)$/, "")
+    .replace(/_token_\d+$/, "");
+  return bare === name ? [] : [bare];
+}
+
+export type Time = { ms: number; ci95: readonly [number, number] | null; share: number; as: string };
+export type Times = {
+  /** By the node's id. */
+  byNode: ReadonlyMap<string, Time>;
+  /** Of groups at any depth, by scope. */
+  byScope: ReadonlyMap<string, number>;
+  most: number;
+  /** In nodes that the engine made itself, of which the file knows nothing. */
+  elsewhereMs: number;
+  latencyMs: number;
+};
+
+export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number, homes: Homes): Times {
+  const byNode = new Map<string, Time>();
+  const byScope = new Map<string, number>();
+  let elsewhereMs = 0;
+  for (const row of rows) {
+    const node = homes(row.node);
+    if (!node) {
+      elsewhereMs += row.total_ms;
+      continue;
+    }
+    const before = byNode.get(node.id);
+    byNode.set(node.id, {
+      ms: (before?.ms ?? 0) + row.total_ms,
+      ci95: before ? null : pair(row.total_ci95_ms), // of a sum it is not known
+      share: (before?.share ?? 0) + row.share,
+      as: before ? `${before.as}, ${row.op_type}` : row.op_type,
+    });
+    let scope = "";
+    for (const part of node.scope === "" ? [] : node.scope.split("/")) {
+      scope = scope === "" ? part : `${scope}/${part}`;
+      byScope.set(scope, (byScope.get(scope) ?? 0) + row.total_ms);
+    }
+  }
+  let most = 0;
+  for (const time of byNode.values()) most = Math.max(most, time.ms);
+  return { byNode, byScope, most, elsewhereMs, latencyMs };
+}
+
+function pair(ends: readonly number[] | null): readonly [number, number] | null {
+  const [low, high] = ends ?? [];
+  return low === undefined || high === undefined ? null : [low, high];
+}

@@ -1,0 +1,63 @@
+import { scopeAround } from "@/features/graph/arrange";
+
+/** Which groups are open: as a first look should, all but some, or exactly some with those around them. */
+export type Opened = { kind: "first" } | { kind: "all"; except: readonly string[] } | { kind: "some"; scopes: readonly string[] };
+
+// What no scope is called: they have no empty parts.
+const ALL = "*";
+const NONE = "/";
+
+/** As it stands in the address: "a,b/c" opens those, "*" all, "*,a" all but a, "/" none. */
+export function openedOf(text: string | undefined): Opened {
+  if (text === undefined) return { kind: "first" };
+  const [first, ...rest] = text.split(",").map((part) => part.replaceAll("%2C", ",").replaceAll("%25", "%"));
+  if (first === ALL) return { kind: "all", except: rest };
+  if (first === NONE || first === undefined) return { kind: "some", scopes: [] };
+  return { kind: "some", scopes: [first, ...rest] };
+}
+
+export function openedText(opened: Opened): string | undefined {
+  const listed = (scopes: readonly string[]) => scopes.map((scope) => scope.replaceAll("%", "%25").replaceAll(",", "%2C"));
+  if (opened.kind === "first") return undefined;
+  if (opened.kind === "all") return [ALL, ...listed(opened.except)].join(",");
+  return opened.scopes.length === 0 ? NONE : listed(opened.scopes).join(",");
+}
+
+/** What to ask the server for. */
+export function asked(opened: Opened): { depth?: number; expand?: string[]; collapse?: string[] } {
+  switch (opened.kind) {
+    case "first":
+      return {};
+    case "all":
+      return { depth: 100, collapse: [...opened.except] };
+    case "some":
+      return opened.scopes.length === 0 ? { depth: 0 } : { expand: [...opened.scopes] };
+    default:
+      return opened satisfies never;
+  }
+}
+
+/** With one more open, and all that are around it. `expanded` is what can be seen now. */
+export function withOpen(opened: Opened, expanded: readonly string[], scope: string): Opened {
+  if (opened.kind === "all") return { kind: "all", except: opened.except.filter((one) => !isAround(one, scope)) };
+  return { kind: "some", scopes: innermost([...expanded, scope]) };
+}
+
+/** Without this one, and all that are inside it. */
+export function withClosed(opened: Opened, expanded: readonly string[], scope: string): Opened {
+  if (opened.kind === "all") return { kind: "all", except: [...opened.except.filter((one) => !isAround(scope, one)), scope] };
+  const left = expanded.filter((one) => !isAround(scope, one));
+  return { kind: "some", scopes: innermost(left) };
+}
+
+/** Whether `outer` is `inner` or around it. */
+export function isAround(outer: string, inner: string): boolean {
+  return outer === inner || inner.startsWith(`${outer}/`);
+}
+
+/** Those around which no other one is missing: opening them opens the rest. */
+function innermost(scopes: readonly string[]): string[] {
+  const outer = new Set<string>();
+  for (const scope of scopes) for (let one = scopeAround(scope); one !== ""; one = scopeAround(one)) outer.add(one);
+  return [...new Set(scopes)].filter((scope) => !outer.has(scope));
+}

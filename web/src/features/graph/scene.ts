@@ -1,0 +1,59 @@
+import { useEffect, useState } from "react";
+
+import type { BoxTold, ViewTold } from "@/api/schema.gen";
+import type { Point } from "@/features/graph/layered";
+import type { Rect } from "@/features/graph/arrange";
+import type { Times } from "@/features/graph/homes";
+import { laidOut } from "@/features/graph/layout";
+import { onCanvas, toPlace, type Written } from "@/features/graph/sizes";
+import { decimals, plain } from "@/format/numbers";
+
+/** A view with everything in its place: what the page draws, and what it saves. */
+export type Scene = {
+  boxes: readonly BoxTold[];
+  /** Open groups, the outermost first. */
+  frames: readonly string[];
+  links: readonly { source: string; target: string; tensors: readonly string[]; way: Point[] }[];
+  rects: ReadonlyMap<string, Rect>;
+  texts: ReadonlyMap<string, Written>;
+  width: number;
+  height: number;
+};
+
+/** The scene of a view, and whether a newer one is on its way. */
+export function useScene(view: ViewTold | undefined, times: Times | null): { scene: Scene | null; isLaying: boolean } {
+  const [found, setFound] = useState<{ scene: Scene; of: ViewTold; times: Times | null } | null>(null);
+  useEffect(() => {
+    if (!view) return;
+    let isWanted = true;
+    void sceneOf(view, times).then((scene) => isWanted && setFound({ scene, of: view, times }));
+    return () => {
+      isWanted = false;
+    };
+  }, [view, times]);
+  return { scene: found?.scene ?? null, isLaying: view !== undefined && (found?.of !== view || found.times !== times) };
+}
+
+export async function sceneOf(view: ViewTold, times: Times | null): Promise<Scene> {
+  const { place, texts } = toPlace(view, (id) => timeText(id, times), onCanvas);
+  const { rects, ways, width, height } = await laidOut(place);
+  const frames = [...view.expanded].sort((a, b) => a.split("/").length - b.split("/").length);
+  return { boxes: view.boxes, frames, links: view.links.map((link, index) => ({ ...link, way: ways[index] ?? [] })), rects, texts, width, height };
+}
+
+/** Of a node or group, in milliseconds; null where none is known. */
+export function msOf(id: string, times: Times | null): number | null {
+  if (!times) return null;
+  if (id.startsWith("node:")) return times.byNode.get(id.slice(5))?.ms ?? null;
+  if (id.startsWith("group:")) return times.byScope.get(id.slice(6)) ?? null;
+  return null;
+}
+
+export function timeText(id: string, times: Times | null): string | null {
+  const ms = msOf(id, times);
+  return ms === null ? null : milliseconds(ms);
+}
+
+export function milliseconds(ms: number): string {
+  return ms > 0 && ms < 0.1 ? `${plain(ms * 1000, decimals(ms * 1000, 3))} µs` : `${plain(ms, decimals(ms, 3))} ms`;
+}

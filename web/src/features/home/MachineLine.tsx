@@ -1,0 +1,44 @@
+import { Anchor, Badge, Card, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { enginesQuery, systemQuery } from "@/api/queries";
+import type { EngineTold } from "@/api/schema.gen";
+import { machineWords } from "@/features/home/machine";
+import { engineName } from "@/format/words";
+
+/** This machine, its engines, and whether it is fit to measure. */
+export function MachineLine() {
+  const system = useQuery(systemQuery);
+  const engines = useQuery(enginesQuery);
+  const known = engines.data?.engines.filter((engine) => engine.name !== "scripted") ?? [];
+  if (system.isPending) return <Skeleton height={64} />;
+  return (
+    <Card component="section" aria-label="This machine" padding="sm">
+      <Stack gap={6}>
+        <Group gap="xs">
+          <Text size="sm">
+            This machine: <strong>{system.data ? machineWords(system.data.host) : "–"}</strong>
+          </Text>
+          {known.map((engine) => (
+            <Engine key={engine.name} engine={engine} />
+          ))}
+          <Anchor component={Link} to="/system" size="sm" ml="auto">
+            details
+          </Anchor>
+        </Group>
+      </Stack>
+    </Card>
+  );
+}
+
+function Engine({ engine }: { engine: EngineTold }) {
+  const why = engine.usable ? `${engineName(engine.name)} ${engine.version ?? ""} works here` : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
+  return (
+    <Tooltip label={why}>
+      <Badge variant={engine.usable ? "light" : "default"} color={engine.usable ? "green" : "gray"} tt="none" tabIndex={0}>
+        {engineName(engine.name)} {engine.usable ? "✓" : "–"}
+      </Badge>
+    </Tooltip>
+  );
+}

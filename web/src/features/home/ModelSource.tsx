@@ -1,0 +1,40 @@
+import { Skeleton, Stack, Tabs } from "@mantine/core";
+import { lazy, Suspense } from "react";
+
+import { DropArea } from "@/features/home/DropArea";
+import { UnderWay } from "@/features/home/UnderWay";
+import type { Bring } from "@/features/home/useBringing";
+import { Trouble } from "@/ui/Trouble";
+
+const ServerFolders = lazy(() => import("@/features/home/ServerFolders").then((found) => ({ default: found.ServerFolders })));
+const ExampleGallery = lazy(() => import("@/features/home/ExampleGallery").then((found) => ({ default: found.ExampleGallery })));
+
+/** The three ways in: a file of yours, a file of the server, an example. */
+export function ModelSource({ bring }: { bring: Bring }) {
+  if (bring.now.step !== "idle" && bring.now.step !== "refused") return <UnderWay now={bring.now} stop={bring.stop} />;
+  return (
+    <Stack gap="sm">
+      <Tabs defaultValue="file" keepMounted={false}>
+        <Tabs.List mb="sm" aria-label="Where the model is">
+          <Tabs.Tab value="file">Your file</Tabs.Tab>
+          <Tabs.Tab value="server">Server folders</Tabs.Tab>
+          <Tabs.Tab value="examples">Examples</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="file">
+          <DropArea take={bring.files} />
+        </Tabs.Panel>
+        <Tabs.Panel value="server">
+          <Suspense fallback={<Skeleton height={180} />}>
+            <ServerFolders choose={bring.fromServer} />
+          </Suspense>
+        </Tabs.Panel>
+        <Tabs.Panel value="examples">
+          <Suspense fallback={<Skeleton height={180} />}>
+            <ExampleGallery choose={bring.example} />
+          </Suspense>
+        </Tabs.Panel>
+      </Tabs>
+      {bring.now.step === "refused" && <Trouble error={bring.now.error} />}
+    </Stack>
+  );
+}

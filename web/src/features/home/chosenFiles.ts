@@ -1,0 +1,30 @@
+/** Which of the files that somebody dropped together is the model, and which are its weights. */
+
+const MODELS = [".onnx", ".xml", ".tflite", ".pt2", ".pt", ".pth", ".ts", ".json", ".keras", ".h5", ".pb"];
+
+/** What a file dialog offers first; the server looks into the content, whatever the name. */
+export const ACCEPTED = ".onnx,.pt2,.pt,.pth,.ts,.xml,.bin,.data,.tflite,.keras,.h5,.json";
+
+type Named = { name: string };
+
+export function modelAmong<T extends Named>(files: readonly T[]): T | undefined {
+  for (const ending of MODELS) {
+    const found = files.find((file) => file.name.toLowerCase().endsWith(ending));
+    if (found) return found;
+  }
+  return files[0];
+}
+
+/** Weights go by the end of their path: a browser does not tell folders. */
+export function weightsAmong<T extends Named>(files: readonly T[], missing: readonly string[]): [name: string, file: T][] {
+  return missing.flatMap((name) => {
+    const found = files.find((file) => file.name === name.split("/").pop());
+    return found ? [[name, found] as [string, T]] : [];
+  });
+}
+
+/** "resnet50.onnx" → "resnet50": a name to begin with. */
+export function nameFor(file: string): string {
+  const base = file.split("/").pop() ?? file;
+  return base.replace(/(?<=.)\.[a-z0-9]{1,8}$/i, "").slice(0, 100) || "Untitled";
+}

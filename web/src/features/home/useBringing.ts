@@ -1,0 +1,151 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useRef, useState } from "react";
+
+import { api, Refused, told } from "@/api/client";
+import { useFetches } from "@/api/progress";
+import { modelQuery } from "@/api/queries";
+import type { ExampleAsked, ModelDetails } from "@/api/schema.gen";
+import { Stopped, sendModel, sendWeights, type Sending } from "@/api/upload";
+import { modelAmong, nameFor, weightsAmong } from "@/features/home/chosenFiles";
+
+export type Bringing =
+  | { step: "idle" }
+  | { step: "sending"; name: string; share: number } // share 1: the server reads it
+  | { step: "copying"; name: string }
+  | { step: "fetching"; name: string; example: string; project: number }
+  | { step: "refused"; name: string; error: unknown };
+
+export type Bring = {
+  now: Bringing;
+  files: (files: readonly File[]) => void;
+  fromServer: (path: string) => void;
+  example: (slug: string, name: string) => void;
+  stop: () => void;
+};
+
+/** A model on its way into a project: `target`, or a draft of its own. What is refused or stopped leaves no draft behind. */
+export function useBringing(arrived: (model: ModelDetails) => void, target: number | null = null): Bring {
+  const [now, set] = useState<Bringing>({ step: "idle" });
+  const cache = useQueryClient();
+  const sending = useRef<Sending | null>(null);
+  const done = useRef(arrived);
+  done.current = arrived;
+
+  const arrive = useCallback(
+    (model: ModelDetails) => {
+      cache.setQueryData(modelQuery(model.id).queryKey, model);
+      set({ step: "idle" });
+      done.current(model);
+    },
+    [cache],
+  );
+
+  const into = useCallback(
+    async (name: string, bring: (project: number) => Promise<ModelDetails | null>) => {
+      const project = await (target === null ? begin(name) : Promise.resolve(target)).catch((error: unknown) => {
+        set({ step: "refused", name, error });
+        return null;
+      });
+      if (project === null) return;
+      try {
+        const model = await bring(project);
+        if (model) arrive(model);
+      } catch (error) {
+        if (target === null) await abandon(project);
+        set(error instanceof Stopped ? { step: "idle" } : { step: "refused", name, error });
+      }
+    },
+    [arrive, target],
+  );
+
+  const files = useCallback(
+    (chosen: readonly File[]) => {
+      const file = modelAmong(chosen);
+      if (!file) return;
+      set({ step: "sending", name: file.name, share: 0 });
+      const follow = (one: Sending) => {
+        sending.current = one;
+        return one.done;
+      };
+      void into(file.name, async (project) => {
+        const tell = (name: string) => (share: number) => set({ step: "sending", name, share });
+        let model = await follow(sendModel(project, file, tell(file.name)));
+        for (const [name, weights] of weightsAmong(chosen, model.missing)) {
+          model = await follow(sendWeights(model.id, name, weights, tell(name)));
+        }
+        return model;
+      });
+    },
+    [into],
+  );
+
+  const fromServer = useCallback(
+    (path: string) => {
+      const name = path.split("/").pop() ?? path;
+      set({ step: "copying", name });
+      void into(name, (project_id) =>
+        told(api.POST("/api/v1/projects/{project_id}/models/import", { params: { path: { project_id } }, body: { path } })),
+      );
+    },
+    [into],
+  );
+
+  const example = useCallback(
+    (slug: string, name: string) => {
+      set({ step: "copying", name });
+      void into(name, async (project) => {
+        await startFetch(project, slug);
+        set({ step: "fetching", name, example: slug, project });
+        return null; // `useArrival` sees it come
+      });
+    },
+    [into],
+  );
+
+  useArrival(now, arrive, (error) => {
+    if (now.step !== "fetching") return;
+    if (target === null) void abandon(now.project);
+    set({ step: "refused", name: now.name, error });
+  });
+
+  const stop = useCallback(() => sending.current?.stop(), []);
+  return { now, files, fromServer, example, stop };
+}
+
+/** Of an example that comes in the background: events say look, the server says what is. */
+function useArrival(now: Bringing, arrive: (model: ModelDetails) => void, fail: (error: unknown) => void): void {
+  const fetches = useFetches();
+  const slug = now.step === "fetching" ? now.example : null;
+  const project = now.step === "fetching" ? now.project : null;
+  const state = slug ? fetches.get(slug)?.state : undefined;
+  useEffect(() => {
+    if (slug === null || project === null) return;
+    let isOver = false;
+    void (async () => {
+      const { fetches: known } = await told(api.GET("/api/v1/examples/{example}", { params: { path: { example: slug } } }));
+      const mine = known.find((one) => one.project_id === project);
+      if (isOver || !mine || mine.state === "fetching") return;
+      if (mine.model_id === null) fail(new Refused(502, { title: "The example did not come", ...mine.failure }));
+      else arrive(await told(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
+    })().catch(fail);
+    return () => {
+      isOver = true;
+    };
+  }, [slug, project, state]); // eslint-disable-line -- what to do then is as new as the render
+}
+
+async function begin(file: string): Promise<number> {
+  const made = await told(api.POST("/api/v1/projects", { body: { name: nameFor(file), is_draft: true } }));
+  return made.id;
+}
+
+async function startFetch(project_id: number, slug: string): Promise<void> {
+  const known = await told(api.GET("/api/v1/examples"));
+  const isKnown = (name: string): name is ExampleAsked["example"] => known.examples.some((one) => one.slug === name);
+  if (!isKnown(slug)) throw new Refused(404, { title: `There is no example ${slug}` });
+  await told(api.POST("/api/v1/projects/{project_id}/models/example", { params: { path: { project_id } }, body: { example: slug } }));
+}
+
+async function abandon(project_id: number): Promise<void> {
+  await told(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } })).catch(() => undefined);
+}

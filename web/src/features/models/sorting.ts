@@ -1,0 +1,18 @@
+import type { ModelTold } from "@/api/schema.gen";
+
+export type Sorting = "new" | "name" | "size";
+
+export function sorted(models: readonly ModelTold[], by: Sorting): ModelTold[] {
+  const rows = [...models];
+  if (by === "name") return rows.sort((a, b) => a.name.localeCompare(b.name));
+  if (by === "size") return rows.sort((a, b) => (b.size_bytes ?? -1) - (a.size_bytes ?? -1));
+  return rows.sort((a, b) => b.id - a.id);
+}
+
+export const ORIGINS: Record<ModelTold["origin"], string> = {
+  path: "from a folder of the server",
+  upload: "uploaded",
+  example: "an example",
+  optimization: "made by an optimization",
+  terminal: "from the terminal",
+};

@@ -1,0 +1,98 @@
+import { Button, Card, Group, Progress, Stack, Text } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
+
+import { api, told } from "@/api/client";
+import { useStanding } from "@/api/progress";
+import { projectQuery } from "@/api/queries";
+import type { JobTold } from "@/api/schema.gen";
+import { PlaceLink } from "@/app/PlaceLink";
+import { duration, quantity } from "@/format/numbers";
+import { Ago } from "@/ui/Ago";
+import { StateBadge } from "@/ui/badges";
+import { toldOf } from "@/ui/Trouble";
+
+const KINDS: Record<JobTold["kind"], string> = { benchmark: "Benchmark", comparison: "Comparison", optimization: "Optimization", profile: "Profile" };
+
+export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: boolean }) {
+  const project = useQuery(projectQuery(job.project_id));
+  const act = useMutation({ mutationFn: (act: Act) => ACTS[act](job.id), onError: complain });
+  const isOver = job.state !== "running" && job.state !== "queued";
+  const canResume = job.state === "failed" || job.state === "cancelled" || job.state === "interrupted";
+  return (
+    <Card padding="sm" component="li">
+      <Stack gap={6}>
+        <Group justify="space-between" gap="xs">
+          <Group gap="xs" style={{ minWidth: 0 }}>
+            <StateBadge state={job.state}>{job.place != null ? `Queued #${job.place}` : undefined}</StateBadge>
+            <PlaceLink kind={job.kind} project={job.project_id} id={job.of_id}>
+              {job.name}
+            </PlaceLink>
+            <Text size="sm" className="dim">
+              {KINDS[job.kind]}
+              {project.data && ` in ${project.data.name}`} · job {job.id}
+            </Text>
+            <Ago at={job.finished_at ?? job.started_at ?? job.queued_at} />
+          </Group>
+          <Group gap="xs">
+            {job.state === "queued" && !isFirst && (
+              <Button size="compact-sm" variant="default" loading={act.isPending} onClick={() => act.mutate("next")}>
+                Run next
+              </Button>
+            )}
+            {!isOver && (
+              <Button size="compact-sm" variant="default" loading={act.isPending} onClick={() => act.mutate("cancel")}>
+                Cancel
+              </Button>
+            )}
+            {canResume && (
+              <Button size="compact-sm" variant="default" loading={act.isPending} onClick={() => act.mutate("resume")}>
+                Resume
+              </Button>
+            )}
+          </Group>
+        </Group>
+        {job.state === "running" && <Standing job={job} />}
+        {job.reason && (
+          <Text size="sm" className="dim">
+            {job.reason}
+          </Text>
+        )}
+      </Stack>
+    </Card>
+  );
+}
+
+function Standing({ job }: { job: JobTold }) {
+  const heard = useStanding(job.id);
+  const standing = heard ?? job.progress;
+  const done = standing?.units_done ?? 0;
+  const planned = standing?.units_planned ?? 0;
+  const half = standing?.relative_half_width;
+  const estimate = standing?.estimate_ms;
+  const so = estimate != null && half != null ? quantity(estimate, [estimate * (1 - half), estimate * (1 + half)], "ms") : null;
+  return (
+    <>
+      <Progress value={planned > 0 ? Math.min(100, (100 * done) / planned) : 0} aria-label={`Progress of ${job.name}`} />
+      <Text size="sm" className="dim">
+        {standing?.doing || "Starting"}
+        {planned > 0 && ` · ${Math.min(done, planned)} of ${planned}`}
+        {so && ` · so far ${so.value} ${so.spread ?? ""} ms`}
+        {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+      </Text>
+    </>
+  );
+}
+
+const at = (job_id: number) => ({ params: { path: { job_id } } });
+const ACTS = {
+  next: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/next", at(job))),
+  cancel: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", at(job))),
+  resume: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", at(job))),
+};
+type Act = keyof typeof ACTS;
+
+function complain(error: unknown): void {
+  const { title, why, fix } = toldOf(error);
+  notifications.show({ color: "red", title, message: [why, fix].filter(Boolean).join(". ") });
+}

@@ -1,0 +1,116 @@
+import { Badge, Button, Card, Code, Group, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+
+import { doctorQuery } from "@/api/queries";
+import type { DoctorTold } from "@/api/schema.gen";
+import { findingsOf, type Finding, type FindingState } from "@/features/system/facts";
+import { Ago } from "@/ui/Ago";
+import { Copy } from "@/ui/Copy";
+import { Section } from "@/ui/Section";
+import { Trouble } from "@/ui/Trouble";
+
+const SIGNS: Record<FindingState, { sign: string; color: string; word: string }> = {
+  ok: { sign: "✓", color: "green", word: "good" },
+  warning: { sign: "!", color: "yellow", word: "take care" },
+  problem: { sign: "✕", color: "red", word: "problem" },
+  unknown: { sign: "?", color: "gray", word: "not shown" },
+};
+const VERDICTS: Record<DoctorTold["verdict"], { sign: string; color: string; means: string }> = {
+  fit: { sign: "✓", color: "green", means: "Numbers of this machine can be trusted." },
+  "fit with care": { sign: "!", color: "yellow", means: "Comparisons hold; single numbers may move from day to day." },
+  unfit: { sign: "✕", color: "red", means: "Numbers measured now would mislead. Mend what is marked, and examine it again." },
+};
+
+/** Is this machine fit to measure? Asked for, as looking takes two seconds of a core. */
+export function Health() {
+  const doctor = useQuery(doctorQuery);
+  const examine = (
+    <Button size="xs" variant={doctor.data ? "default" : "filled"} loading={doctor.isFetching} onClick={() => void doctor.refetch()}>
+      {doctor.data ? "Examine again" : "Examine this machine"}
+    </Button>
+  );
+  return (
+    <Section title="Measurement health" actions={examine}>
+      {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} again={() => void doctor.refetch()} />}
+      {doctor.isFetching && !doctor.data && <Progress value={100} animated aria-label="Examining" />}
+      {!doctor.data && !doctor.isError && (
+        <Text size="sm" className="dim">
+          {doctor.isFetching
+            ? "Looking at clock, load, frequency and noise…"
+            : "Is this machine fit to measure? Looking at clock, load, frequency and noise takes about two seconds, on one core."}
+        </Text>
+      )}
+      {doctor.data && <Diagnosis doctor={doctor.data} />}
+    </Section>
+  );
+}
+
+function Diagnosis({ doctor }: { doctor: DoctorTold }) {
+  const findings = findingsOf(doctor);
+  const { sign, color, means } = VERDICTS[doctor.verdict];
+  const loud = findings.filter((found) => found.state !== "ok");
+  const fine = findings.filter((found) => found.state === "ok");
+  return (
+    <Stack gap="sm" role="status">
+      <Group gap="xs">
+        <Badge size="lg" color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
+          {doctor.verdict}
+        </Badge>
+        <Text size="sm">{means}</Text>
+        <Ago at={doctor.created_at} />
+      </Group>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xs">
+        {loud.map((found) => (
+          <Shown key={found.name} found={found} />
+        ))}
+      </SimpleGrid>
+      {fine.length > 0 && (
+        <Group gap={6}>
+          {fine.map((found) => (
+            <Badge key={found.name} color="green" variant="light" tt="none" leftSection={<span aria-hidden>✓</span>}>
+              {found.name}: {found.value}
+            </Badge>
+          ))}
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function Shown({ found }: { found: Finding }) {
+  const { sign, color, word } = SIGNS[found.state];
+  const command = found.fix?.slice(found.fix.indexOf("sudo ")) ?? "";
+  return (
+    <Card padding="xs">
+      <Group justify="space-between" gap="xs" wrap="nowrap">
+        <Text size="sm" fw={600}>
+          {found.name.charAt(0).toUpperCase() + found.name.slice(1)}
+        </Text>
+        <Badge color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
+          {word}
+        </Badge>
+      </Group>
+      <Text size="sm">
+        <Ticked text={found.value} />
+      </Text>
+      {found.effect && (
+        <Text size="xs" className="dim">
+          Effect: <Ticked text={found.effect} />
+        </Text>
+      )}
+      {found.fix && (
+        <Group gap={4} wrap="nowrap">
+          <Text size="xs" style={{ overflowWrap: "anywhere" }}>
+            Fix: <Ticked text={found.fix} />
+          </Text>
+          {command.startsWith("sudo ") && <Copy text={command} label="Copy the command" />}
+        </Group>
+      )}
+    </Card>
+  );
+}
+
+/** Commands stand between backticks. */
+function Ticked({ text }: { text: string }) {
+  return text.split("`").map((part, place) => (place % 2 ? <Code key={place}>{part}</Code> : part));
+}

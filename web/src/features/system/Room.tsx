@@ -1,0 +1,32 @@
+import { Progress, Stack, Text } from "@mantine/core";
+
+import type { SystemTold } from "@/api/schema.gen";
+import { bytes } from "@/format/numbers";
+import { Section } from "@/ui/Section";
+
+const DATABASES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
+const SANDBOXES: Record<SystemTold["sandbox"]["level"], string> = {
+  full: "Models run fully confined: no network, no files but their own.",
+  partial: "Models run partly confined. Left open:",
+  none: "Models run unconfined here: measure only files that you trust.",
+  unusable: "No worker can be started here: nothing can be measured.",
+};
+
+/** Where results are kept, and how models are kept in. */
+export function Room({ system }: { system: SystemTold }) {
+  const { free_bytes: free, total_bytes: total, database } = system.workspace;
+  const used = total > 0 ? (100 * (total - free)) / total : 0;
+  return (
+    <Section title="Workspace and sandbox">
+      <Stack gap={4}>
+        <Text size="sm">
+          {bytes(free)} free of {bytes(total)} on the workspace’s disk, kept in {DATABASES[database]}
+        </Text>
+        <Progress value={used} color={used > 95 ? "red" : undefined} aria-label="Disk in use" />
+      </Stack>
+      <Text size="sm">
+        {SANDBOXES[system.sandbox.level]} {system.sandbox.missing.join(", ")}
+      </Text>
+    </Section>
+  );
+}

@@ -1,0 +1,26 @@
+import type { ModelDocumentTensor } from "@/api/schema.gen";
+
+/** A size as it is shown, and why it is a guess of ours where it is one. */
+export type Size = { text: string; guess: string | null };
+
+/** Sizes of a tensor; null where even their number is open. */
+export function sizesOf(tensor: ModelDocumentTensor, isInput: boolean): Size[] | null {
+  if (!tensor.shape) return null;
+  return tensor.shape.map((size, place) => {
+    if (typeof size === "number") return { text: String(size), guess: null };
+    const text = size === null || size === "" ? "?" : String(size);
+    if (!isInput) return { text, guess: null };
+    return {
+      text,
+      guess:
+        place === 0
+          ? "The file leaves this size open. Being the first, it is taken for the batch size."
+          : "The file leaves this size open. A size is chosen when the model is run; a benchmark tells which.",
+    };
+  });
+}
+
+export function valuesOf(tensor: ModelDocumentTensor): Size | null {
+  const range = tensor.indices;
+  return range ? { text: `values ${range.low} … ${range.high - 1}`, guess: range.because } : null;
+}
