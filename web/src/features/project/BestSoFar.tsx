@@ -33,7 +33,7 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
       </Text>
       {!leader && (
         <Text size="sm" className="dim">
-          –{note && ` ${note}`}
+          – {note}
         </Text>
       )}
       {leader && (
