@@ -177,3 +177,33 @@ def test_ux_27_28_pages_to_begin_with_are_for_everybody(browser, server, onnx, s
                 if size is LAPTOP:
                     found += [(place, theme, one) for one in desk.barriers()]
     assert found == []
+
+
+def test_a_model_comes_from_a_folder_of_the_server_and_its_removal_can_be_undone(home, server):
+    folder = server.workspace / "models" / "exported"
+    folder.mkdir(parents=True, exist_ok=True)
+    saved(linear(), folder / "on-the-server.onnx")
+    home.get_by_role("tab", name="Server folders").click()
+    home.get_by_role("button", name="Use on-the-server.onnx").click()
+    home.get_by_label("also run a first benchmark").uncheck()
+    home.get_by_role("button", name="Create").click()
+    home.get_by_role("tab", name="Models").click()
+    model = home.get_by_role("link", name="on-the-server.onnx")
+    home.get_by_role("button", name="Menu of on-the-server.onnx").click()
+    home.get_by_role("menuitem", name="Remove").click()
+    expect(model).to_be_hidden()
+    home.get_by_role("button", name="Undo").click()
+    expect(model).to_be_visible()
+    model.click()
+    expect(home.get_by_role("table", name="Inputs")).to_contain_text("[batch, 4]")
+
+
+def test_an_example_comes_with_a_click_and_one_that_cannot_be_had_says_why(home):
+    home.get_by_role("tab", name="Examples").click()
+    rows = home.get_by_role("list", name="Examples").get_by_role("listitem")
+    expect(rows.filter(has_text="not here: ").first).to_be_visible()
+    home.get_by_label("Find an example").fill("squeeze")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("button").click()
+    expect(home.get_by_role("table", name="Inputs")).to_contain_text("224")
+    expect(home.get_by_label("Project name")).to_be_visible()
