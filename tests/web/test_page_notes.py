@@ -28,7 +28,9 @@ def test_ux_22_two_who_write_at_once_lose_nothing(desk, server, project):
     second = first.context.new_page()
     second.goto(first.url)
     held = []
-    second.route("**/note", lambda route: held.append(route) if is_change(route) else route.continue_())
+    second.route(
+        "**/note", lambda route: held.append(route) if is_change(route) else route.continue_()
+    )
     for page in (first, second):
         page.get_by_role("button", name="Write a note").click()
     second.get_by_label("Note", exact=True).fill("From the second tab")

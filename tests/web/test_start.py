@@ -160,7 +160,11 @@ def test_ux_27_28_pages_to_begin_with_are_for_everybody(browser, server, onnx, s
     number = server.ask("/projects", {"name": "Looked at"})["id"]
     model = server.send_model(number, onnx)["id"]
     places = ["", f"/p/{number}", f"/p/{number}/models", f"/p/{number}/models/{model}"]
-    places += [f"/p/{number}/notes", f"/p/{number}/settings", f"/new?project={number}&model={model}"]
+    places += [
+        f"/p/{number}/notes",
+        f"/p/{number}/settings",
+        f"/new?project={number}&model={model}",
+    ]
     with at_desk(browser, server, size) as desk:
         for theme in ("light", "dark"):
             desk.open("/")
