@@ -544,5 +544,5 @@ def test_engines_print_what_their_schema_says(tmp_path):
     found = document("engines", home=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     check("engines", found)
     states = {engine["name"]: engine["usable"] for engine in found["engines"]}
-    here = {"onnxruntime": True, "pytorch": True, "scripted": True}
+    here = {"onnxruntime": True, "openvino": True, "pytorch": True, "scripted": True}
     assert states == here | {"broken": False}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
+    from modeldyno.services.distributions import DistributionService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.example_projects import ExampleProjects
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
+    from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
@@ -82,6 +84,7 @@ class Server:
     models: ModelService
     files: ModelFiles
     looks: Looks
+    inferences: InferenceService
     folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
@@ -97,6 +100,7 @@ class Server:
     workloads: WorkloadService
     exports: ExportService
     judgements: JudgementService
+    distributions: DistributionService
     standings: StandingService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -208,12 +212,14 @@ def open_server(
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
+    from modeldyno.services.distributions import DistributionService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
+    from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
     from modeldyno.services.looks import Looks
@@ -288,6 +294,7 @@ def open_server(
             models=models,
             files=files,
             looks=Looks(records, files, models),
+            inferences=InferenceService(models, LocalJobs()),
             folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),
@@ -305,6 +312,7 @@ def open_server(
             ),
             exports=exports,
             judgements=JudgementService(records, exports),
+            distributions=DistributionService(records, history, folders),
             standings=StandingService(records, models),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

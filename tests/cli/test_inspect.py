@@ -134,7 +134,7 @@ def test_a_model_without_a_graph_says_which_formats_have_one(tmp_path):
     made = script(tmp_path / "m.json")
     ended = modeldyno("inspect", made, "--graph", "--json", "--workspace", tmp_path / "workspace")
     assert (ended.code, ended.error_code) == (2, "GRAPH_UNAVAILABLE")
-    assert "ONNX files and torch.export programs (.pt2)" in ended.err
+    assert "ONNX files, torch.export programs (.pt2)" in ended.err
 
 
 def test_a_depth_without_a_graph_is_wrong_usage(typed, scoped):

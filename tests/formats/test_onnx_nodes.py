@@ -312,7 +312,7 @@ def test_formats_without_a_graph_say_which_have_one(tmp_path):
     (tmp_path / "m.json").write_text('{"modeldyno": "scripted/1"}')
     with pytest.raises(GraphUnavailable) as caught:
         catalog.read_graph(tmp_path / "m.json")
-    assert "ONNX files and torch.export programs (.pt2)" in caught.value.why
+    assert "ONNX files, torch.export programs (.pt2)" in caught.value.why
 
 
 def with_qqqq(where):

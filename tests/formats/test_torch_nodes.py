@@ -177,4 +177,4 @@ def test_torchscript_and_checkpoints_say_which_formats_have_a_graph(tmp_path):
         with pytest.raises(GraphUnavailable) as caught:
             catalog.read_graph(path)
         assert what in caught.value.why
-        assert "ONNX files and torch.export programs" in caught.value.why
+        assert "ONNX files, torch.export programs" in caught.value.why

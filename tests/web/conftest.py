@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.gui.browser import CHROMIUM, QUIETLY
 from tests.web.desk import Server, at_desk
+
+expect.set_options(timeout=30_000)  # the five seconds of its own are short beside other tests
 
 
 @pytest.fixture(scope="module")

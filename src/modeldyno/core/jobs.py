@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.graphs import Graph
+from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import Failure, MeasuringResult
 from modeldyno.core.sessions import Pair, Session
 from modeldyno.core.traces import Repeat
 
-Result = MeasuringResult | ModelFacts | Graph
+Result = MeasuringResult | ModelFacts | Graph | InferenceResult
 
 
 @dataclass(frozen=True)

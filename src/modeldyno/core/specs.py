@@ -165,7 +165,19 @@ class GraphSpec:
     kind: Literal["graph"] = "graph"
 
 
+@dataclass(frozen=True)
+class InferenceSpec:
+    """Let a model run once, to see whether it works."""
+
+    model: ModelSpec
+    cell: CellSpec
+    timeout_s: float = 60.0  # of all of it
+    memory_limit_bytes: int | None = None
+    seed: int = 0
+    kind: Literal["inference"] = "inference"
+
+
 # What leaves a run.
 MeasuringSpec = BenchmarkSpec | ComparisonSpec | ProfileSpec | OptimizationSpec
-RunSpec = MeasuringSpec | InspectionSpec | GraphSpec
-LOOKING = (InspectionSpec, GraphSpec)  # nothing is run, and no run is kept
+RunSpec = MeasuringSpec | InspectionSpec | GraphSpec | InferenceSpec
+FLEETING = (InspectionSpec, GraphSpec, InferenceSpec)  # no run of these is kept

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import Parity
 from modeldyno.engines.protocol import Tensors
 
@@ -23,6 +24,20 @@ def load(path: Path) -> Tensors:
 
     with np.load(path, allow_pickle=False) as file:
         return {str(name): file[f"o{i}"] for i, name in enumerate(file["names"])}
+
+
+def described(outputs: Tensors) -> tuple[TensorSpec, ...]:
+    """What came out: a list or a map of tensors has no shape of its own."""
+    import numpy as np
+
+    found = []
+    for name, value in outputs.items():
+        if isinstance(value, (list, dict)):
+            found.append(TensorSpec(name, type(value).__name__, None))
+        else:
+            array = np.asarray(value)
+            found.append(TensorSpec(name, str(array.dtype), tuple(array.shape)))
+    return tuple(found)
 
 
 def comparable(a: Tensors, b: Tensors) -> bool:

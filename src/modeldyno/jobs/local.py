@@ -19,6 +19,7 @@ from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
     GraphSpec,
+    InferenceSpec,
     InspectionSpec,
     OptimizationSpec,
     ProfileSpec,
@@ -128,3 +129,7 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             from modeldyno.jobs.graph import run_graph
 
             return run_graph(spec, context)
+        case InferenceSpec():
+            from modeldyno.jobs.inference import run_inference
+
+            return run_inference(spec, context)

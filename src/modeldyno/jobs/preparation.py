@@ -8,7 +8,7 @@ from pathlib import Path
 from modeldyno.core.errors import BadValue
 from modeldyno.core.inputs import InputPlan, plan_inputs
 from modeldyno.core.likeness import Party, plan_alike
-from modeldyno.core.models import ModelFacts
+from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_complete
@@ -32,6 +32,7 @@ class Prepared:
     notes: tuple[str, ...]
     parity: Parity | None = None  # to the outputs of the cell it is held against …
     against: str | None = None  # … which are kept here
+    outputs: tuple[TensorSpec, ...] = ()  # as they came out
 
 
 def prepare(
@@ -87,6 +88,7 @@ def prepare(
         ),
         parity=examined.parity,
         against=command.against,
+        outputs=examined.outputs,
     )
 
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from modeldyno.core.errors import BadValue, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Result, Unit
-from modeldyno.core.specs import LOOKING, RunSpec
+from modeldyno.core.specs import FLEETING, RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
 from modeldyno.store.runs import RunFolder, Runs
@@ -27,7 +27,7 @@ class RunService:
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
-        if isinstance(spec, LOOKING):  # looking leaves no trace in the workspace
+        if isinstance(spec, FLEETING):  # looking leaves no trace in the workspace
             with TemporaryDirectory(prefix="modeldyno-") as place:
                 store = Runs(Path(place))
                 return self._run_in(store, store.create(spec), spec, listen)

@@ -14,6 +14,7 @@ from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
     GraphSpec,
+    InferenceSpec,
     InspectionSpec,
     ModelSpec,
     OptimizationSpec,
@@ -47,7 +48,7 @@ class VouchedRuns(RunService):
         match spec:
             case InspectionSpec() | GraphSpec():  # looking runs nothing
                 return spec
-            case BenchmarkSpec() | ProfileSpec() | OptimizationSpec():
+            case BenchmarkSpec() | ProfileSpec() | OptimizationSpec() | InferenceSpec():
                 return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))
             case ComparisonSpec(a=a, b=b, memory_limit_bytes=limit):
                 first, second = (replace(s, model=self._pinned(s.model, limit)) for s in (a, b))

@@ -14,7 +14,7 @@ from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
-from modeldyno.core.specs import LOOKING, BenchmarkSpec
+from modeldyno.core.specs import FLEETING, BenchmarkSpec
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"
@@ -93,7 +93,7 @@ class History:
         """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
         folder = self.folder(run_id)
         spec = folder.spec()
-        if isinstance(spec, LOOKING):
+        if isinstance(spec, FLEETING):
             raise ValueError("looking at a model leaves no run")  # noqa: TRY004 - of the file's content
         began = _began(run_id)
         assert began is not None

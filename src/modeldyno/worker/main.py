@@ -227,7 +227,8 @@ def _examine(command: Examine) -> Examined:
             _, again = engine.examine(command.target, tensors)
             if not outputs_file.compare(outputs, again).agrees:
                 parity = None  # random by itself
-        return Examined(facts, number, batch, said, tuple(refused), parity)
+        came = outputs_file.described(outputs)
+        return Examined(facts, number, batch, said, tuple(refused), parity, came)
     raise _no_rung(command, refused)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.inputs import InputPlan
-from modeldyno.core.models import ModelFacts
+from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
     Calibration,
@@ -162,6 +162,7 @@ class Examined:
     notes: tuple[str, ...]
     refused: tuple[str, ...]  # what the engine said to the rungs before
     parity: Parity | None = None  # to the other cell's outputs
+    outputs: tuple[TensorSpec, ...] = ()  # as they came out
     kind: Literal["examined"] = "examined"
 
 

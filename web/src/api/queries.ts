@@ -174,9 +174,26 @@ export const judgementQuery = (a: string, b: string) =>
     queryFn: () => told(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
+/** Of a run of a comparison: all that there is to know. */
+export const comparisonResultQuery = (run_id: string) =>
+  queryOptions({
+    queryKey: [...queryKeys.runs, run_id, "comparison"],
+    queryFn: async () => {
+      const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
+      if (result.schema !== "modeldyno.comparison/1") throw new Error(`${run_id} is no comparison`);
+      return result;
+    },
+  });
+
 export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
     queryFn: () => told(api.GET("/api/v1/files", { params: { query: { path } } })),
     staleTime: 0, // nobody tells when a file is put there
+  });
+
+export const standingQuery = (project_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.projects, project_id, "standing"],
+    queryFn: () => told(api.GET("/api/v1/projects/{project_id}/standing", at({ project_id }))),
   });

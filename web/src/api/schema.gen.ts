@@ -125,6 +125,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/{benchmark_id}/reproduce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reproduce benchmark
+         * @description Texts that measure the same again when they are pasted. None holds the token: they read
+         *     `MODELDYNO_TOKEN`.
+         */
+        get: operations["reproduce_benchmark"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/{benchmark_id}/rerun": {
         parameters: {
             query?: never;
@@ -364,28 +385,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/demo": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Create demo
-         * @description A project with a small model that ships with Modeldyno, and in the queue a comparison of
-         *     two engines, a benchmark and a profile of it. Needs no network. Asked again while that
-         *     project is there, the answer is that project.
-         */
-        post: operations["create_demo"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/engines": {
         parameters: {
             query?: never;
@@ -584,6 +583,26 @@ export interface paths {
          * @description Before everything else that waits.
          */
         post: operations["run_job_next"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/place": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Place job
+         * @description Move it up or down among those that wait.
+         */
+        put: operations["place_job"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -833,6 +852,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/models/{model_id}/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try model
+         * @description Load it and run it once, in a worker of its own with all the walls around it, within a
+         *     minute. What goes wrong in there is told in `failure`. Who goes away stops it.
+         */
+        post: operations["try_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/optimizations": {
         parameters: {
             query?: never;
@@ -884,31 +924,6 @@ export interface paths {
          *     else before the first run. A precision that the type cannot make changes the type.
          */
         patch: operations["edit_optimization"];
-        trace?: never;
-    };
-    "/api/v1/optimizations/{optimization_id}/note": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get optimization note
-         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
-         *     for `If-Match`.
-         */
-        get: operations["get_optimization_note"];
-        /**
-         * Write optimization note
-         * @description Replaces the note, unless somebody else changed it since you read it.
-         */
-        put: operations["write_optimization_note"];
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
         trace?: never;
     };
     "/api/v1/optimizations/{optimization_id}/pins/{kind}": {
@@ -1025,31 +1040,6 @@ export interface paths {
          */
         get: operations["export_profile_rows"];
         put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/profiles/{profile_id}/note": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get profile note
-         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
-         *     for `If-Match`.
-         */
-        get: operations["get_profile_note"];
-        /**
-         * Write profile note
-         * @description Replaces the note, unless somebody else changed it since you read it.
-         */
-        put: operations["write_profile_note"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1293,6 +1283,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get queue
+         * @description All of it in one answer.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause queue
+         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
+         *     started anew.
+         */
+        post: operations["pause_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume queue
+         * @description What waits begins again.
+         */
+        post: operations["resume_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1333,6 +1384,27 @@ export interface paths {
          * @description This run alone; what it belongs to shows the one before.
          */
         delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/cells/{cell}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get cell samples
+         * @description How they lie: in order, in bins, and by percentiles; also while it is measured. Nothing
+         *     was removed.
+         */
+        get: operations["get_cell_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1641,21 +1713,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes?: number[];
+            batch_sizes: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget?: ("quick" | "default" | "thorough") | number;
+            budget: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1666,7 +1738,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores?: number[];
+            cores: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1678,7 +1750,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices?: string[];
+            devices: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1687,7 +1759,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -1698,7 +1770,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines?: string[];
+            engines: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1707,7 +1779,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1715,7 +1787,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances?: number[];
+            instances: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1743,7 +1815,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1751,7 +1823,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call?: boolean;
+            per_call: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1760,7 +1832,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions?: string[];
+            precisions: string[];
             /**
              * Project Id
              * @example 1
@@ -1772,12 +1844,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed?: number;
+            seed: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1788,21 +1860,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start?: boolean;
+            start: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
             /**
@@ -2156,7 +2228,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2604,12 +2676,6 @@ export interface components {
              */
             of: string;
             /**
-             * Op
-             * @description The operator of a node; empty of all else.
-             * @example Conv
-             */
-            op: string;
-            /**
              * Parent
              * @description The innermost open group around it; empty: none.
              */
@@ -2841,7 +2907,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive?: boolean;
+            adaptive: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2849,14 +2915,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget?: ("quick" | "default" | "thorough") | number;
+            budget: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin?: number;
+            margin: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2882,20 +2948,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed?: number;
+            seed: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start?: boolean;
+            start: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
         };
         /**
          * modeldyno compare --json
@@ -3064,7 +3130,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3368,6 +3434,23 @@ export interface components {
              */
             name: string;
         };
+        /** CoreTold */
+        CoreTold: {
+            /**
+             * Core
+             * @description A CPU, as the system numbers it.
+             * @example 2
+             */
+            core: number;
+            /**
+             * Job Id
+             * @description Null: nobody measures on it.
+             * @example 7
+             */
+            job_id: number | null;
+            /** Since */
+            since: string | null;
+        };
         /** CountsTold */
         CountsTold: {
             /**
@@ -3427,7 +3510,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters?: {
+            parameters: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3441,7 +3524,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms?: {
+            transforms: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3501,13 +3584,49 @@ export interface components {
                 [key: string]: unknown;
             }[];
         };
-        /** DemoTold */
-        DemoTold: {
+        /** DistributionTold */
+        DistributionTold: {
             /**
-             * Project Id
-             * @example 1
+             * Cell
+             * @example 0
              */
-            project_id: number;
+            cell: number;
+            /** @description Of all samples. */
+            histogram: components["schemas"]["HistogramTold"];
+            /**
+             * Is Thinned
+             * @description There are more samples than points.
+             */
+            is_thinned: boolean;
+            /** Max Ms */
+            max_ms: number;
+            /** Mean Ms */
+            mean_ms: number;
+            /** Min Ms */
+            min_ms: number;
+            /** Percentiles */
+            percentiles: components["schemas"]["PercentileTold"][];
+            /**
+             * Points
+             * @description In the order in which they were measured.
+             */
+            points: components["schemas"]["PointTold"][];
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
+            /**
+             * Samples
+             * @description All of them.
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
         };
         /** DoctorTold */
         DoctorTold: {
@@ -3593,6 +3712,12 @@ export interface components {
              */
             name: string;
             /**
+             * Title
+             * @description For people.
+             * @example ONNX Runtime
+             */
+            title: string;
+            /**
              * Unavailable Devices
              * @description The others that it has, each with the reason why it cannot be used here.
              * @example {
@@ -3622,6 +3747,11 @@ export interface components {
         };
         /** EntryTold */
         EntryTold: {
+            /**
+             * Is Model
+             * @description By its name alone; the rest shows when it is imported.
+             */
+            is_model: boolean;
             /**
              * Kind
              * @enum {string}
@@ -3794,7 +3924,7 @@ export interface components {
              * Number
              * @default null
              */
-            number?: null;
+            number: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -3888,6 +4018,34 @@ export interface components {
              */
             path: string;
         };
+        /** FindingTold */
+        FindingTold: {
+            /**
+             * Effect
+             * @description On numbers.
+             */
+            effect: string;
+            /**
+             * Fix
+             * @description A command where there is one; `none`.
+             */
+            fix: string;
+            /**
+             * Name
+             * @example governor
+             */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "warning" | "problem" | "unknown";
+            /**
+             * Value
+             * @example powersave
+             */
+            value: string;
+        };
         /**
          * modeldyno inspect --graph --json
          * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
@@ -3901,7 +4059,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "openvino-ir" | "torch-export";
+            format: "onnx" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -4070,6 +4228,49 @@ export interface components {
              */
             subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
         };
+        /**
+         * HealthTold
+         * @description From what the system says of itself; `POST /system/doctor` measures as well.
+         */
+        HealthTold: {
+            /** Findings */
+            findings: components["schemas"]["FindingTold"][];
+            /**
+             * Governor
+             * @example performance
+             */
+            governor: string | null;
+            /**
+             * Load 1M
+             * @example 0.1
+             */
+            load_1m: number | null;
+            /**
+             * Sentence
+             * @example fit with care: governor
+             */
+            sentence: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "fit" | "fit with care" | "unfit";
+        };
+        /** HistogramTold */
+        HistogramTold: {
+            /**
+             * Above
+             * @description Samples beyond the last edge; they count everywhere else.
+             */
+            above: number;
+            /** Counts */
+            counts: number[];
+            /**
+             * Edges Ms
+             * @description One more than there are counts.
+             */
+            edges_ms: number[];
+        };
         /** ImportAsked */
         ImportAsked: {
             /**
@@ -4084,6 +4285,64 @@ export interface components {
              */
             path: string;
         };
+        /** InferenceTold */
+        InferenceTold: {
+            /**
+             * Batch Size
+             * @description As it ran.
+             * @example 1
+             */
+            batch_size: number;
+            /**
+             * Device
+             * @example cpu
+             */
+            device: string;
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.22.0
+             */
+            engine_version: string;
+            /**
+             * First Ms
+             * @description The very first call, which may compile and allocate.
+             * @example 9.2
+             */
+            first_ms: number;
+            /**
+             * Inputs
+             * @description As it was fed.
+             */
+            inputs: components["schemas"]["TensorTold"][];
+            /**
+             * Load Ms
+             * @example 31
+             */
+            load_ms: number;
+            /**
+             * Ms
+             * @description The call after it: no measurement.
+             * @example 4.1
+             */
+            ms: number;
+            /**
+             * Notes
+             * @description What was guessed, and the like.
+             */
+            notes: string[];
+            /** Outputs */
+            outputs: components["schemas"]["TensorTold"][];
+            /**
+             * Precision
+             * @example fp32
+             */
+            precision: string | null;
+        };
         /**
          * JobStanding
          * @description Where a running job stands; milliseconds, as everywhere outside.
@@ -4093,17 +4352,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells?: components["schemas"]["CellStanding"][];
+            cells: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing?: string;
+            doing: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms?: number | null;
+            estimate_ms: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -4112,17 +4371,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio?: number | null;
+            ratio: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width?: number | null;
+            relative_half_width: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s?: number | null;
+            remaining_s: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -4154,14 +4413,14 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /**
              * Name
-             * @description Of that benchmark, comparison …
+             * @description Of that one.
              * @example resnet50.onnx
              */
             name: string;
             /**
              * Of Id
              * @description The benchmark's, comparison's … number.
-             * @example 7
+             * @example 1
              */
             of_id: number;
             /**
@@ -4275,7 +4534,7 @@ export interface components {
              * @default benchmarks
              * @constant
              */
-            kind?: "benchmarks";
+            kind: "benchmarks";
             /** Sentence */
             sentence: string;
             /**
@@ -4362,6 +4621,39 @@ export interface components {
              * @description All that go from one to the other.
              */
             tensors: string[];
+        };
+        /**
+         * MachineTold
+         * @description What a line about the machine says; `host` has the rest.
+         */
+        MachineTold: {
+            /**
+             * Cpu Model
+             * @example AMD EPYC 7763
+             */
+            cpu_model: string;
+            /**
+             * Cpus
+             * @description That the system sees.
+             * @example 8
+             */
+            cpus: number;
+            /**
+             * Cpus Allowed
+             * @description That we may use.
+             * @example 8
+             */
+            cpus_allowed: number;
+            /**
+             * Memory Bytes
+             * @example 67430154240
+             */
+            memory_bytes: number;
+            /**
+             * System
+             * @example Linux
+             */
+            system: string;
         };
         /**
          * MeasuredByName
@@ -4573,7 +4865,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
             /**
              * Framework
              * @example onnx
@@ -4662,7 +4954,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -4753,7 +5045,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
             /**
              * Framework
              * @example onnx
@@ -4909,37 +5201,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark?: number | null;
+            benchmark: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison?: number | null;
+            comparison: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset?: number | null;
+            dataset: number | null;
             /**
              * Model
              * @default null
              */
-            model?: number | null;
+            model: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization?: number | null;
+            optimization: number | null;
             /**
              * Profile
              * @default null
              */
-            profile?: number | null;
+            profile: number | null;
             /**
              * Project
              * @default null
              */
-            project?: number | null;
+            project: number | null;
             /** Version */
             version: number;
         };
@@ -4982,7 +5274,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -4994,7 +5286,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type?: "quantization" | "graph" | "mixed-precision";
+            type: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -5181,6 +5473,28 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /** PercentileTold */
+        PercentileTold: {
+            /** High Ms */
+            high_ms: number | null;
+            /** Low Ms */
+            low_ms: number | null;
+            /**
+             * Ms
+             * @description Null where the samples cannot support it.
+             */
+            ms: number | null;
+            /**
+             * Quantile
+             * @example 0.99
+             */
+            quantile: number;
+            /**
+             * Samples Needed
+             * @description To know it, where it is not known.
+             */
+            samples_needed: number | null;
+        };
         /** PinAsked */
         PinAsked: {
             /**
@@ -5200,6 +5514,15 @@ export interface components {
             /** Performance */
             performance: number | null;
         };
+        /** PlaceAsked */
+        PlaceAsked: {
+            /**
+             * Place
+             * @description From 1; beyond the end is the end.
+             * @example 2
+             */
+            place: number;
+        };
         /** PlanAsked */
         PlanAsked: {
             /**
@@ -5212,21 +5535,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes?: number[];
+            batch_sizes: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget?: ("quick" | "default" | "thorough") | number;
+            budget: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -5237,7 +5560,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores?: number[];
+            cores: number[];
             /**
              * Devices
              * @default [
@@ -5247,7 +5570,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices?: string[];
+            devices: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5256,7 +5579,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -5267,7 +5590,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines?: string[];
+            engines: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -5276,7 +5599,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -5284,7 +5607,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances?: number[];
+            instances: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -5306,7 +5629,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5314,7 +5637,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call?: boolean;
+            per_call: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -5323,19 +5646,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions?: string[];
+            precisions: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed?: number;
+            seed: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -5347,14 +5670,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
             /**
@@ -5388,6 +5711,25 @@ export interface components {
              */
             threads: number;
         };
+        /** PointTold */
+        PointTold: {
+            /**
+             * Ms
+             * @description Of one call.
+             * @example 4.1
+             */
+            ms: number;
+            /**
+             * Sample
+             * @example 17
+             */
+            sample: number;
+            /**
+             * Session
+             * @example 0
+             */
+            session: number;
+        };
         /**
          * Problem
          * @description What went wrong, why, and what to do (RFC 9457).
@@ -5404,14 +5746,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail?: string;
+            detail: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix?: string;
+            fix: string;
             /**
              * Status
              * @example 404
@@ -5426,7 +5768,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type?: string;
+            type: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -5434,28 +5776,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size?: number;
+            batch_size: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores?: number;
+            cores: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device?: string;
+            device: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5464,7 +5806,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -5481,7 +5823,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5504,7 +5846,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5522,19 +5864,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats?: number;
+            repeats: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed?: number;
+            seed: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5542,21 +5884,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start?: boolean;
+            start: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
         };
@@ -5730,7 +6072,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5793,8 +6135,6 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
-            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
-            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -5818,8 +6158,6 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
-            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
-            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -6121,7 +6459,7 @@ export interface components {
              * Number
              * @default null
              */
-            number?: null;
+            number: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -6183,7 +6521,7 @@ export interface components {
              * @description Not listed before it is named; forgotten after a day.
              * @default false
              */
-            is_draft?: boolean;
+            is_draft: boolean;
             /**
              * Name
              * @example ResNet on the edge box
@@ -6241,7 +6579,7 @@ export interface components {
              * @description Of a baseline whose numbers are not sure.
              * @default false
              */
-            accept_noisy?: boolean;
+            accept_noisy: boolean;
             /**
              * Baseline Benchmark Id
              * @description Null: none any more.
@@ -6296,6 +6634,26 @@ export interface components {
              * @example 3
              */
             waiting: number;
+        };
+        /** QueueViewTold */
+        QueueViewTold: {
+            /**
+             * Cores
+             * @description Those that may be measured on. A job that measures has its cores to itself.
+             */
+            cores: components["schemas"]["CoreTold"][];
+            /**
+             * Is Paused
+             * @description What runs goes on; nothing else begins.
+             */
+            is_paused: boolean;
+            /** Running */
+            running: components["schemas"]["JobTold"][];
+            /**
+             * Waiting
+             * @description In the order in which they will begin.
+             */
+            waiting: components["schemas"]["JobTold"][];
         };
         /**
          * RatioTold
@@ -6364,6 +6722,38 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        /** ReproductionTold */
+        ReproductionTold: {
+            /**
+             * Config
+             * @description What `modeldyno bench --config` reads.
+             * @example {
+             *       "batch_size": [
+             *         1,
+             *         8
+             *       ],
+             *       "model": "resnet50.onnx"
+             *     }
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Curl
+             * @description Puts the same benchmark in the server's queue.
+             */
+            curl: string;
+            /**
+             * Python
+             * @description The same, and waits for the result.
+             */
+            python: string;
+            /**
+             * Terminal
+             * @description Fetches the model's file, and measures it here.
+             */
+            terminal: string;
         };
         /** RunDetailsTold */
         RunDetailsTold: {
@@ -6465,29 +6855,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark?: number | null;
+            benchmark: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison?: number | null;
+            comparison: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization?: number | null;
+            optimization: number | null;
             /**
              * Profile
              * @default null
              */
-            profile?: number | null;
+            profile: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -6672,23 +7062,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size?: number;
+            batch_size: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores?: number;
+            cores: number;
             /**
              * Device
              * @default cpu
              */
-            device?: string;
+            device: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6697,7 +7087,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -6713,7 +7103,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Model Id
              * @example 1
@@ -6725,7 +7115,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -6739,7 +7129,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6748,7 +7138,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
         };
@@ -6929,6 +7319,7 @@ export interface components {
         };
         /** SystemTold */
         SystemTold: {
+            health: components["schemas"]["HealthTold"];
             /**
              * Host
              * @description CPU, memory, kernel and settings, as in every result.
@@ -6946,6 +7337,7 @@ export interface components {
              * @description Which job has which CPU core.
              */
             leases: components["schemas"]["LeaseTold"][];
+            machine: components["schemas"]["MachineTold"];
             queue: components["schemas"]["QueueTold"];
             sandbox: components["schemas"]["SandboxTold"];
             /**
@@ -6960,6 +7352,30 @@ export interface components {
              */
             version: string;
             workspace: components["schemas"]["WorkspaceTold"];
+        };
+        /** TensorTold */
+        TensorTold: {
+            /**
+             * Dtype
+             * @example float32
+             */
+            dtype: string;
+            /**
+             * Name
+             * @example x
+             */
+            name: string;
+            /**
+             * Shape
+             * @description Null of a list or a map of tensors.
+             * @example [
+             *       1,
+             *       3,
+             *       224,
+             *       224
+             *     ]
+             */
+            shape: number[] | null;
         };
         /** Thing */
         Thing: {
@@ -7074,6 +7490,15 @@ export interface components {
             /** Trial */
             trial: number;
         };
+        /**
+         * TriedTold
+         * @description Exactly one of the two.
+         */
+        TriedTold: {
+            /** @description Why it did not work, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            inference: components["schemas"]["InferenceTold"] | null;
+        };
         /** TrustAsked */
         TrustAsked: {
             /**
@@ -7081,7 +7506,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason?: string;
+            reason: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -7116,6 +7541,19 @@ export interface components {
              * @description What running it would do; empty for data.
              */
             warning: string;
+        };
+        /** TryAsked */
+        TryAsked: {
+            /**
+             * Batch Size
+             * @default 1
+             */
+            batch_size: number;
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             */
+            engine?: string | null;
         };
         /**
          * TuningAsked
@@ -7258,6 +7696,12 @@ export interface components {
              * @example 107374182400
              */
             total_bytes: number;
+            /**
+             * Used Bytes
+             * @description By its files, counted once a minute.
+             * @example 1048576
+             */
+            used_bytes: number;
         };
     };
     responses: never;
@@ -7310,10 +7754,11 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
-export type DemoTold = components['schemas']['DemoTold'];
+export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -7331,6 +7776,7 @@ export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
 export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
+export type FindingTold = components['schemas']['FindingTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
 export type GraphDocumentBody = components['schemas']['GraphDocumentBody'];
@@ -7340,7 +7786,10 @@ export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
 export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
+export type HealthTold = components['schemas']['HealthTold'];
+export type HistogramTold = components['schemas']['HistogramTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
+export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
 export type JsonValue = components['schemas']['JsonValue'];
@@ -7350,6 +7799,7 @@ export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
+export type MachineTold = components['schemas']['MachineTold'];
 export type MeasuredByName = components['schemas']['MeasuredByName'];
 export type MeasuredOnDevices = components['schemas']['MeasuredOnDevices'];
 export type ModelAsked = components['schemas']['ModelAsked'];
@@ -7378,10 +7828,13 @@ export type PageToldProfileRowTold = components['schemas']['PageTold_ProfileRowT
 export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_'];
 export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
+export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
+export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
+export type PointTold = components['schemas']['PointTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -7404,8 +7857,10 @@ export type ProjectDetails = components['schemas']['ProjectDetails'];
 export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
+export type ReproductionTold = components['schemas']['ReproductionTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -7419,14 +7874,17 @@ export type SideTold = components['schemas']['SideTold'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
 export type SystemTold = components['schemas']['SystemTold'];
+export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
 export type ThingMessage = components['schemas']['ThingMessage'];
 export type TimeTold = components['schemas']['TimeTold'];
 export type TimesTold = components['schemas']['TimesTold'];
 export type TrialMessage = components['schemas']['TrialMessage'];
 export type TrialThing = components['schemas']['TrialThing'];
+export type TriedTold = components['schemas']['TriedTold'];
 export type TrustAsked = components['schemas']['TrustAsked'];
 export type TrustTold = components['schemas']['TrustTold'];
+export type TryAsked = components['schemas']['TryAsked'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
@@ -8403,6 +8861,92 @@ export interface operations {
             };
             /** @description Say which version you mean to change */
             428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reproduce_benchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the benchmark. */
+                benchmark_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReproductionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10403,96 +10947,6 @@ export interface operations {
             };
         };
     };
-    create_demo: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Any text of your own, new for each thing you want to create. The same request under the same key is answered as before, for 24 hours, and creates nothing. */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            201: {
-                headers: {
-                    /** @description Sent when this answer was given before. */
-                    "Idempotency-Replayed"?: "true";
-                    /** @description Where the new thing is. */
-                    Location?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DemoTold"];
-                };
-            };
-            /** @description The request cannot work */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong or missing token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Refused */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request does not fit its description */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too much at once */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available for now */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description No room in the workspace */
-            507: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     list_engines: {
         parameters: {
             query?: never;
@@ -11287,6 +11741,132 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    place_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12242,8 +12822,6 @@ export interface operations {
                 depth?: number;
                 /** @description Groups to open, by their scopes. */
                 expand?: string[];
-                /** @description Groups to close nevertheless. */
-                collapse?: string[];
             };
             header?: never;
             path: {
@@ -12868,6 +13446,132 @@ export interface operations {
             };
         };
     };
+    try_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TryAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_optimizations: {
         parameters: {
             query?: {
@@ -13356,230 +14060,6 @@ export interface operations {
             };
             /** @description The request does not fit its description */
             422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too much at once */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available for now */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_optimization_note: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the optimization. */
-                optimization_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NoteTold"];
-                };
-            };
-            /** @description The request cannot work */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong or missing token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Refused */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request does not fit its description */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too much at once */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available for now */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    write_optimization_note: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
-                "If-Match": string;
-            };
-            path: {
-                /** @description The id of the optimization. */
-                optimization_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NoteAsked"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NoteTold"];
-                };
-            };
-            /** @description The request cannot work */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong or missing token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Refused */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body did not arrive in time */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Somebody else changed it meanwhile */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another kind of body than this operation reads */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request does not fit its description */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Say which version you mean to change */
-            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14600,230 +15080,6 @@ export interface operations {
             };
             /** @description The request does not fit its description */
             422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too much at once */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available for now */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_profile_note: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The id of the profile. */
-                profile_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NoteTold"];
-                };
-            };
-            /** @description The request cannot work */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong or missing token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Refused */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request does not fit its description */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too much at once */
-            429: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not available for now */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    write_profile_note: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
-                "If-Match": string;
-            };
-            path: {
-                /** @description The id of the profile. */
-                profile_id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NoteAsked"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["NoteTold"];
-                };
-            };
-            /** @description The request cannot work */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Wrong or missing token */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Refused */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description There is no such thing */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The body did not arrive in time */
-            408: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Somebody else changed it meanwhile */
-            412: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Another kind of body than this operation reads */
-            415: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description The request does not fit its description */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Say which version you mean to change */
-            428: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16553,6 +16809,201 @@ export interface operations {
             };
         };
     };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -16785,6 +17236,97 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_cell_samples: {
+        parameters: {
+            query?: {
+                /** @description To be told, evenly chosen. */
+                most_points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Sorts by time. */
+                run_id: string;
+                /** @description Of the cell, from 0. */
+                cell: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DistributionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -7,7 +7,7 @@ const dyno: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: "dyno",
-  primaryShade: { light: 7, dark: 6 },
+  primaryShade: 7,
   colors: { dyno },
   autoContrast: true,
   defaultRadius: "md",

@@ -31,7 +31,7 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
   return ({ isDark, ink, dim, line }) => {
     const { color } = look(isDark);
     return {
-      grid: { left: 8, right: 24, top: 36, bottom: 8, containLabel: true, outerBoundsMode: "same" },
+      grid: { left: 8, right: 24, top: 36, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       tooltip: { trigger: "axis", confine: true, axisPointer: { type: "shadow" } },
       xAxis: {
         type: "category",

@@ -44,7 +44,7 @@ export function drawIterations({ samples, typical, look }: Iterations): Drawing 
     });
     const bars = typical && typical.low !== null && typical.high !== null ? [{ x: ms.length, low: typical.low, high: typical.high }] : [];
     return {
-      grid: { left: 8, right: 24, top: 28, bottom: 8, containLabel: true, outerBoundsMode: "same" },
+      grid: { left: 8, right: 24, top: 28, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       xAxis: {
         type: "value",
         min: 0,

@@ -66,7 +66,7 @@ export function drawScaling(scaling: Scaling): Drawing {
           data: known.map((point, place) => ({
             value: [String(point.x), point.value],
             // Hollow: not to be relied on.
-            itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2, borderType: "dashed" } : { color },
+            itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
             label: {
               show: reached.has(point.x) && place > 0,
               position: "top",
@@ -91,7 +91,7 @@ export function drawScaling(scaling: Scaling): Drawing {
         }))
       : [];
     return {
-      grid: { left: 8, right: 24, top: 40, bottom: 8, containLabel: true, outerBoundsMode: "same" },
+      grid: { left: 8, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => name)] },
       tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
       xAxis: {

@@ -9,8 +9,8 @@ const ENGINES: Record<string, string> = {
 };
 const FORMATS: Record<string, string> = {
   onnx: "ONNX",
-  openvino_ir: "OpenVINO IR",
   torchscript: "TorchScript",
+  "openvino-ir": "OpenVINO IR",
   "torch-export": "PyTorch export",
   "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",

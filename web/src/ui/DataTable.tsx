@@ -85,13 +85,15 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                 const sort = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : "none";
                 return (
                   <Table.Th key={column.id} aria-sort={sort} ta={column.isNumber ? "right" : "left"} w={column.width}>
-                    <UnstyledButton fw={600} fz="sm" onClick={() => table.getColumn(column.id)?.toggleSorting()}>
-                      <Group gap={4} wrap="nowrap" justify={column.isNumber ? "flex-end" : "flex-start"}>
-                        {column.header}
-                        {direction === "asc" && <IconArrowUp size={14} aria-hidden />}
-                        {direction === "desc" && <IconArrowDown size={14} aria-hidden />}
-                      </Group>
-                    </UnstyledButton>
+                    {column.header !== "" && (
+                      <UnstyledButton fw={600} fz="sm" onClick={() => table.getColumn(column.id)?.toggleSorting()}>
+                        <Group gap={4} wrap="nowrap" justify={column.isNumber ? "flex-end" : "flex-start"}>
+                          {column.header}
+                          {direction === "asc" && <IconArrowUp size={14} aria-hidden />}
+                          {direction === "desc" && <IconArrowDown size={14} aria-hidden />}
+                        </Group>
+                      </UnstyledButton>
+                    )}
                   </Table.Th>
                 );
               })}

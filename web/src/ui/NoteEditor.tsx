@@ -57,7 +57,13 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
     [kind, id, cache],
   );
   useEffect(() => tell({ kind: "heard", kept: note }), [note]);
-  useEffect(() => keepDraft(place, now), [place, now]);
+  const hasDraft = useRef(false);
+  useEffect(() => {
+    // Only what this tab put there is taken away: another may be writing, too.
+    if (!isClean(now)) localStorage.setItem(place, JSON.stringify({ text: now.text, version: now.kept.version }));
+    else if (hasDraft.current) localStorage.removeItem(place);
+    hasDraft.current = !isClean(now);
+  }, [place, now]);
   useEffect(() => {
     if (!isDue(now)) return;
     const timer = setTimeout(() => save(now), PAUSE_MS);
@@ -201,11 +207,6 @@ function Version({ title, text }: { title: string; text: string }) {
 }
 
 /** In this browser, too, until the server has it: a closed tab or a stopped server loses nothing. */
-function keepDraft(place: string, now: DraftedNote): void {
-  if (isClean(now)) localStorage.removeItem(place);
-  else localStorage.setItem(place, JSON.stringify({ text: now.text, version: now.kept.version }));
-}
-
 function draftAt(place: string): Written | null {
   try {
     const found: unknown = JSON.parse(localStorage.getItem(place) ?? "null");

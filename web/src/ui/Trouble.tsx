@@ -8,7 +8,15 @@ type Told = { title: string; why: string; fix: string; code?: string };
 
 export function toldOf(error: unknown): Told {
   if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
+  // A fault of ours, not of the connection: `fetch` fails with a TypeError.
+  if (error instanceof Error && !(error instanceof TypeError)) return { title: "This page has stumbled", why: error.message, fix: "Reload it; your results are safe" };
   return { title: "The server does not answer", why: "It may have been stopped", fix: "Start it again; this page goes on by itself" };
+}
+
+/** As written in an error: without its full stop, and not always with a capital. */
+function sentence(text: string): string {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?:]$/.test(whole) ? whole : `${whole}.`;
 }
 
 /** What went wrong, why, and what to do; never a dead end. */
@@ -17,8 +25,8 @@ export function Trouble({ error, again, children }: { error: unknown; again?: ()
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle />} title={title} role="alert">
       <Stack gap="xs">
-        {why && <Text size="sm">{why}.</Text>}
-        {fix && <Text size="sm">{fix}.</Text>}
+        {why && <Text size="sm">{sentence(why)}</Text>}
+        {fix && <Text size="sm">{sentence(fix)}</Text>}
         <Group gap="sm">
           {again && (
             <Button size="xs" variant="default" onClick={again}>

@@ -1,5 +1,58 @@
-import type { ModelDetails } from "@/api/schema.gen";
+import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 
+import { api, Refused, told } from "@/api/client";
+import type { InferenceTold, ModelDetails } from "@/api/schema.gen";
+import { decimals, plain } from "@/format/numbers";
+import { engineName } from "@/format/words";
+import { Trouble } from "@/ui/Trouble";
+
+/** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
 export function TryInference({ model }: { model: ModelDetails }) {
-  return model.state === "ready" ? null : null;
+  const leaving = useRef<AbortController | null>(null);
+  // Who goes away stops it.
+  useEffect(() => () => leaving.current?.abort(), []);
+  const attempt = useMutation({
+    mutationFn: async () => {
+      const going = new AbortController();
+      leaving.current = going;
+      const tried = await told(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
+      if (tried.inference) return tried.inference;
+      throw new Refused(200, tried.failure ?? { title: "It did not work" });
+    },
+  });
+  const isReady = model.state === "ready";
+  return (
+    <Stack gap="xs" align="flex-start">
+      <Group gap="sm">
+        <Button variant="light" leftSection={<IconPlayerPlay size={16} />} disabled={!isReady} loading={attempt.isPending} onClick={() => attempt.mutate()}>
+          Try one inference
+        </Button>
+        {!isReady && (
+          <Text size="sm" className="dim">
+            {model.state === "untrusted" ? "It has to be trusted first." : model.state === "incomplete" ? "Its weights have to be sent first." : "Somebody has to look into it first."}
+          </Text>
+        )}
+        {attempt.data && <Came of={attempt.data} />}
+      </Group>
+      {attempt.data?.notes.map((note) => (
+        <Text key={note} size="sm" className="dim">
+          {note}
+        </Text>
+      ))}
+      {attempt.isError && (attempt.error instanceof DOMException ? <Alert color="gray">Stopped.</Alert> : <Trouble error={attempt.error} />)}
+    </Stack>
+  );
+}
+
+function Came({ of }: { of: InferenceTold }) {
+  const ms = (value: number) => `${plain(value, decimals(value, 3))} ms`;
+  const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
+  return (
+    <Text size="sm" role="status">
+      ✓ <strong>{ms(of.ms)}</strong> on {engineName(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) → <span className="mono">{outputs}</span>
+    </Text>
+  );
 }

@@ -23,7 +23,7 @@ const NOISES: Record<Noise, { sign: string; color: string; means: string }> = {
 export function StateBadge({ state, children }: { state: State; children?: ReactNode }) {
   const { sign, word, color } = STATES[state];
   return (
-    <Badge color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
+    <Badge color={color} variant="light" tt="none" miw="max-content" leftSection={<span aria-hidden>{sign}</span>}>
       {children ?? word}
     </Badge>
   );
@@ -34,7 +34,7 @@ export function NoiseBadge({ noise, why }: { noise: Noise | null | undefined; wh
   const { sign, color, means } = NOISES[noise];
   return (
     <Tooltip label={why || means}>
-      <Badge color={color} variant="light" tt="none" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
+      <Badge color={color} variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
         {noise}
       </Badge>
     </Tooltip>

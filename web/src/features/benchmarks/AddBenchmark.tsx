@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, UnstyledButton } from "@mantine/core";
+import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { useDebouncedValue, useHotkeys } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
@@ -117,15 +117,17 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="subtle" color="gray" onClick={reset} mr="auto">
+          <Button variant="subtle" color="gray" size="compact-sm" onClick={reset} mr="auto">
             Start over
           </Button>
           <Button variant="default" onClick={close}>
             CANCEL
           </Button>
-          <Button type="submit" disabled={!isValid} loading={run.isPending} data-autofocus>
-            RUN
-          </Button>
+          <Tooltip label="Ctrl+Enter">
+            <Button type="submit" disabled={!isValid} loading={run.isPending}>
+              RUN
+            </Button>
+          </Tooltip>
         </Group>
       </Stack>
     </form>

@@ -62,7 +62,7 @@ export function BaselineLine({ pid }: { pid: number }) {
     <Group gap="xs">
       <Text size="sm">
         Baseline: <span aria-hidden>◆</span>{" "}
-        <Anchor component={Link} to={`/p/${pid}/benchmarks/${id}`} size="sm">
+        <Anchor component={Link} to={`/p/${pid}/benchmarks/${id}`} size="sm" underline="always">
           #{id} {found.name}
         </Anchor>{" "}
         <Text span size="sm" className="dim">

@@ -16,7 +16,7 @@ import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
-import { StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
 
 type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
 
@@ -30,7 +30,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
   const [looked, setLooked] = useState<Looked>({ tab: "baseline", metric: "ms_item" });
   const state = benchmark?.state ?? row.state;
   const head = headOf(benchmark ?? row);
-  const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.status !== null) ?? false, [benchmark]);
+  const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.ms_per_batch !== null) ?? false, [benchmark]);
   const title = `benchmark-${row.id}-title`;
   return (
     <Card component="article" ref={ref} id={`benchmark-${row.id}`} data-benchmark={row.id} tabIndex={-1} aria-labelledby={title}>
@@ -44,6 +44,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                   #{row.id} {row.name}
                 </Anchor>
                 <StateBadge state={state}>{stateWord(benchmark ?? row)}</StateBadge>
+                <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} />
                 {row.rerun_of !== null && (
                   <Badge component={Link} to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
                     re-run of #{row.rerun_of}

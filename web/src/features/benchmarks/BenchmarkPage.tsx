@@ -20,7 +20,7 @@ import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
@@ -67,7 +67,7 @@ export function BenchmarkPage() {
   }
   const benchmark = found.data;
   const isRunning = isActive(benchmark.state);
-  const hasNumbers = benchmark.cells.some((cell) => cell.status !== null);
+  const hasNumbers = benchmark.cells.some((cell) => cell.ms_per_batch !== null);
   return (
     <Page
       title={`#${benchmark.id} ${benchmark.name}`}
@@ -81,13 +81,14 @@ export function BenchmarkPage() {
     >
       <Group gap="sm">
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
+        <NoiseBadge noise={benchmark.summary.noise} why={benchmark.summary.noise_reasons.join(" ")} />
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}
           </Badge>
         )}
         <Text size="sm" className="dim">
-          <Anchor component={Link} to={`/p/${pid}/models/${benchmark.model_id}`} size="sm">
+          <Anchor component={Link} to={`/p/${pid}/models/${benchmark.model_id}`} size="sm" underline="always">
             {benchmark.model_name}
           </Anchor>{" "}
           · {[headOf(benchmark), axesText(benchmark)].filter(Boolean).join(" · ")} · <Ago at={benchmark.last_run_at ?? benchmark.created_at} />

@@ -40,16 +40,27 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
         </Anchor>
       ),
     },
+    {
+      id: "menu",
+      header: "",
+      value: () => null,
+      show: (row) => (
+        <span onClick={(event) => event.stopPropagation()}>
+          <BenchmarkMenu row={row} made={made} />
+        </span>
+      ),
+      width: 44,
+    },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
     { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null },
     { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
-    { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null },
+    { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
     { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", ") },
     { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", ") },
     { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
-    { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} />, isNumber: true },
-    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} />, isNumber: true },
-    { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true },
+    { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
+    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={row.summary.sessions} />, isNumber: true },
+    { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
     { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
     {
@@ -62,17 +73,6 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "quality", header: "Quality", value: (row) => row.summary.noise, show: (row) => (row.summary.noise ? <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} /> : "–") },
     { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
-    {
-      id: "menu",
-      header: "",
-      value: () => null,
-      show: (row) => (
-        <span onClick={(event) => event.stopPropagation()}>
-          <BenchmarkMenu row={row} made={made} />
-        </span>
-      ),
-      width: 44,
-    },
   ];
   return (
     <DataTable
@@ -86,13 +86,13 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
   );
 }
 
-function Told({ figure }: { figure: Row["summary"]["ms_per_item"] }) {
+function Told({ figure, n }: { figure: Row["summary"]["ms_per_item"]; n: number | null }) {
   const told = quantity(figure?.value, intervalOf(figure), "");
   return (
     <>
       {told.value}{" "}
       <Text span size="xs" className="dim">
-        {told.spread}
+        {told.spread} {figure && n !== null && `n ${n}`}
       </Text>
     </>
   );

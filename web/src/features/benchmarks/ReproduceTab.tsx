@@ -1,10 +1,10 @@
 import { Card, Code, Group, Skeleton, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
-import { resultQuery } from "@/api/queries";
-import type { BenchmarkDocument, BenchmarkTold } from "@/api/schema.gen";
+import { benchmarkQuery, projectQuery, resultQuery } from "@/api/queries";
+import type { BenchmarkDocument, BenchmarkTold, LatestRunTold } from "@/api/schema.gen";
 import { reproductions } from "@/features/benchmarks/reproduce";
-import { environmentOf } from "@/features/benchmarks/environment";
+import { differences, environmentOf } from "@/features/benchmarks/environment";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
@@ -32,25 +32,47 @@ export function ReproduceTab({ benchmark }: { benchmark: BenchmarkTold }) {
           </Code>
         </Stack>
       ))}
-      {benchmark.latest_run && <Environment runId={benchmark.latest_run.id} state={benchmark.latest_run.state} />}
+      {benchmark.latest_run && <Environment benchmark={benchmark} run={benchmark.latest_run} />}
     </Stack>
   );
 }
 
-function Environment({ runId, state }: { runId: string; state: string }) {
-  const result = useQuery({ ...resultQuery(runId), enabled: state !== "queued" && state !== "running" });
-  if (state === "queued" || state === "running") return <Text className="dim">The environment is told when it is done.</Text>;
+function Environment({ benchmark, run }: { benchmark: BenchmarkTold; run: LatestRunTold }) {
+  const isOver = run.state !== "queued" && run.state !== "running";
+  const result = useQuery({ ...resultQuery(run.id), enabled: isOver });
+  if (!isOver) return <Text className="dim">The environment is told when it is done.</Text>;
   if (result.isError) return <Trouble error={result.error} />;
   if (!isBenchmark(result.data)) return <Skeleton height={200} />;
   return (
-    <Card component="section" aria-label="Environment">
+    <>
+      <Differences benchmark={benchmark} mine={result.data} />
+      <Rows title="Environment" rows={environmentOf(result.data)} />
+    </>
+  );
+}
+
+/** What is not as it was for the baseline: only that. */
+function Differences({ benchmark, mine }: { benchmark: BenchmarkTold; mine: BenchmarkDocument }) {
+  const baseline = useQuery(projectQuery(benchmark.project_id)).data?.baseline_benchmark_id ?? null;
+  const isOther = baseline !== null && baseline !== benchmark.id;
+  const other = useQuery({ ...benchmarkQuery(baseline ?? 0), enabled: isOther }).data?.latest_run;
+  const theirs = useQuery({ ...resultQuery(other?.id ?? ""), enabled: isOther && other != null }).data;
+  if (!isOther || !isBenchmark(theirs)) return null;
+  const found = differences(mine, theirs);
+  if (found.length === 0) return <Text size="sm">Same environment as baseline #{baseline}.</Text>;
+  return <Rows title={`Not as for baseline #${baseline}`} rows={found.map((one) => [one.name, `${one.mine}; there ${one.theirs}`])} />;
+}
+
+function Rows({ title, rows }: { title: string; rows: readonly (readonly [name: string, value: string])[] }) {
+  return (
+    <Card component="section" aria-label={title}>
       <Title order={3} size="h5">
-        Environment
+        {title}
       </Title>
       <Table.ScrollContainer minWidth={280}>
-        <Table aria-label="Environment">
+        <Table aria-label={title}>
           <Table.Tbody>
-            {environmentOf(result.data).map(([name, value]) => (
+            {rows.map(([name, value]) => (
               <Table.Tr key={name}>
                 <Table.Th scope="row" fw={500} w={180}>
                   {name}

@@ -3,10 +3,8 @@ import type { BenchmarkTold } from "@/api/schema.gen";
 const FAILURES: Record<string, string> = { TIMED_OUT: "Timed out", OUT_OF_MEMORY: "Out of memory", ENGINE_CRASHED: "Engine crashed" };
 
 /** More than the bare state, where more is known; null: the state says it all. */
-export function stateWord(benchmark: Pick<BenchmarkTold, "state" | "summary"> & { latest_run?: BenchmarkTold["latest_run"] }): string | null {
-  if (benchmark.state === "failed") return FAILURES[benchmark.latest_run?.failure?.code ?? ""] ?? null;
-  const { noise } = benchmark.summary;
-  return benchmark.state === "done" && noise !== null && noise !== "quiet" ? `Done · ${noise}` : null;
+export function stateWord(benchmark: Pick<BenchmarkTold, "state"> & { latest_run?: BenchmarkTold["latest_run"] }): string | null {
+  return benchmark.state === "failed" ? (FAILURES[benchmark.latest_run?.failure?.code ?? ""] ?? null) : null;
 }
 
 export const isActive = (state: BenchmarkTold["state"]): boolean => state === "queued" || state === "running";

@@ -1,23 +1,79 @@
-import { Anchor, Card, Group, Stack, Text } from "@mantine/core";
+import { Anchor, Badge, Card, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import type { ProjectTold } from "@/api/schema.gen";
+import { modelsQuery, standingQuery } from "@/api/queries";
+import type { BestTold, ProjectTold } from "@/api/schema.gen";
+import { plural } from "@/format/numbers";
+import { cellName, engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
+import { NoiseBadge } from "@/ui/badges";
+import { CellFigure } from "@/ui/CellFigure";
 
+/** A project at a glance: its model, the best so far, and when something happened last. */
 export function ProjectCard({ project }: { project: ProjectTold }) {
+  const standing = useQuery(standingQuery(project.id));
+  const models = useQuery(modelsQuery(project.id));
+  const names = models.data?.items.map((model) => model.name) ?? [];
+  const active = standing.data?.counts.active_jobs ?? 0;
+  const last = standing.data?.activity[0];
   return (
     <Card component="article" aria-label={project.name}>
-      <Stack gap={4}>
-        <Anchor component={Link} to={`/p/${project.id}`} fw={650} size="lg" style={{ overflowWrap: "anywhere" }}>
-          {project.name}
-        </Anchor>
-        <Group gap="xs">
-          <Text size="sm" className="dim">
-            made
-          </Text>
-          <Ago at={project.created_at} />
+      <Stack gap={6} h="100%">
+        <Group justify="space-between" wrap="nowrap" align="flex-start">
+          <Anchor component={Link} to={`/p/${project.id}`} fw={650} size="lg" style={{ overflowWrap: "anywhere" }}>
+            {project.name}
+          </Anchor>
+          {active > 0 && (
+            <Badge variant="light" tt="none" leftSection={<span aria-hidden>◑</span>} style={{ flexShrink: 0 }}>
+              {plural(active, "job")} under way
+            </Badge>
+          )}
+        </Group>
+        <Text size="sm" className="dim" truncate>
+          {models.isPending ? "…" : names.length === 0 ? "no model yet" : `${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ""}`}
+        </Text>
+        {standing.isPending ? <Skeleton height={52} /> : standing.data && <Best best={standing.data.best[0]} />}
+        <Group gap={6} mt="auto">
+          {last ? (
+            <>
+              <Text size="sm" className="dim" truncate maw="100%">
+                {last.sentence}
+              </Text>
+              <Ago at={last.at} />
+            </>
+          ) : (
+            <>
+              <Text size="sm" className="dim">
+                made
+              </Text>
+              <Ago at={project.created_at} />
+            </>
+          )}
         </Group>
       </Stack>
     </Card>
+  );
+}
+
+function Best({ best }: { best: BestTold | undefined }) {
+  const leader = best?.leader;
+  if (!best || !leader)
+    return (
+      <Text size="sm" className="dim">
+        {best?.note === "nothing was measured yet" ? "Nothing measured yet." : (best?.note ?? "")}
+      </Text>
+    );
+  return (
+    <Stack gap={2}>
+      <Group gap="md" align="flex-start">
+        <CellFigure cell={leader.cell} metric="ms_per_item" />
+        <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
+      </Group>
+      <Text size="sm">
+        {best.is_clear ? "" : "no clear difference to others: "}
+        {engineName(leader.cell.engine)}, {cellName(leader.cell)}
+      </Text>
+    </Stack>
   );
 }

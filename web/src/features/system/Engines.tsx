@@ -1,4 +1,4 @@
-import { Badge, Code, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
+import { Badge, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { enginesQuery } from "@/api/queries";
@@ -15,57 +15,54 @@ export function Engines() {
       {engines.isError && <Trouble error={engines.error} again={() => void engines.refetch()} />}
       {engines.isPending && <Skeleton height={160} />}
       {engines.data && (
-        <Table.ScrollContainer minWidth={520}>
-          <Table aria-label="Engines">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Engine</Table.Th>
-                <Table.Th>Version</Table.Th>
-                <Table.Th>Reads</Table.Th>
-                <Table.Th>Devices it can use</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {engines.data.engines.map((engine) => (
-                <Row key={engine.name} engine={engine} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="xs">
+          {engines.data.engines.map((engine) => (
+            <EngineCard key={engine.name} engine={engine} />
+          ))}
+        </SimpleGrid>
       )}
     </Section>
   );
 }
 
-function Row({ engine }: { engine: EngineTold }) {
+function EngineCard({ engine }: { engine: EngineTold }) {
+  const missing = Object.entries(engine.unavailable_devices);
+  const notes = Object.entries(engine.device_notes);
   return (
-    <Table.Tr>
-      <Table.Td>
-        <Stack gap={2}>
-          <Group gap="xs">
-            <Text size="sm" fw={600}>
-              {engineName(engine.name)}
+    <Card padding="sm">
+      <Stack gap={4}>
+        <Group gap="xs" justify="space-between" wrap="nowrap">
+          <Text fw={600}>
+            {engineName(engine.name)}{" "}
+            <Text span size="sm" className="dim">
+              {engine.version}
             </Text>
-            <Badge color={engine.usable ? "green" : "gray"} variant="light" tt="none" leftSection={<span aria-hidden>{engine.usable ? "✓" : "–"}</span>}>
-              {engine.usable ? "usable" : "not here"}
-            </Badge>
+          </Text>
+          <Badge color={engine.usable ? "green" : "gray"} variant="light" tt="none" leftSection={<span aria-hidden>{engine.usable ? "✓" : "–"}</span>}>
+            {engine.usable ? "usable" : "not here"}
+          </Badge>
+        </Group>
+        {engine.why_not && <Text size="sm">{engine.why_not}</Text>}
+        {!engine.usable && (
+          <Group gap={4} wrap="nowrap">
+            <Code style={{ overflowWrap: "anywhere" }}>{engine.install}</Code>
+            <Copy text={engine.install} label={`Copy how to install ${engineName(engine.name)}`} />
           </Group>
-          {engine.why_not && (
-            <Text size="xs" className="dim">
-              {engine.why_not}
-            </Text>
-          )}
-          {!engine.usable && (
-            <Group gap={4} wrap="nowrap">
-              <Code style={{ overflowWrap: "anywhere" }}>{engine.install}</Code>
-              <Copy text={engine.install} label="Copy the command" />
-            </Group>
-          )}
-        </Stack>
-      </Table.Td>
-      <Table.Td>{engine.version ?? "–"}</Table.Td>
-      <Table.Td>{engine.formats.map(formatName).join(", ")}</Table.Td>
-      <Table.Td>{engine.devices.join(", ")}</Table.Td>
-    </Table.Tr>
+        )}
+        <Text size="sm" className="dim">
+          Reads {engine.formats.map(formatName).join(", ")}
+        </Text>
+        {engine.devices.length > 0 && (
+          <Text size="sm" className="dim">
+            Runs on {engine.devices.join(", ")}
+          </Text>
+        )}
+        {[...missing, ...notes].map(([device, why]) => (
+          <Text key={device} size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
+            {device}: {why}
+          </Text>
+        ))}
+      </Stack>
+    </Card>
   );
 }

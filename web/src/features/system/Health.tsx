@@ -79,31 +79,38 @@ function Diagnosis({ doctor }: { doctor: DoctorTold }) {
 
 function Shown({ found }: { found: Finding }) {
   const { sign, color, word } = SIGNS[found.state];
-  const command = found.fix?.includes(": ") ? null : found.fix;
+  const command = found.fix?.slice(found.fix.indexOf("sudo ")) ?? "";
   return (
     <Card padding="xs">
       <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Text size="sm" fw={600} tt="capitalize">
-          {found.name}
+        <Text size="sm" fw={600}>
+          {found.name.charAt(0).toUpperCase() + found.name.slice(1)}
         </Text>
         <Badge color={color} variant="light" tt="none" leftSection={<span aria-hidden>{sign}</span>}>
           {word}
         </Badge>
       </Group>
-      <Text size="sm">{found.value}</Text>
+      <Text size="sm">
+        <Ticked text={found.value} />
+      </Text>
       {found.effect && (
         <Text size="xs" className="dim">
-          Effect: {found.effect}
+          Effect: <Ticked text={found.effect} />
         </Text>
       )}
       {found.fix && (
         <Group gap={4} wrap="nowrap">
           <Text size="xs" style={{ overflowWrap: "anywhere" }}>
-            Fix: {command?.startsWith("sudo ") ? <Code>{command}</Code> : found.fix}
+            Fix: <Ticked text={found.fix} />
           </Text>
-          {found.fix.includes("sudo ") && <Copy text={found.fix.slice(found.fix.indexOf("sudo "))} label="Copy the command" />}
+          {command.startsWith("sudo ") && <Copy text={command} label="Copy the command" />}
         </Group>
       )}
     </Card>
   );
+}
+
+/** Commands stand between backticks. */
+function Ticked({ text }: { text: string }) {
+  return text.split("`").map((part, place) => (place % 2 ? <Code key={place}>{part}</Code> : part));
 }

@@ -33,7 +33,7 @@ export function hardwareOf(host: SystemTold["host"]): [label: string, text: stri
     ["Cores", cpus === null ? null : allowed.length < cpus ? `${allowed.length} of ${cpus} may be used` : plural(cpus, "core")],
     ["CPU quota", quota === null ? null : plural(quota, "core")],
     ["Simultaneous multithreading", switched(host.smt)],
-    ["Instruction sets", list(host.instruction_sets).join(", ").replaceAll("_", " ").toUpperCase() || null],
+    ["Instruction sets", list(host.instruction_sets).join(", ").replaceAll("sse4_", "sse4.").replaceAll("_", " ").toUpperCase() || null],
     ["Caches", caches.join(", ") || null],
     ["Memory", memory === null ? null : bytes(memory)],
     ["Memory nodes", number(host.numa_nodes)?.toString() ?? null],

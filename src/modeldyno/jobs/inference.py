@@ -1,0 +1,60 @@
+"""Let a model run once, and say what came out."""
+
+from __future__ import annotations
+
+import time
+
+from modeldyno.core.inferences import InferenceResult
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.models import TensorSpec
+from modeldyno.core.sessions import SessionPlan
+from modeldyno.core.specs import InferenceSpec
+from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.preparation import prepare
+from modeldyno.jobs.protocol import Context
+from modeldyno.store.models import copy_privately
+from modeldyno.worker.launch import launched
+from modeldyno.worker.messages import MeasureSession, SessionMeasured
+
+ONCE = SessionPlan(iterations=1, warmup_calls=0)
+
+
+def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
+    """No core is leased for it: as whenever a cell is tried, it may run beside a measurement."""
+    deadline = time.monotonic() + spec.timeout_s
+    surroundings = context.surroundings(
+        spec.model,
+        cells=(spec.cell,),
+        memory_limit_bytes=spec.memory_limit_bytes,
+        inspecting=True,
+        sandbox=spec.cell.sandbox,
+    )
+    with launched(surroundings) as worker:
+        facts = inspect(worker, spec.model, context, spec.timeout_s)
+        copy = copy_privately(facts, context.folder.model)
+        tried = prepare(
+            worker, spec.model, facts, copy, spec.cell, "once", spec.seed, context, deadline
+        )
+        command = MeasureSession(
+            tried.target, tried.inputs, spec.cell.contract, ONCE, spec.seed, tried.reference
+        )
+        session = worker.ask(command, SessionMeasured, deadline, context.stop).session
+        sandbox = worker.sandbox
+    return InferenceResult(
+        engine=tried.facts.engine,
+        engine_version=tried.facts.engine_version,
+        device=tried.facts.device,
+        precision=tried.facts.precision,
+        batch_size=tried.batch_size,
+        load_s=session.load_s,
+        first_call_s=session.first_call_s,
+        call_s=session.samples.wall_ns[0] / 1e9,
+        inputs=_fed(tried.inputs),
+        outputs=tried.outputs,
+        notes=tried.notes,
+        sandbox=sandbox,
+    )
+
+
+def _fed(plan: InputPlan) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(one.name, one.dtype, one.shape) for one in plan.tensors)

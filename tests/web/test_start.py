@@ -1,0 +1,178 @@
+"""From an empty workbench to a first number: signing in, the demo, bringing a model."""
+
+import base64
+import pickle
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.onnx_models import linear, saved
+from tests.torch_archives import torchscript
+from tests.web.desk import LAPTOP, PHONE, at_desk, until
+
+
+@pytest.fixture
+def home(desk):
+    """The first page of a workbench in which there is nothing."""
+    ask = desk.server.ask
+    for state in ("queued", "running"):
+        for job in ask(f"/jobs?state={state}")["items"]:
+            ask(f"/jobs/{job['id']}/cancel", {}, "POST")
+    until(lambda: not (ask("/jobs?state=running")["items"] + ask("/jobs?state=queued")["items"]))
+    for project in ask("/projects")["items"]:
+        ask(f"/projects/{project['id']}?cascade=true", method="DELETE")
+    page = desk.open("/")
+    expect(page.get_by_role("button", name="Run demo")).to_be_visible()
+    return page
+
+
+@pytest.fixture
+def onnx(tmp_path):
+    return saved(linear(), tmp_path / "tiny-linear.onnx")
+
+
+def drop(page, name, content):
+    """As from a file manager."""
+    dragged = page.evaluate_handle(
+        """([name, text]) => {
+            const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+            const dragged = new DataTransfer();
+            dragged.items.add(new File([bytes], name));
+            return dragged;
+        }""",
+        [name, base64.b64encode(content).decode()],
+    )
+    page.dispatch_event("[data-testid=drop]", "drop", {"dataTransfer": dragged})
+
+
+def test_ux_01_who_pastes_the_token_is_signed_in_and_where_they_wanted_to_be(browser, server):
+    context = browser.new_context(viewport=LAPTOP)
+    try:
+        page = context.new_page()
+        page.goto(f"{server.url}/login?next=/system")
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_text("That did not work")).to_be_visible()
+        page.get_by_label("Token").fill(server.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page).to_have_url(re.compile("/system$"))
+        expect(page.get_by_role("link", name="New project")).to_be_visible()
+    finally:
+        context.close()
+
+
+def test_ux_03_both_ways_to_begin_are_in_sight_and_the_machine_is_this_one(home, server):
+    for name in ("Run demo", "Choose file"):
+        expect(home.get_by_role("button", name=name)).to_be_in_viewport(ratio=1)
+    machine = home.get_by_role("region", name="This machine")
+    cores = len(server.ask("/system")["host"]["cpus_allowed"])
+    expect(machine).to_contain_text(f"{cores} core")
+    expect(machine).to_contain_text("ONNX Runtime ✓")
+    expect(machine.get_by_role("link", name="details")).to_have_attribute("href", "/system")
+
+
+def test_ux_05_each_bad_file_is_refused_for_its_own_reason_with_a_next_step(home, onnx, server):
+    refused = home.get_by_role("alert")
+    drop(home, "notes.txt", b"Dear diary,\n")
+    expect(refused).to_contain_text("notes.txt is a text file, not a model")
+    expect(refused).to_contain_text("Give an ONNX file")
+    drop(home, "half.onnx", onnx.read_bytes()[:60])
+    expect(refused).to_contain_text("half.onnx is truncated")
+    expect(refused).to_contain_text("Copy, download or export it again")
+    drop(home, "weights.pkl", pickle.dumps({"weights": complex(1, 2)}))
+    expect(refused).to_contain_text("weights.pkl is a Python pickle")
+    expect(refused).to_contain_text("Export it to ONNX")
+    assert server.ask("/projects")["items"] == []
+
+
+def test_ux_04_a_dropped_model_is_looked_into_and_becomes_a_project(home, onnx, server):
+    drop(home, onnx.name, onnx.read_bytes())
+    inputs = home.get_by_role("table", name="Inputs")
+    expect(inputs).to_contain_text("float32")
+    expect(inputs).to_contain_text("[batch, 4]")
+    guess = inputs.locator(".guess")
+    expect(guess).to_have_text("batch")
+    guess.focus()
+    expect(home.get_by_role("tooltip")).to_contain_text("taken for the batch size")
+    expect(home.get_by_role("table", name="Outputs")).to_contain_text("[batch, 3]")
+    expect(home.get_by_text("Safe format: it holds data, no code")).to_be_visible()
+    home.get_by_role("button", name="Try one inference").click()
+    expect(home.get_by_text(re.compile(r"[\d.]+ ms on ONNX Runtime"))).to_be_visible()
+    assert server.ask("/projects")["items"] == []  # not before it has a name
+    home.reload()  # where we are stands in the address
+    expect(home.get_by_label("Project name")).to_have_value("tiny-linear")
+    home.get_by_label("also run a first benchmark").uncheck()
+    home.get_by_role("button", name="Create").click()
+    expect(home.get_by_role("heading", level=1)).to_have_text("tiny-linear")
+    assert [one["name"] for one in server.ask("/projects")["items"]] == ["tiny-linear"]
+    home.get_by_role("tab", name="Models").click()
+    expect(home.get_by_role("link", name="tiny-linear.onnx")).to_be_visible()
+
+
+def test_ux_02_the_demo_measures_here_and_shows_what_it_found(home, server):
+    home.get_by_role("button", name="Run demo").click()
+    expect(home.get_by_role("heading", level=1)).to_have_text("Demo")
+    best = home.get_by_role("region", name="Best so far")
+    expect(best).to_be_visible(timeout=240_000)
+    expect(best).to_contain_text("ms per item")
+    expect(best).to_contain_text("ONNX Runtime")
+    expect(best).to_contain_text("sessions")
+    project = server.ask("/projects")["items"][0]["id"]
+    for job in server.ask(f"/jobs?project_id={project}")["items"]:
+        server.ask(f"/jobs/{job['id']}/cancel", {}, "POST")  # the comparison may run on
+
+
+def test_a_file_that_can_run_code_asks_first(home, tmp_path):
+    path = torchscript(tmp_path / "program.pt", "x: Tensor")
+    drop(home, path.name, path.read_bytes())
+    expect(home.get_by_role("button", name="Try one inference")).to_be_disabled()
+    home.get_by_role("button", name="Review and trust …").click()
+    dialog = home.get_by_role("dialog")
+    expect(dialog).to_contain_text("The safe road")
+    expect(dialog.get_by_role("button", name="Trust this file")).to_be_disabled()
+    dialog.get_by_label("I made this file, or I trust its author").check()
+    dialog.get_by_role("button", name="Trust this file").click()
+    expect(home.get_by_text("Trusted")).to_be_visible()
+    expect(home.get_by_role("button", name="Try one inference")).to_be_enabled()
+
+
+def test_a_project_is_renamed_and_deleted_by_who_types_its_name(desk, onnx):
+    server = desk.server
+    number = server.ask("/projects", {"name": "Short-lived"})["id"]
+    server.send_model(number, onnx)
+    page = desk.open(f"/p/{number}/settings")
+    page.get_by_label("Project name").fill("Ephemeral")
+    page.get_by_role("button", name="Rename").click()
+    remove = page.get_by_role("button", name="Delete project")
+    confirm = page.get_by_label("Type Ephemeral to confirm")
+    confirm.fill("Short-lived")
+    expect(remove).to_be_disabled()
+    confirm.fill("Ephemeral")
+    remove.click()
+    expect(page).to_have_url(server.url + "/")
+    assert number not in [one["id"] for one in server.ask("/projects")["items"]]
+
+
+@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
+def test_ux_27_28_pages_to_begin_with_are_for_everybody(browser, server, onnx, size):
+    number = server.ask("/projects", {"name": "Looked at"})["id"]
+    model = server.send_model(number, onnx)["id"]
+    places = ["", f"/p/{number}", f"/p/{number}/models", f"/p/{number}/models/{model}"]
+    places += [
+        f"/p/{number}/notes",
+        f"/p/{number}/settings",
+        f"/new?project={number}&model={model}",
+    ]
+    found = []
+    with at_desk(browser, server, size) as desk:
+        for theme in ("light", "dark"):
+            desk.open("/")
+            desk.turn(theme)
+            for place in places:
+                desk.open(place or "/")
+                desk.still()
+                assert not desk.is_too_wide(), place
+                if size is LAPTOP:
+                    found += [(place, theme, one) for one in desk.barriers()]
+    assert found == []

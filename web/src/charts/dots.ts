@@ -1,0 +1,114 @@
+import type { ChartTable } from "@/charts/Chart";
+import type { Drawing } from "@/charts/Drawn";
+import type { Look } from "@/charts/palette";
+import { spans } from "@/charts/spans";
+import { decimals, plain, quantity } from "@/format/numbers";
+
+export type Dot = { row: string; value: number; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
+export type DotSeries = { name: string; look: (isDark: boolean) => Look; dots: readonly Dot[] };
+export type Dots = {
+  /** From top to bottom. */
+  rows: readonly string[];
+  /** What a row is: "cell". */
+  row: string;
+  metric: string;
+  unit: string;
+  series: readonly DotSeries[];
+  /** Where several charts share an axis: its end. */
+  most?: number;
+};
+
+const ROW = 34;
+export const dotsHeight = ({ rows, series }: Dots): number => 96 + rows.length * Math.max(ROW, 16 * series.length);
+
+/** The largest that is drawn, so that small multiples share it. */
+export function mostOf(series: readonly DotSeries[]): number {
+  return Math.max(0, ...series.flatMap(({ dots }) => dots.map(({ value, high }) => high ?? value)));
+}
+
+/** A row for each cell, a dot with its interval for each series: what overlaps can be seen to. */
+export function drawDots(dots: Dots): Drawing {
+  return ({ isDark, ink, dim, line, paper }) => {
+    const drawn = dots.series.flatMap((one, place) => {
+      const { color, mark } = one.look(isDark);
+      const lower = (place - (dots.series.length - 1) / 2) * 13;
+      return [
+        {
+          name: one.name,
+          type: "scatter",
+          symbol: mark,
+          symbolSize: 11,
+          symbolOffset: [0, lower],
+          z: 5,
+          itemStyle: { color },
+          data: one.dots.map((dot) => ({
+            value: [dot.value, dot.row],
+            // Hollow: not to be relied on.
+            itemStyle: dot.isNoisy ? { color: paper, borderColor: color, borderWidth: 2, borderType: "dashed" } : { color },
+            name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
+          })),
+        },
+        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }]))),
+      ];
+    });
+    return {
+      grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+      legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: dots.series.map(({ name }) => name) },
+      tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
+      xAxis: {
+        type: "value",
+        min: 0,
+        max: dots.most,
+        name: dots.metric,
+        nameLocation: "middle",
+        nameGap: 28,
+        nameTextStyle: { color: dim },
+        axisLabel: { color: ink, hideOverlap: true, showMaxLabel: dots.most === undefined },
+        splitLine: { lineStyle: { color: line } },
+      },
+      yAxis: rowsAxis(dots.rows, ink, line),
+      series: drawn,
+    };
+  };
+}
+
+/** One line, however many there are: a second would cover the drawing. */
+export const LEGEND = { top: 0, type: "scroll", itemWidth: 14, itemHeight: 11 } as const;
+
+/** Rows with every one labelled, the first on top. */
+export function rowsAxis(rows: readonly string[], ink: string, line: string): object {
+  return {
+    type: "category",
+    inverse: true,
+    data: [...rows],
+    axisLabel: { color: ink, interval: 0 },
+    axisLine: { show: true, lineStyle: { color: line } },
+    axisTick: { show: false },
+  };
+}
+
+export function dotText(dot: Dot, unit: string): string {
+  const told = quantity(dot.value, dot.low === null || dot.high === null ? null : [dot.low, dot.high], unit);
+  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ${unit}`;
+}
+
+export function dotsTable(dots: Dots): ChartTable {
+  return {
+    columns: ["series", dots.row, dots.metric, "95 % low", "95 % high", "sessions", "quality"],
+    rows: dots.series.flatMap(({ name, dots: found }) =>
+      found.map((dot) => [name, dot.row, dot.value, dot.low, dot.high, dot.sessions, dot.isNoisy ? "noisy" : ""]),
+    ),
+  };
+}
+
+export function dotsSummary(dots: Dots): string {
+  const told = dots.series.flatMap(({ name, dots: found }) => {
+    const values = found.map(({ value }) => value).sort((a, b) => a - b);
+    const [least] = values;
+    const most = values[values.length - 1];
+    if (least === undefined || most === undefined) return [];
+    const text = (value: number) => plain(value, decimals(value, 3));
+    return [`${name}: ${least === most ? text(least) : `${text(least)} to ${text(most)}`} ${dots.unit}`];
+  });
+  return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";
+}

@@ -1,0 +1,71 @@
+import type { ChartTable } from "@/charts/Chart";
+import type { Drawing } from "@/charts/Drawn";
+import { LEGEND } from "@/charts/dots";
+import type { Look } from "@/charts/palette";
+import { plain, decimals } from "@/format/numbers";
+
+export type Stand = { row: string; latency: number; rate: number; isWinner: boolean };
+export type Curve = { name: string; look: (isDark: boolean) => Look; stands: readonly Stand[] };
+
+/** Items per second over the time of a batch; what a limit rules out is shaded, what wins is a star. */
+export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
+  return ({ isDark, ink, dim, line }) => ({
+    grid: { left: 8, right: 28, top: 56, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+    legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: curves.map(({ name }) => name) },
+    tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
+    xAxis: {
+      type: "value",
+      min: 0,
+      // A limit beyond everything is still to be seen.
+      max: limitMs === null ? undefined : (extent: { max: number }) => Math.max(extent.max, limitMs) * 1.08,
+      name: "ms per batch",
+      nameLocation: "middle",
+      nameGap: 28,
+      nameTextStyle: { color: dim },
+      axisLabel: { color: ink, hideOverlap: true, showMaxLabel: false },
+      splitLine: { lineStyle: { color: line } },
+    },
+    yAxis: { type: "value", min: 0, name: "items per second", nameTextStyle: { color: dim, align: "left" }, axisLabel: { color: ink }, splitLine: { lineStyle: { color: line } } },
+    series: curves.map(({ name, look, stands }, place) => {
+      const { color, mark, dash } = look(isDark);
+      return {
+        name,
+        type: "line",
+        symbol: mark,
+        symbolSize: 10,
+        lineStyle: { color, type: dash, width: 1.5 },
+        itemStyle: { color },
+        data: [...stands]
+          .sort((a, b) => a.latency - b.latency)
+          .map((stand) => ({
+            value: [stand.latency, stand.rate],
+            name: `${stand.row}: ${short(stand.rate)} items/s at ${short(stand.latency)} ms`,
+            label: { show: stand.isWinner, formatter: "★", position: "top", color: ink, fontSize: 18 },
+          })),
+        ...(place === 0 && limitMs !== null ? limitMarks(limitMs, isDark, ink) : {}),
+      };
+    }),
+  });
+}
+
+function limitMarks(limitMs: number, isDark: boolean, ink: string): object {
+  return {
+    markLine: {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: ink, type: "dashed" },
+      label: { formatter: "limit", color: ink, position: "end" },
+      data: [{ xAxis: limitMs }],
+    },
+    markArea: { silent: true, itemStyle: { color: isDark ? "rgba(255,255,255,0.06)" : "rgba(0,0,0,0.05)" }, data: [[{ xAxis: limitMs }, {}]] },
+  };
+}
+
+const short = (value: number) => plain(value, decimals(value, 3));
+
+export function tradeoffTable(curves: readonly Curve[]): ChartTable {
+  return {
+    columns: ["series", "cell", "ms per batch", "items per second", "sweet spot"],
+    rows: curves.flatMap(({ name, stands }) => stands.map((stand) => [name, stand.row, stand.latency, stand.rate, stand.isWinner ? "★" : ""])),
+  };
+}

@@ -1,0 +1,219 @@
+import { Alert, Button, Card, Code, Group, Progress, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { api, told } from "@/api/client";
+import { useStanding } from "@/api/progress";
+import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
+import type { ComparisonDocument, ComparisonDocumentSide, ComparisonTold, SettingTold, SideTold } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { look } from "@/charts/palette";
+import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
+import { Differences } from "@/features/compare/Differences";
+import { VerdictCard } from "@/features/compare/VerdictCard";
+import type { Change, Chosen } from "@/features/compare/search";
+import { pairSentence } from "@/features/compare/verdicts";
+import { duration, plain, plural, ratio } from "@/format/numbers";
+import { engineName } from "@/format/words";
+import { Copy } from "@/ui/Copy";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { Trouble } from "@/ui/Trouble";
+
+const LOOKS = { a: (isDark: boolean) => look(0, isDark), b: (isDark: boolean) => look(1, isDark) };
+
+/** A pair that is or was measured in alternation. */
+export function ComparisonView({ id, chosen, change }: { id: number; chosen: Chosen; change: Change }) {
+  const comparison = useQuery(comparisonQuery(id));
+  if (comparison.isError) return <Trouble error={comparison.error} again={() => void comparison.refetch()} />;
+  if (comparison.isPending) return <Skeleton height={200} />;
+  const told = comparison.data;
+  const isUnderWay = told.state === "running" || told.state === "queued";
+  return (
+    <>
+      {isUnderWay && <UnderWay comparison={told} />}
+      {told.state === "draft" && <Text>It was never run.</Text>}
+      {!isUnderWay && told.state !== "done" && told.latest_run && <Ended comparison={told} />}
+      {told.summary.ratio !== null && !isUnderWay && <Decided comparison={told} />}
+      <Differences settings={settingsOf(told)} isDiffOnly={chosen.diff ?? true} change={change} />
+      <Card padding="xs">
+        <Group gap="xs" wrap="nowrap">
+          <Text size="sm" className="dim" style={{ flexShrink: 0 }}>
+            Same as
+          </Text>
+          <Code style={{ overflowWrap: "anywhere" }}>{told.command}</Code>
+          <Copy text={told.command} label="Copy the command" />
+        </Group>
+      </Card>
+    </>
+  );
+}
+
+function UnderWay({ comparison }: { comparison: ComparisonTold }) {
+  const jobId = comparison.latest_run?.job_id ?? null;
+  const heard = useStanding(jobId);
+  const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId !== null });
+  const standing = heard ?? job.data?.progress;
+  const cancel = useMutation({
+    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })),
+  });
+  const done = standing?.units_done ?? 0;
+  const planned = standing?.units_planned ?? 0;
+  const half = standing?.relative_half_width;
+  const so = standing?.ratio;
+  return (
+    <Card component="section" aria-label="Verdict">
+      <Stack gap="xs">
+        <Group justify="space-between" gap="xs">
+          <Group gap="xs">
+            <StateBadge state={comparison.state} />
+            <Text fw={600}>{comparison.name}</Text>
+          </Group>
+          {jobId !== null && (
+            <Button size="compact-sm" variant="default" loading={cancel.isPending} onClick={() => cancel.mutate(jobId)}>
+              Cancel
+            </Button>
+          )}
+        </Group>
+        <Progress value={planned > 0 ? Math.min(100, (100 * done) / planned) : 0} aria-label="Progress of the comparison" />
+        <Text size="sm">
+          {so == null
+            ? comparison.state === "queued"
+              ? job.data?.reason || "Waiting for its turn"
+              : standing?.doing || "Starting"
+            : `So far B takes ${ratio(so, half == null ? null : [so * (1 - half), so * (1 + half)])} the time of A; the verdict comes at the end.`}
+        </Text>
+        <Text size="sm" className="dim">
+          {planned > 0 && `${Math.min(done, planned)} of ${plural(planned, "pair")}`}
+          {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+        </Text>
+        {cancel.isError && <Trouble error={cancel.error} />}
+      </Stack>
+    </Card>
+  );
+}
+
+function Ended({ comparison }: { comparison: ComparisonTold }) {
+  const run = comparison.latest_run;
+  const resume = useMutation({
+    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
+  });
+  const jobId = run?.job_id ?? null;
+  return (
+    <Alert color={comparison.state === "failed" ? "red" : "gray"} variant="light" title={run?.failure?.title ?? `This comparison was ${comparison.state}`}>
+      <Stack gap="xs" align="flex-start">
+        {run?.failure?.detail && <Text size="sm">{run.failure.detail}</Text>}
+        {run?.failure?.fix && <Text size="sm">{run.failure.fix}</Text>}
+        <Text size="sm">The pairs that were measured are kept.</Text>
+        {jobId !== null && (
+          <Button size="xs" variant="default" loading={resume.isPending} onClick={() => resume.mutate(jobId)}>
+            Resume
+          </Button>
+        )}
+        {resume.isError && <Trouble error={resume.error} />}
+      </Stack>
+    </Alert>
+  );
+}
+
+function Decided({ comparison }: { comparison: ComparisonTold }) {
+  const { summary, latest_run: run } = comparison;
+  const result = useQuery({ ...comparisonResultQuery(run?.id ?? ""), enabled: run != null });
+  const clear = summary.verdict === "faster" ? "b" : summary.verdict === "slower" ? "a" : null;
+  const found: Ratio[] = useMemo(() => {
+    const { ratio: value, ratio_low: low, ratio_high: high } = summary;
+    if (value === null || low === null || high === null) return [];
+    return [{ row: "B by A", value, low, high, faster: clear, basis: "alternation" }];
+  }, [summary, clear]);
+  const draw = useMemo(() => drawRatios(found, LOOKS), [found]);
+  return (
+    <>
+      <VerdictCard
+        sentence={pairSentence(summary)}
+        isRanked={clear !== null}
+        basis={
+          <Group gap="xs">
+            {result.data && (
+              <Text size="sm" className="dim">
+                n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
+              </Text>
+            )}
+            <NoiseBadge noise={result.data?.noise ?? summary.noise} />
+          </Group>
+        }
+      >
+        {result.data?.pairs_needed != null && (
+          <Text size="sm">About {plural(result.data.pairs_needed, "pair")} in all would decide it.</Text>
+        )}
+        {result.data?.notes.map((note) => (
+          <Text key={note} size="sm" className="dim">
+            {note}
+          </Text>
+        ))}
+      </VerdictCard>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Sides result={result.data ?? null} />
+        {found.length > 0 && (
+          <Chart
+            title="Ratio, B by A"
+            summary={ratiosSummary(found)}
+            reading="Left of the line B takes less time than A, right of it more. Grey: no clear difference."
+            draw={draw}
+            table={ratiosTable(found)}
+            height={ratiosHeight(found)}
+          />
+        )}
+      </SimpleGrid>
+    </>
+  );
+}
+
+function Sides({ result }: { result: ComparisonDocument | null }) {
+  if (!result) return <Skeleton height={160} />;
+  const side = (name: "A" | "B", one: ComparisonDocumentSide) => (
+    <Card padding="sm">
+      <Text size="sm" className="dim">
+        {name} · {one.label}
+      </Text>
+      <Text fw={600}>
+        {engineName(one.engine)} {one.engine_version}
+      </Text>
+      <Text size="sm">
+        {plural(one.cores, "core")} · batch {one.batch_size} · {one.device}
+        {one.precision && ` · ${one.precision}`}
+      </Text>
+      <Text size="xs" className="dim">
+        {levelOf(one)}; for orientation, the ratio is the result
+      </Text>
+    </Card>
+  );
+  return (
+    <Stack gap="xs">
+      {side("A", result.a)}
+      {side("B", result.b)}
+    </Stack>
+  );
+}
+
+function levelOf(side: ComparisonDocumentSide): string {
+  const told = Object.entries(side.latency_ms).flatMap(([name, value]) => (typeof value === "number" ? [`${name} ${plain(value, 4)} ms`] : []));
+  return told.join(", ");
+}
+
+const WORDS: Record<keyof SideTold, string> = {
+  label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", contract: "call contract",
+  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", spinning: "spinning", values: "values",
+};
+
+/** Both sides, as they were asked for. */
+function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonTold): SettingTold[] {
+  const row = (name: string, a: unknown, b: unknown): SettingTold => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
+  const names = (Object.keys(WORDS) as (keyof SideTold)[]).filter((name) => name !== "label"); // the keys of our own record
+  return [row("model", a_model_name, b_model_name), ...names.map((name) => row(WORDS[name], pairing.a[name], pairing.b[name]))];
+}
+
+function words(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (Array.isArray(value)) return value.join(", ") || null;
+  if (typeof value === "object") return Object.entries(value).map(([name, one]) => `${name} ${String(one)}`).join(", ") || null;
+  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+}

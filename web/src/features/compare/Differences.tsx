@@ -1,0 +1,50 @@
+import { Switch, Table, Text } from "@mantine/core";
+
+import type { SettingTold } from "@/api/schema.gen";
+import type { Change } from "@/features/compare/search";
+import { Section } from "@/ui/Section";
+
+type Props = { settings: readonly SettingTold[]; isDiffOnly: boolean; change: Change };
+
+/** All settings side by side; those that are equal are hidden unless asked for. */
+export function Differences({ settings, isDiffOnly, change }: Props) {
+  const differing = settings.filter((one) => one.differs);
+  const shown = isDiffOnly ? differing : settings;
+  return (
+    <Section
+      title={`What differs (${differing.length} of ${settings.length} settings)`}
+      actions={<Switch label="Diff only" checked={isDiffOnly} onChange={(event) => change({ diff: event.currentTarget.checked ? undefined : false })} />}
+    >
+      {shown.length === 0 ? (
+        <Text size="sm" className="dim">
+          Nothing: both were measured with the same settings in the same surroundings.
+        </Text>
+      ) : (
+        <Table layout="fixed" aria-label="Settings of A and B">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w="30%">Setting</Table.Th>
+              <Table.Th>A</Table.Th>
+              <Table.Th>B</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {shown.map((one) => (
+              <Table.Tr key={one.name} data-differs={one.differs || undefined}>
+                <Table.Th fw={one.differs ? 600 : 400}>{one.name}</Table.Th>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.a)}</Table.Td>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.b)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Section>
+  );
+}
+
+/** A hash is told apart by its beginning. */
+function short(value: string | null): string {
+  if (value === null) return "–";
+  return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;
+}

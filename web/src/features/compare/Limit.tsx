@@ -1,0 +1,70 @@
+import { NumberInput, Stack, Text } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { useMemo } from "react";
+
+import { Chart } from "@/charts/Chart";
+import { drawTradeoff, tradeoffTable, type Curve } from "@/charts/tradeoff";
+import { looksOf } from "@/features/compare/looks";
+import { placeName, type Side } from "@/features/compare/picks";
+import type { Change } from "@/features/compare/search";
+import { sweetSpot, type Candidate } from "@/features/compare/sweetSpot";
+import { NoiseBadge } from "@/ui/badges";
+import { Section } from "@/ui/Section";
+
+/** What gives the most items per second without breaking a promise about latency. */
+export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit: number | undefined; change: Change }) {
+  const later = useDebouncedCallback((value: number | undefined) => change({ limit: value }), 300);
+  const candidates: Candidate[] = useMemo(
+    () => sides.flatMap((side) => side.cells.map((cell) => ({ name: `${side.name}, ${placeName(cell)}`, cell }))),
+    [sides],
+  );
+  const spot = useMemo(() => (limit === undefined ? null : sweetSpot(candidates, limit)), [candidates, limit]);
+  const curves: Curve[] = useMemo(() => {
+    const looks = looksOf(sides);
+    // Of several that are not apart none is the spot.
+    const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
+    return sides.flatMap((side) => {
+      const look = looks.get(side.pick);
+      const stands = side.cells.flatMap((cell) =>
+        cell.ms_per_batch && cell.items_per_s
+          ? [{ row: placeName(cell), latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+          : [],
+      );
+      return look ? [{ name: side.name, look, stands }] : [];
+    });
+  }, [sides, spot]);
+  const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);
+  const [best] = spot?.winners ?? [];
+  return (
+    <Section title="Latency limit">
+      <NumberInput
+        label="A batch may take at most (ms)"
+        description="Marks the sweet spot ★: the most items per second within the limit"
+        maw={320}
+        min={0}
+        allowNegative={false}
+        decimalScale={3}
+        placeholder="for example 5"
+        defaultValue={limit}
+        onChange={(value) => later(typeof value === "number" && value > 0 ? value : undefined)}
+      />
+      {spot && (
+        <Stack gap={4} role="status">
+          <Text fw={600}>
+            {spot.winners.length === 1 ? "★ " : ""}
+            {spot.reason}
+          </Text>
+          {best && best.cell.noise !== "quiet" && <NoiseBadge noise={best.cell.noise} />}
+        </Stack>
+      )}
+      <Chart
+        title="Throughput and latency"
+        summary={spot ? spot.reason : "Items per second over the time of a batch, for each cell."}
+        reading="Up is more items per second, left is a quicker answer. A limit shades what is too slow; ★ is the best of the rest."
+        draw={draw}
+        table={tradeoffTable(curves)}
+        height={300}
+      />
+    </Section>
+  );
+}

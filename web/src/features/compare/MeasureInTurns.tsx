@@ -1,0 +1,79 @@
+import { Button, Group, Select, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { api, told } from "@/api/client";
+import { benchmarkQuery } from "@/api/queries";
+import type { BenchmarkTold, CellJudgementTold, SideAsked } from "@/api/schema.gen";
+import { placeName, type Side } from "@/features/compare/picks";
+import type { Change } from "@/features/compare/search";
+import { Trouble } from "@/ui/Trouble";
+
+type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementTold[]; change: Change };
+
+/** Measures a pair of cells A B A B, so that what drifts meets both alike. */
+export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
+  const [chosen, setChosen] = useState("0");
+  const one = useQuery(benchmarkQuery(a.benchmark.id));
+  const other = useQuery(benchmarkQuery(b.benchmark.id));
+  const pair = cells[Number(chosen)] ?? cells[0];
+  const sides = pair && one.data && other.data && [sideAsked(one.data, pair.a.number), sideAsked(other.data, pair.b.number)];
+  const make = useMutation({
+    mutationFn: (asked: readonly [SideAsked, SideAsked]) =>
+      told(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
+    onSuccess: (made) => change({ comparison: made.id }),
+  });
+  const [here, there] = sides ?? [];
+  const isSide = here && there;
+  return (
+    <>
+      <Group gap="xs" align="flex-end">
+        {cells.length > 1 && (
+          <Select
+            size="xs"
+            label="Cell"
+            allowDeselect={false}
+            value={chosen}
+            onChange={(found) => setChosen(found ?? "0")}
+            data={cells.map((cell, place) => ({ value: String(place), label: cellOf(a, cell.a.number) }))}
+          />
+        )}
+        <Button size="xs" variant="default" disabled={!isSide} loading={make.isPending} onClick={() => isSide && make.mutate([here, there])}>
+          Measure in alternation
+        </Button>
+        <Text size="xs" className="dim" flex={1} miw={200}>
+          {sides && !isSide ? "Several instances at once cannot be measured in alternation." : "A B A B, in turns: what drifts meanwhile meets both alike."}
+        </Text>
+      </Group>
+      {make.isError && <Trouble error={make.error} />}
+    </>
+  );
+}
+
+function cellOf(side: Side, number: number): string {
+  const cell = side.benchmark.cells.find((one) => one.number === number);
+  return cell ? placeName(cell) : `cell ${number}`;
+}
+
+/** The same settings again, as one side; null where a side cannot have them. */
+function sideAsked(benchmark: BenchmarkTold, number: number): SideAsked | null {
+  const cell = benchmark.cells.find((one) => one.number === number);
+  if (!cell || cell.instances > 1) return null;
+  const { contract, dims, inputs, options, sandbox, spinning, values, precisions } = benchmark.settings;
+  return {
+    model_id: benchmark.model_id,
+    engine: cell.engine,
+    device: cell.device,
+    batch_size: cell.batch_size,
+    cores: cell.cores,
+    // As it was asked for: what it ran as may not be something to ask for.
+    precision: precisions.length === 1 ? precisions[0] : null,
+    contract,
+    dims,
+    inputs,
+    options,
+    sandbox: sandbox === "required" ? "required" : "on",
+    spinning,
+    values,
+  };
+}

@@ -1,0 +1,151 @@
+import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantine/core";
+import { useMemo } from "react";
+
+import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
+import { METRICS, type Metric } from "@/app/search";
+import { Chart } from "@/charts/Chart";
+import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
+import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
+import { looksOf } from "@/features/compare/looks";
+import { placeName, placesOf, type Side } from "@/features/compare/picks";
+import type { Change, Chosen } from "@/features/compare/search";
+import { engineName } from "@/format/words";
+
+export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellTold) => CellTold["ms_per_item"] }> = {
+  ms_item: { label: "ms per item", unit: "ms", of: (cell) => cell.ms_per_item },
+  ms_batch: { label: "ms per batch", unit: "ms", of: (cell) => cell.ms_per_batch },
+  items_s: { label: "items per second", unit: "items/s", of: (cell) => cell.items_per_s },
+};
+
+type Props = { sides: readonly Side[]; cells: readonly CellJudgementTold[]; chosen: Chosen; change: Change };
+
+/** The numbers themselves with their intervals, and the ratio of the two. */
+export function Plots({ sides, cells, chosen, change }: Props) {
+  const metric = chosen.metric ?? "ms_item";
+  const engines = [...new Set(sides.map((side) => side.engine).filter(Boolean))];
+  const tab = chosen.tab && engines.includes(chosen.tab) ? chosen.tab : "all";
+  const shown = useMemo(() => (tab === "all" ? sides : sides.filter((side) => side.engine === tab)), [sides, tab]);
+  const looks = useMemo(() => looksOf(sides), [sides]);
+  const series = useMemo(() => shown.map((side) => seriesOf(side, metric, looks.get(side.pick))), [shown, metric, looks]);
+  const isMany = shown.length > 2;
+  return (
+    <>
+      <Group justify="space-between" gap="sm" align="flex-end">
+        {engines.length > 1 ? (
+          <Tabs value={tab} onChange={(found) => change({ tab: found === "all" ? undefined : (found ?? undefined) })} aria-label="Engines">
+            <Tabs.List aria-label="Engines">
+              <Tabs.Tab value="all">BOTH</Tabs.Tab>
+              {engines.map((engine) => (
+                <Tabs.Tab key={engine} value={engine}>
+                  {engineName(engine).toUpperCase()}
+                </Tabs.Tab>
+              ))}
+            </Tabs.List>
+          </Tabs>
+        ) : (
+          <Text size="sm" className="dim">
+            {engines[0] ? `All on ${engineName(engines[0])}` : ""}
+          </Text>
+        )}
+        <MetricChoice metric={metric} change={change} />
+      </Group>
+      {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} cells={cells} looks={looks} all={sides} />}
+      {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
+    </>
+  );
+}
+
+function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
+  const data = METRICS.map((value) => ({ value, label: METRIC_WORDS[value].label }));
+  const choose = (found: string | null) => change({ metric: METRICS.find((one) => one === found) });
+  return (
+    <>
+      <SegmentedControl size="xs" visibleFrom="sm" aria-label="Metric" value={metric} onChange={choose} data={data} />
+      <Select hiddenFrom="sm" label="Metric" size="xs" allowDeselect={false} value={metric} onChange={choose} data={data} />
+    </>
+  );
+}
+
+type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
+
+function Pair({ series, metric, sides, cells, looks, all }: Shown & { cells: readonly CellJudgementTold[]; looks: Looks; all: readonly Side[] }) {
+  return (
+    <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
+      <DotChart title={METRIC_WORDS[metric].label} rows={placesOf(sides)} series={series} metric={metric} />
+      <Ratios cells={cells} looks={looks} sides={all} />
+    </SimpleGrid>
+  );
+}
+
+/** One panel for each, on the same axis. */
+function Multiples({ series, metric, sides }: Shown) {
+  const most = mostOf(series) * 1.05;
+  const rows = placesOf(sides);
+  return (
+    <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
+      {series.map((one) => (
+        <DotChart key={one.name} title={one.name} rows={rows} series={[one]} metric={metric} most={most} />
+      ))}
+    </SimpleGrid>
+  );
+}
+
+type OneChart = { title: string; rows: readonly string[]; series: readonly DotSeries[]; metric: Metric; most?: number };
+
+function DotChart({ title, rows, series, metric, most }: OneChart) {
+  const { label, unit } = METRIC_WORDS[metric];
+  const dots: Dots = useMemo(() => ({ rows, row: "cell", metric: label, unit, series, most }), [rows, label, unit, series, most]);
+  const draw = useMemo(() => drawDots(dots), [dots]);
+  return (
+    <Chart
+      title={title}
+      summary={dotsSummary(dots)}
+      reading="A dot is what was measured, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet."
+      draw={draw}
+      table={dotsTable(dots)}
+      height={dotsHeight(dots)}
+    />
+  );
+}
+
+type Looks = ReturnType<typeof looksOf>;
+
+function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementTold[]; looks: Looks; sides: readonly Side[] }) {
+  const [a, b] = sides;
+  const found = useMemo(() => (a && b ? ratiosOf(cells, a, b) : []), [cells, a, b]);
+  const draw = useMemo(() => {
+    const one = a && looks.get(a.pick);
+    const other = b && looks.get(b.pick);
+    return one && other ? drawRatios(found, { a: one, b: other }) : null;
+  }, [found, looks, a, b]);
+  if (found.length === 0 || !draw) return null;
+  return (
+    <Chart
+      title="Ratio, B by A"
+      summary={ratiosSummary(found)}
+      reading="Left of the line B takes less time than A, right of it more. Grey bars cross the line or are too near: no clear difference."
+      draw={draw}
+      table={ratiosTable(found)}
+      height={ratiosHeight(found)}
+    />
+  );
+}
+
+function ratiosOf(cells: readonly CellJudgementTold[], a: Side, b: Side): Ratio[] {
+  return cells.flatMap((cell) => {
+    const one = a.benchmark.cells.find((found) => found.number === cell.a.number);
+    const other = b.benchmark.cells.find((found) => found.number === cell.b.number);
+    if (!cell.ratio || !one || !other) return [];
+    const [here, there] = [placeName(one), placeName(other)];
+    return [{ ...cell.ratio, row: here === there ? here : `${here} / ${there}`, faster: cell.faster, basis: cell.basis ?? "" }];
+  });
+}
+
+function seriesOf(side: Side, metric: Metric, look: DotSeries["look"] | undefined): DotSeries {
+  const dots = side.cells.flatMap((cell) => {
+    const figure = METRIC_WORDS[metric].of(cell);
+    if (!figure) return [];
+    return [{ row: placeName(cell), ...figure, sessions: cell.sessions, isNoisy: cell.noise !== null && cell.noise !== "quiet" }];
+  });
+  return { name: side.name, look: look ?? (() => ({ color: "#7a838d", mark: "circle", dash: "solid" })), dots };
+}

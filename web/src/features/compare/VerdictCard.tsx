@@ -1,0 +1,49 @@
+import { Badge, Card, Group, Stack, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+
+import type { SettingTold } from "@/api/schema.gen";
+
+// What people ask about first, in the words of the server.
+const FIRST = ["engine", "precision", "cores", "batch size", "instances", "device", "input shapes", "instruction sets", "CPU"];
+
+type Props = {
+  sentence: string;
+  /** Something is clearly faster somewhere. */
+  isRanked: boolean;
+  basis?: ReactNode;
+  settings?: readonly SettingTold[];
+  actions?: ReactNode;
+  children?: ReactNode;
+};
+
+/** One sentence, and what it rests on. */
+export function VerdictCard({ sentence, isRanked, basis, settings = [], actions, children }: Props) {
+  const main = settings.filter((one) => FIRST.includes(one.name));
+  const same = main.filter((one) => !one.differs && one.a !== null).map((one) => one.name);
+  const other = main.filter((one) => one.differs);
+  return (
+    <Card component="section" aria-label="Verdict" style={{ borderLeft: `4px solid var(--mantine-color-${isRanked ? "dyno-filled" : "gray-5"})` }}>
+      <Stack gap="xs">
+        <Group justify="space-between" align="flex-start" gap="xs">
+          <Text fw={650} size="lg" flex={1} miw={220} aria-live="polite">
+            {sentence}
+          </Text>
+          {!isRanked && (
+            <Badge color="gray" variant="light" tt="none">
+              not ranked
+            </Badge>
+          )}
+        </Group>
+        {basis}
+        {(same.length > 0 || other.length > 0) && (
+          <Text size="sm" className="dim">
+            {same.length > 0 && `Same ${same.join(", ")}. `}
+            {other.length > 0 && `⚠ Different: ${other.map((one) => `${one.name} (${one.a ?? "–"} against ${one.b ?? "–"})`).join(", ")}.`}
+          </Text>
+        )}
+        {children}
+        {actions}
+      </Stack>
+    </Card>
+  );
+}

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+
+import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
+import { choicesOf, firstPair, judged, nearestPair, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
+import { sweetSpot } from "@/features/compare/sweetSpot";
+import { countedSentence, pairSentence } from "@/features/compare/verdicts";
+
+const EMPTY: CellTold = {
+  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, status: "done",
+  latency_ms: null, floor_ms: null, throughput_per_s: null, error_code: null, error: null, ms_per_item: null, ms_per_batch: null,
+  floor_ms_per_item: null, items_per_s: null, interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null,
+};
+const around = (value: number, share = 0.01) => ({ value, low: value * (1 - share), high: value * (1 + share) });
+function cell(number: number, ms: number, more: Partial<CellTold> = {}): CellTold {
+  const batch = more.batch_size ?? 1;
+  return { ...EMPTY, number, ms_per_item: around(ms / batch), ms_per_batch: around(ms), items_per_s: around((1000 * batch) / ms), ...more };
+}
+const measured = (id: number, ...cells: CellTold[]): Measured => ({ id, name: `b${id}`, model_id: 1, model_name: "m.onnx", cells });
+
+describe("what is picked", () => {
+  test("is a benchmark, a cell or an engine of it", () => {
+    expect(pickOf("12:10")).toEqual({ benchmark: 12, cell: 10, engine: null });
+    expect(pickOf("12@openvino")).toEqual({ benchmark: 12, cell: null, engine: "openvino" });
+    expect(pickOf("x")).toBeNull();
+  });
+
+  test("begins with the two newest, or with both engines of the newest", () => {
+    const one = measured(1, cell(0, 1));
+    const two = measured(2, cell(0, 1), cell(1, 2, { engine: "openvino" }));
+    expect(firstPair([one])).toBeNull();
+    expect(firstPair([measured(3, cell(0, 1)), one])).toEqual(["1", "3"]);
+    expect(firstPair([two, one])).toEqual(["2@onnxruntime", "2@openvino"]);
+  });
+
+  test("offers each engine and each cell", () => {
+    const [group] = choicesOf([measured(2, cell(0, 1), cell(1, 2, { engine: "openvino" }))]);
+    expect(group?.items.map((item) => item.value)).toEqual(["2@onnxruntime", "2@openvino", "2:0", "2:1"]);
+  });
+});
+
+describe("counterparts", () => {
+  const both = measured(2, cell(0, 1), cell(1, 2, { cores: 4 }), cell(2, 3, { engine: "openvino" }), cell(3, 4, { engine: "openvino", batch_size: 8 }));
+  const a = sideOf("2@onnxruntime", [both]);
+  const b = sideOf("2@openvino", [both]);
+
+  test("of engines are the cells in the same place", () => {
+    expect(a && b && judged(a, b)).toEqual([["2:0", "2:2"]]);
+  });
+
+  test("are in the order of cores, then batches", () => {
+    expect(a && b && placesOf([a, b])).toEqual(["1 core · batch 1", "1 core · batch 8", "4 cores · batch 1"]);
+  });
+
+  test("that are missing are replaced by the nearest", () => {
+    const far = sideOf("9", [measured(9, cell(0, 1, { batch_size: 64 }), cell(1, 1, { batch_size: 2 }))]);
+    expect(a && far && nearestPair(a, far)).toEqual(["2:0", "9:1"]);
+  });
+});
+
+describe("a verdict", () => {
+  test("says which is faster, and by how much", () => {
+    expect(pairSentence({ verdict: "faster", ratio: 0.5, ratio_low: 0.4, ratio_high: 0.625 })).toBe("B is 2.00× faster than A (1.60–2.50, 95 %).");
+    expect(pairSentence({ verdict: "slower", ratio: 2, ratio_low: 1.9, ratio_high: 2.1 })).toBe("A is 2.00× faster than B (1.90–2.10, 95 %).");
+  });
+
+  test("ranks nothing that is unclear", () => {
+    expect(pairSentence({ verdict: "inconclusive", ratio: 1.01, ratio_low: 0.9, ratio_high: 1.1 })).toMatch(/^No clear difference between A and B/);
+  });
+
+  test("of several cells counts them", () => {
+    const of = (faster: "a" | "b" | null, isComparable = true) =>
+      ({ faster, ratio: isComparable ? { value: 1, low: 1, high: 1 } : null }) as CellJudgementTold; // what counting looks at
+    expect(countedSentence([of("b"), of("b"), of(null), of(null, false)])).toBe(
+      "Of 4 cells: B is faster in 2, no clear difference in 1, not comparable in 1.",
+    );
+  });
+});
+
+describe("the sweet spot", () => {
+  const named = (name: string, one: CellTold) => ({ name, cell: one });
+  const small = named("batch 1", cell(0, 1));
+  const large = named("batch 8", cell(1, 4, { batch_size: 8 }));
+  const slow = named("batch 32", cell(2, 12, { batch_size: 32 }));
+
+  test("has the most items per second within the limit", () => {
+    const found = sweetSpot([small, large, slow], 5);
+    expect(found.winners).toEqual([large]);
+    expect(found.reason).toContain("more than the 1 other within 5.00 ms");
+  });
+
+  test("keeps the limit with the upper end of its interval", () => {
+    expect(sweetSpot([small, large], 4.01).winners).toEqual([small]);
+  });
+
+  test("is not one where intervals overlap", () => {
+    const twin = named("twin", cell(3, 4.01, { batch_size: 8 }));
+    expect(sweetSpot([large, twin], 5).winners).toEqual([large, twin]);
+  });
+
+  test("says what is nearest when nothing is quick enough", () => {
+    expect(sweetSpot([large, slow], 1).reason).toContain("The quickest is batch 8");
+  });
+});

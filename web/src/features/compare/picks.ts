@@ -1,0 +1,117 @@
+import type { BenchmarkRowTold, CellTold } from "@/api/schema.gen";
+import { cellName, engineName } from "@/format/words";
+
+/** "12" is a benchmark, "12:3" one cell of it, "12@openvino" its cells of one engine. */
+export type Pick = { benchmark: number; cell: number | null; engine: string | null };
+
+/** A benchmark that has numbers. */
+export type Measured = { id: number; name: string; model_id: number; model_name: string; cells: CellTold[] };
+
+/** What is compared: some cells of a benchmark, under one name. */
+export type Side = { pick: string; name: string; engine: string; benchmark: Measured; cells: CellTold[] };
+
+export function pickOf(text: string | undefined): Pick | null {
+  const found = /^(\d+)(?::(\d+)|@([\w-]+))?$/.exec(text ?? "");
+  if (!found) return null;
+  return { benchmark: Number(found[1]), cell: found[2] === undefined ? null : Number(found[2]), engine: found[3] ?? null };
+}
+
+/** Those of a list in which something was measured. */
+export function measuredOf(lines: readonly BenchmarkRowTold[]): Measured[] {
+  return lines.flatMap((line) => (line.cells?.some(hasNumber) ? [{ ...line, cells: line.cells }] : []));
+}
+
+export function hasNumber(cell: CellTold): boolean {
+  return cell.ms_per_item !== null;
+}
+
+export function enginesOf(benchmark: Measured): string[] {
+  return [...new Set(benchmark.cells.filter(hasNumber).map((cell) => cell.engine))];
+}
+
+export function sideOf(text: string | undefined, all: readonly Measured[]): Side | null {
+  const pick = pickOf(text);
+  const benchmark = all.find((one) => one.id === pick?.benchmark);
+  if (!pick || !benchmark) return null;
+  const cells = benchmark.cells.filter(
+    (cell) => hasNumber(cell) && (pick.cell === null || cell.number === pick.cell) && (pick.engine === null || cell.engine === pick.engine),
+  );
+  const engines = [...new Set(cells.map((cell) => cell.engine))];
+  return { pick: text ?? "", name: sideName(benchmark, pick), engine: engines.length === 1 ? (engines[0] ?? "") : "", benchmark, cells };
+}
+
+function sideName(benchmark: Measured, pick: Pick): string {
+  const cell = benchmark.cells.find((one) => one.number === pick.cell);
+  const words = [benchmark.name];
+  if (cell) words.push(engineName(cell.engine), placeName(cell));
+  else words.push(pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + "));
+  return `${words.join(" · ")} #${benchmark.id}`;
+}
+
+/** Where a cell stands among those it can be held against. */
+export function placeName(cell: CellTold): string {
+  return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
+}
+
+/** What there is to choose, benchmark by benchmark. */
+export function choicesOf(all: readonly Measured[]): { group: string; items: { value: string; label: string }[] }[] {
+  return all.map((benchmark) => {
+    const engines = enginesOf(benchmark);
+    const cells = benchmark.cells.filter(hasNumber);
+    const whole = engines.length > 1 ? engines.map((engine) => `${benchmark.id}@${engine}`) : [String(benchmark.id)];
+    const single = cells.length > 1 ? cells.map((cell) => `${benchmark.id}:${cell.number}`) : [];
+    return {
+      group: `#${benchmark.id} ${benchmark.name}`,
+      items: [...whole, ...single].map((value) => ({ value, label: sideOf(value, [benchmark])?.name ?? value })),
+    };
+  });
+}
+
+/** The two to begin with: both engines of the newest where it has two, else the two newest. */
+export function firstPair(all: readonly Measured[]): [a: string, b: string] | null {
+  const [newest, before] = all;
+  if (!newest) return null;
+  const engines = enginesOf(newest);
+  if (engines.length > 1) return [`${newest.id}@${engines[0]}`, `${newest.id}@${engines[1]}`];
+  return before ? [whole(before), whole(newest)] : null;
+}
+
+function whole(benchmark: Measured): string {
+  const engines = enginesOf(benchmark);
+  return engines.length > 1 ? `${benchmark.id}@${engines[0]}` : String(benchmark.id);
+}
+
+/**
+ * What the server is asked to judge. Of two whole benchmarks it finds the counterparts itself; of single engines
+ * those are the cells in one place.
+ */
+export function judged(a: Side, b: Side): [a: string, b: string][] {
+  const [one, other] = [pickOf(a.pick), pickOf(b.pick)];
+  if (one?.engine == null && other?.engine == null) return [[a.pick, b.pick]];
+  return a.cells.flatMap((cell) => {
+    const there = b.cells.filter((found) => placeName(found) === placeName(cell));
+    const found = there.length === 1 ? there : there.filter((same) => same.precision === cell.precision);
+    const pair: [string, string] = [`${a.benchmark.id}:${cell.number}`, `${b.benchmark.id}:${found[0]?.number}`];
+    return found.length === 1 ? [pair] : [];
+  });
+}
+
+/** The two cells that are most alike, of sides that have none in the same place. */
+export function nearestPair(a: Side, b: Side): [a: string, b: string] | null {
+  let best: { pair: [string, string]; apart: number } | null = null;
+  for (const one of a.cells) {
+    for (const other of b.cells) {
+      const far = (x: number, y: number) => Math.abs(Math.log2(x / y));
+      const apart = far(one.batch_size, other.batch_size) + far(one.cores, other.cores) + far(one.instances, other.instances);
+      if (!best || apart < best.apart) best = { pair: [`${a.benchmark.id}:${one.number}`, `${b.benchmark.id}:${other.number}`], apart };
+    }
+  }
+  return best?.pair ?? null;
+}
+
+/** All places of all sides, in the order of cores, then batches. */
+export function placesOf(sides: readonly Side[]): string[] {
+  const cells = sides.flatMap((side) => side.cells);
+  const sorted = [...cells].sort((a, b) => a.device.localeCompare(b.device) || a.instances - b.instances || a.cores - b.cores || a.batch_size - b.batch_size);
+  return [...new Set(sorted.map(placeName))];
+}

@@ -1,0 +1,48 @@
+import type { CellTold } from "@/api/schema.gen";
+import { plain, quantity } from "@/format/numbers";
+
+export type Candidate = { name: string; cell: CellTold };
+export type SweetSpot = { winners: Candidate[]; reason: string };
+
+/**
+ * The most items per second among those whose whole batch takes no longer than the limit. Several where their
+ * intervals overlap: those are not ranked.
+ */
+export function sweetSpot(candidates: readonly Candidate[], limitMs: number): SweetSpot {
+  const usable = candidates.filter(({ cell }) => cell.items_per_s !== null && cell.ms_per_batch !== null && cell.noise !== "unusable");
+  // The upper end: a limit that is kept half of the time is not kept.
+  const within = usable.filter(({ cell }) => slowest(cell) <= limitMs);
+  const ranked = [...within].sort((a, b) => rate(b).value - rate(a).value);
+  const [best] = ranked;
+  const limit = `${plain(limitMs, limitMs < 10 ? 2 : 0)} ms`;
+  if (!best) {
+    const quickest = [...usable].sort((a, b) => slowest(a.cell) - slowest(b.cell))[0];
+    const nearest = quickest ? ` The quickest is ${quickest.name}: ${latency(quickest.cell)}.` : "";
+    return { winners: [], reason: `Nothing here answers within ${limit}.${nearest}` };
+  }
+  const winners = ranked.filter((one) => one === best || (rate(one).high ?? Infinity) >= (rate(best).low ?? -Infinity));
+  const others = within.length - winners.length;
+  const told = `${quantity(rate(best).value, intervalOf(rate(best)), "items/s").value} items/s at ${latency(best.cell)}`;
+  if (winners.length > 1) {
+    return { winners, reason: `${winners.length} are within ${limit} and not clearly apart: ${winners.map(({ name }) => name).join("; ")}.` };
+  }
+  const over = others > 0 ? `more than the ${others} other${others > 1 ? "s" : ""} within ${limit}` : `the only one within ${limit}`;
+  return { winners, reason: `${best.name}: ${told}, ${over}.` };
+}
+
+function rate({ cell }: Candidate): { value: number; low: number | null; high: number | null } {
+  return cell.items_per_s ?? { value: 0, low: null, high: null };
+}
+
+function slowest(cell: CellTold): number {
+  return cell.ms_per_batch?.high ?? cell.ms_per_batch?.value ?? Infinity;
+}
+
+function latency(cell: CellTold): string {
+  const told = quantity(cell.ms_per_batch?.value, cell.ms_per_batch && intervalOf(cell.ms_per_batch), "ms");
+  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;
+}
+
+function intervalOf(figure: { low: number | null; high: number | null }): readonly [number, number] | null {
+  return figure.low === null || figure.high === null ? null : [figure.low, figure.high];
+}

@@ -1,0 +1,76 @@
+import { Anchor, Card, Group, Progress, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { useStanding } from "@/api/progress";
+import { jobsQuery } from "@/api/queries";
+import type { HappenedTold, JobTold } from "@/api/schema.gen";
+import { placeOfHappened } from "@/features/project/places";
+import { duration } from "@/format/numbers";
+import { Ago } from "@/ui/Ago";
+import { StateBadge } from "@/ui/badges";
+
+const MOST = 8;
+
+/** What runs now, and what happened last. */
+export function Activity({ pid, activity }: { pid: number; activity: readonly HappenedTold[] }) {
+  const running = useQuery(jobsQuery({ state: "running", project_id: pid }));
+  const jobs = new Map(running.data?.items.map((job) => [job.run_id, job]));
+  return (
+    <Card component="section" aria-label="Activity">
+      <Title order={2} size="h4" mb="xs">
+        Activity
+      </Title>
+      {activity.length === 0 && (
+        <Text size="sm" className="dim">
+          Nothing happened yet.
+        </Text>
+      )}
+      <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
+        {activity.slice(0, MOST).map((one) => (
+          <Line key={one.run_id ?? `${one.subject} ${one.id}`} pid={pid} one={one} job={one.run_id ? jobs.get(one.run_id) : undefined} />
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold | undefined }) {
+  const place = placeOfHappened(pid, one);
+  return (
+    <li>
+      <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
+        <Group gap="xs" style={{ minWidth: 0 }}>
+          {one.state && <StateBadge state={one.state} />}
+          {place ? (
+            <Anchor component={Link} to={place} size="sm" style={{ overflowWrap: "anywhere" }}>
+              {one.sentence}
+            </Anchor>
+          ) : (
+            <Text size="sm">{one.sentence}</Text>
+          )}
+        </Group>
+        <span style={{ whiteSpace: "nowrap" }}>
+          <Ago at={one.at} />
+        </span>
+      </Group>
+      {job && <Running job={job} />}
+    </li>
+  );
+}
+
+function Running({ job }: { job: JobTold }) {
+  const standing = useStanding(job.id);
+  const done = standing?.units_done ?? job.progress?.units_done ?? 0;
+  const planned = standing?.units_planned ?? job.progress?.units_planned ?? 0;
+  const left = standing?.remaining_s ?? job.progress?.remaining_s;
+  const share = planned > 0 ? Math.min(100, (100 * done) / planned) : 0;
+  return (
+    <Stack gap={2} mt={4}>
+      <Progress value={share} aria-label="Progress" />
+      <Text size="xs" className="dim">
+        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{left != null && ` · about ${duration(left)} left`}
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,82 @@
+import { Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+import type { BestTold, ContenderTold } from "@/api/schema.gen";
+import { cellName, engineName } from "@/format/words";
+import { NoiseBadge } from "@/ui/badges";
+import { CellFigure } from "@/ui/CellFigure";
+
+const TITLES: Record<BestTold["objective"], string> = { latency: "Lowest latency", throughput: "Highest throughput" };
+
+/** Who leads so far; what cannot be told apart is not ranked. */
+export function BestSoFar({ pid, best }: { pid: number; best: readonly BestTold[] }) {
+  return (
+    <Card component="section" aria-label="Best so far">
+      <Title order={2} size="h4" mb="sm">
+        Best so far
+      </Title>
+      <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
+        {best.map((one) => (
+          <Best key={one.objective} pid={pid} best={one} />
+        ))}
+      </SimpleGrid>
+    </Card>
+  );
+}
+
+function Best({ pid, best }: { pid: number; best: BestTold }) {
+  const { leader, tied, note, objective } = best;
+  return (
+    <Stack gap={6}>
+      <Text size="sm" fw={600}>
+        {TITLES[objective]}
+      </Text>
+      {!leader && (
+        <Text size="sm" className="dim">
+          –{note && ` ${note}`}
+        </Text>
+      )}
+      {leader && (
+        <>
+          {!best.is_clear && (
+            <Text size="sm" className="dim">
+              No clear difference between {tied.length + 1} of them; one is
+            </Text>
+          )}
+          <Name pid={pid} of={leader} />
+          <Group gap="xl" align="flex-start">
+            <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_item" : "items_per_s"} />
+            <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
+          </Group>
+          {!best.is_clear && (
+            <Text size="sm" className="dim">
+              the {tied.length === 1 ? "other is" : "others are"}{" "}
+              {tied.slice(0, 3).map((one, place) => (
+                <span key={place}>
+                  {place > 0 && "; "}
+                  <Name pid={pid} of={one} />
+                </span>
+              ))}
+              {tied.length > 3 && ` and ${tied.length - 3} more`}
+            </Text>
+          )}
+          {note && best.is_clear && (
+            <Text size="sm" className="dim">
+              {note}
+            </Text>
+          )}
+        </>
+      )}
+    </Stack>
+  );
+}
+
+function Name({ pid, of }: { pid: number; of: ContenderTold }) {
+  const { cell } = of;
+  return (
+    <Anchor component={Link} to={`/p/${pid}/benchmarks/${of.benchmark_id}`} size="sm" style={{ overflowWrap: "anywhere" }}>
+      {of.model_name}
+      {cell.precision && ` ${cell.precision}`} on {engineName(cell.engine)}, {cellName(cell)}
+    </Anchor>
+  );
+}

@@ -1,0 +1,56 @@
+import { Button, Card, Group, Stack, Text, ThemeIcon, Title } from "@mantine/core";
+import { IconCheck } from "@tabler/icons-react";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+
+import type { CountsTold } from "@/api/schema.gen";
+
+/** The way from nothing to a verdict, ticked off as it is walked. */
+export function Guide({ pid, counts, isMeasured }: { pid: number; counts: CountsTold; isMeasured: boolean }) {
+  const steps: [title: string, isDone: boolean, action: ReactNode][] = [
+    [
+      "Bring a model",
+      counts.models > 0,
+      <Button key="model" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />}>
+        Add model
+      </Button>,
+    ],
+    [
+      counts.active_jobs > 0 ? "Measure it (under way)" : "Measure it",
+      isMeasured,
+      <Button key="measure" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>
+        Add benchmark
+      </Button>,
+    ],
+    [
+      "Compare engines, batch sizes or versions",
+      counts.comparisons > 0 || counts.benchmarks > 1,
+      <Button key="compare" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} />}>
+        Compare
+      </Button>,
+    ],
+  ];
+  const now = steps.findIndex(([, isDone]) => !isDone);
+  return (
+    <Card component="section" aria-label="First steps">
+      <Title order={2} size="h4" mb="sm">
+        First steps
+      </Title>
+      <Stack gap="sm" component="ol" p={0} m={0} style={{ listStyle: "none" }}>
+        {steps.map(([title, isDone, action], place) => (
+          <li key={title}>
+            <Group gap="sm">
+              <ThemeIcon role="img" radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
+                {isDone ? <IconCheck size={16} /> : <span>{place + 1}</span>}
+              </ThemeIcon>
+              <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>
+                {title}
+              </Text>
+              {place === now && !(place === 1 && counts.active_jobs > 0) && action}
+            </Group>
+          </li>
+        ))}
+      </Stack>
+    </Card>
+  );
+}

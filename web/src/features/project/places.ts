@@ -1,0 +1,45 @@
+import type { HappenedTold, NextStepTold } from "@/api/schema.gen";
+
+/** Where a next step leads; null: it is done at once. */
+export function placeOf(pid: number, step: NextStepTold): { to: string; search?: Record<string, unknown> } | null {
+  switch (step.action) {
+    case "add-model":
+      return { to: "/new", search: { project: pid } };
+    case "complete-model":
+    case "trust-model":
+      return { to: `/p/${pid}/models/${step.model_id}` };
+    case "add-benchmark":
+    case "add-engine":
+      return { to: `/p/${pid}/benchmarks`, search: { add: true } };
+    case "compare":
+      return { to: `/p/${pid}/compare`, search: { a: step.benchmark_id, b: step.other_benchmark_id } };
+    case "set-baseline":
+      return { to: `/p/${pid}/benchmarks` };
+    case "add-profile":
+      return { to: `/p/${pid}/profiles` };
+    case "rerun-benchmark":
+      return null;
+    default:
+      return step.action satisfies never;
+  }
+}
+
+/** What tells a step from others, to remember that somebody does not want it. */
+export const stepKey = (step: NextStepTold): string => [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");
+
+export function placeOfHappened(pid: number, one: HappenedTold): string | null {
+  switch (one.subject) {
+    case "model":
+      return `/p/${pid}/models/${one.id}`;
+    case "benchmark":
+      return `/p/${pid}/benchmarks/${one.id}`;
+    case "profile":
+      return `/p/${pid}/profiles/${one.id}`;
+    case "comparison":
+      return `/p/${pid}/compare?comparison=${one.id}`;
+    case "optimization":
+      return null;
+    default:
+      return one.subject satisfies never;
+  }
+}
