@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
+    from modeldyno.services.distributions import DistributionService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.example_projects import ExampleProjects
@@ -99,6 +100,7 @@ class Server:
     workloads: WorkloadService
     exports: ExportService
     judgements: JudgementService
+    distributions: DistributionService
     standings: StandingService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
@@ -210,6 +212,7 @@ def open_server(
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
+    from modeldyno.services.distributions import DistributionService
     from modeldyno.services.event_feed import EventFeed
     from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
@@ -309,6 +312,7 @@ def open_server(
             ),
             exports=exports,
             judgements=JudgementService(records, exports),
+            distributions=DistributionService(records, history, folders),
             standings=StandingService(records, models),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,

@@ -67,7 +67,8 @@ class Answers:
             scope["type"] == "http"
             and scope["method"] == "GET"
             and scope["path"].startswith(FROM_DATABASE)
-            and not scope["path"].endswith("/models")  # who vouched for one is not in the database
+            # Who vouched for a model is not in the database, nor what is installed.
+            and not scope["path"].endswith(("/models", "/standing"))
         )
         return self._database.version() if is_one else None
 

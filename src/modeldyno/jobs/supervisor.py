@@ -90,6 +90,7 @@ class Supervisor:
         self._owner = this_job_owner()
         self._wake = threading.Event()
         self._closing = threading.Event()
+        self._paused = threading.Event()
         self._lock = threading.Lock()
         self._current: _Current | None = None
         self._thread = threading.Thread(target=self._work, name="queue", daemon=True)
@@ -108,6 +109,18 @@ class Supervisor:
         if job.state == "running":  # it may have been claimed since we looked
             self._stop_if(job_id)
         return job
+
+    @property
+    def is_paused(self) -> bool:
+        return self._paused.is_set()
+
+    def pause(self) -> None:
+        """What runs goes on; nothing else begins."""
+        self._paused.set()
+
+    def unpause(self) -> None:
+        self._paused.clear()
+        self._wake.set()
 
     def _stop_if(self, job_id: JobId) -> None:
         with self._lock:
@@ -144,7 +157,7 @@ class Supervisor:
             self._wake.clear()
             try:
                 self._confirm()
-                job = self._records.jobs.next()
+                job = None if self._paused.is_set() else self._records.jobs.next()
                 if job is not None:
                     self._run(job)
                     continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.jobs.supervisor import Supervisor
+from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.progress import LiveProgress, Standing
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
@@ -35,6 +37,15 @@ class JobShown:
     place: int | None  # in the queue, from 1; None when it does not wait
     reason: str
     standing: Standing | None
+
+
+@dataclass(frozen=True)
+class QueueShown:
+    is_paused: bool
+    cores: tuple[int, ...]  # that may be measured on
+    leases: tuple[CoreLease, ...]
+    running: tuple[JobShown, ...]
+    waiting: tuple[JobShown, ...]  # in the order in which they will begin
 
 
 class JobService:
@@ -110,6 +121,27 @@ class JobService:
         self._records.jobs.run_next(job_id)
         return self.get(job_id)
 
+    def place(self, job_id: JobId, place: int) -> JobShown:
+        """Among those that wait, from 1; raises WrongState when it does not."""
+        self._records.jobs.place(job_id, place)
+        return self.get(job_id)
+
+    def queue(self) -> QueueShown:
+        here = socket.gethostname()
+        return QueueShown(
+            is_paused=self._queue.is_paused,
+            cores=tuple(allowed_cpus()),
+            leases=tuple(lease for lease in self.leases() if lease.host == here),
+            running=tuple(self._shown(self._records.jobs.running())),
+            waiting=tuple(self._shown(self._records.jobs.waiting())),
+        )
+
+    def pause(self) -> None:
+        self._queue.pause()
+
+    def unpause(self) -> None:
+        self._queue.unpause()
+
     def log(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.jobs.get(job_id).run_id).log
@@ -142,7 +174,7 @@ class JobService:
         if not any(job.state == "queued" for job in jobs):
             return [JobShown(job, None, job.reason, self._progress.of(job.id)) for job in jobs]
         places = {job.id: place for place, job in enumerate(self._records.jobs.waiting(), start=1)}
-        ahead = self._ahead()
+        ahead = "somebody to resume the queue" if self._queue.is_paused else self._ahead()
         return [
             JobShown(
                 job,

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import socket
 import threading
+import time
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
-from modeldyno.core.doctor import Checkup
+from modeldyno.core.doctor import Checkup, Finding
 from modeldyno.core.errors import WrongState
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.queue import CoreLease
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.versions import tool_version
-from modeldyno.measure import host
+from modeldyno.measure import host, weather
+from modeldyno.measure.doctor import judge_machine
 from modeldyno.measure.topology import Topology, topology
 from modeldyno.services.doctor import DoctorService, confinement
 from modeldyno.settings import Settings
 from modeldyno.store.records.all import Records
 
+COUNT_AGAIN_S = 60.0
 PACKAGES = (
     *("torch", "torchvision", "torchaudio", "tensorflow"),
     *("onnx", "onnxruntime", "onnxruntime-extensions"),
@@ -38,6 +44,9 @@ class SystemFacts:
     waiting: int
     running: int
     leases: tuple[CoreLease, ...]
+    used_bytes: int  # by the workspace itself
+    load_1m: float | None
+    findings: tuple[Finding, ...]  # what the system says of itself: nothing was measured for it
 
 
 @dataclass(frozen=True)
@@ -60,12 +69,17 @@ class SystemService:
         self._machine: list[Machine] = []
         self._looking = threading.Lock()
         self._examining = threading.Lock()
+        self._counting = threading.Lock()
+        self._used: tuple[float, int] | None = None
 
     def facts(self) -> SystemFacts:
         disk = shutil.disk_usage(self._settings.workspace)
+        facts, now = host.facts(), weather.read()
+        # Between one moment and itself: the load is what the system remembers of the last minute.
+        findings = judge_machine(facts, weather.weather(now, now))
         return SystemFacts(
             version=tool_version(),
-            host=host.facts(),
+            host=facts,
             sandbox=self._confinement(),
             database=self._records.database.engine.dialect.name,
             free_bytes=disk.free,
@@ -73,7 +87,18 @@ class SystemService:
             waiting=self._records.jobs.count_waiting(),
             running=len(self._records.jobs.running()),
             leases=self._records.leases.held(),
+            used_bytes=self._used_bytes(),
+            load_1m=now.load_1m,
+            findings=tuple(findings),
         )
+
+    def _used_bytes(self) -> int:
+        """Counted now and then: a workspace may hold very many files."""
+        with self._counting:
+            now = time.monotonic()
+            if self._used is None or now - self._used[0] > COUNT_AGAIN_S:
+                self._used = (now, _size_of(self._settings.workspace))
+            return self._used[1]
 
     def machine(self) -> Machine:
         """Looked at once. No engine is loaded for its version."""
@@ -103,6 +128,16 @@ class SystemService:
             if not self._sandbox:
                 self._sandbox.append(confinement())
             return self._sandbox[0]
+
+
+def _size_of(folder: Path) -> int:
+    """What is deleted meanwhile does not count; links are not followed."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(place) / name).lstat().st_size
+    return total
 
 
 def _version(package: str) -> str | None:

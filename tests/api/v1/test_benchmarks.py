@@ -1,11 +1,20 @@
 """Benchmarks, over real HTTP and through real workers."""
 
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold, PlanTold
+from modeldyno.api.v1.benchmarks import (
+    BenchmarkRowTold,
+    BenchmarkTold,
+    PlanTold,
+    ReproductionTold,
+)
+from modeldyno.api.v1.distributions import DistributionTold
 from modeldyno.api.v1.jobs import JobTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunTold
@@ -13,6 +22,7 @@ from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests.api.v1.shapes import fits, problem
+from tests.onnx_models import linear
 
 
 @pytest.fixture(scope="module")
@@ -310,3 +320,52 @@ def test_a_model_that_changed_on_the_disk_is_not_measured(served, project):
     assert served.ended(job["id"])["state"] == "failed"
     failure = served.get(f"runs/{job['run_id']}").json["failure"]
     assert failure["code"] == "MODEL_CHANGED"
+
+
+# ---------------------------------------------------------------- in detail
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="there is no curl")
+def test_texts_to_reproduce_it_run_unchanged_when_pasted(served, project, tmp_path):
+    sent = linear().SerializeToString()
+    path = f"projects/{project}/models?name=it%27s%20a%20net.onnx"
+    model = served.post(path, sent, content_type="application/octet-stream").json["id"]
+    made = served.benchmark(project, model, batch_sizes=[1, 2])
+    served.ended(made["latest_run"]["job_id"])
+    told = fits(served.get(f"benchmarks/{made['id']}/reproduce"), ReproductionTold)
+    assert served.token not in str(told)
+    (tmp_path / "again.py").write_text(told["python"])
+    bin = Path(sys.executable).parent
+    environ = {
+        "PATH": f"{bin}:/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "MODELDYNO_TOKEN": served.token,
+        "MODELDYNO_WORKSPACE": str(tmp_path / "elsewhere"),
+    }
+    for text in (told["terminal"], told["curl"], "python again.py"):
+        ran = subprocess.run(
+            ["bash", "-e", "-c", text], cwd=tmp_path, env=environ, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+    again, by_curl, first = served.get(f"benchmarks?project_id={project}").json["items"]
+    for one in (again, by_curl):
+        shown = served.get(f"benchmarks/{one['id']}").json
+        assert (shown["settings"], shown["name"]) == (made["settings"], first["name"])
+        served.ended(shown["latest_run"]["job_id"])
+    assert told["config"]["batch_size"] == [1, 2]
+
+
+def test_the_samples_of_a_cell_are_ready_to_be_drawn(served, measured):
+    run = served.get(f"benchmarks/{measured}").json["latest_run"]["id"]
+    told = fits(served.get(f"runs/{run}/cells/1/samples"), DistributionTold)
+    assert (told["samples"], told["sessions"], len(told["points"])) == (20, 1, 20)
+    assert not told["is_thinned"]
+    bins = told["histogram"]
+    assert sum(bins["counts"]) + bins["above"] == 20
+    assert len(bins["edges_ms"]) == len(bins["counts"]) + 1
+    known = {one["quantile"]: one for one in told["percentiles"]}
+    assert told["min_ms"] <= known[0.5]["ms"] <= told["max_ms"]
+    assert (known[0.99]["ms"], known[0.99]["samples_needed"] > 20) == (None, True)
+    few = served.get(f"runs/{run}/cells/1/samples?most_points=5").json
+    assert (len(few["points"]), few["is_thinned"], few["samples"]) == (5, True, 20)
+    problem(served.get(f"runs/{run}/cells/7/samples"), 404, "NOT_FOUND")

@@ -4,6 +4,7 @@ import pytest
 
 from modeldyno.api.v1.jobs import JobTold
 from modeldyno.api.v1.paging import PageTold
+from modeldyno.api.v1.queue import QueueViewTold
 from tests.api.v1.shapes import fits, problem
 
 
@@ -64,6 +65,14 @@ def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, lo
     assert (shown["state"], shown["place"], shown["progress"]) == ("queued", 2, None)
     assert f"behind 1 job and job {long_job}" in shown["reason"]
     assert fits(served.post(f"jobs/{jobs[2]}/next"), JobTold)["place"] == 1
+    down = fits(served.put(f"jobs/{jobs[2]}/place", {"place": 2}), JobTold)
+    assert down["place"] == 2
+    shown = fits(served.get("queue"), QueueViewTold)
+    assert [job["id"] for job in shown["waiting"]][:3] == [jobs[0], jobs[2], jobs[1]]
+    assert [job["id"] for job in shown["running"]] == [long_job]
+    assert all(job["name"] and job["of_id"] for job in shown["waiting"])
+    problem(served.put(f"jobs/{long_job}/place", {"place": 1}), 409, "WRONG_STATE")
+    served.post(f"jobs/{jobs[2]}/next")
     assert [served.get(f"jobs/{job}").json["place"] for job in jobs] == [2, 3, 1]
     problem(served.post(f"jobs/{long_job}/next"), 409, "WRONG_STATE")
 
@@ -100,3 +109,33 @@ def test_no_such_job(served):
         ("POST", "jobs/1000000/next"),
     ):
         problem(served.ask(method, path), 404, "NOT_FOUND")
+
+
+def test_a_core_that_is_measured_on_shows_who_has_it_since_when(served, project):
+    busy = served.benchmark(project, iterations=None, budget=60)["latest_run"]["job_id"]
+    try:
+        served.until(busy, lambda job: _held(served, busy))
+        assert all(core["since"] for core in _held(served, busy))
+    finally:
+        served.post(f"jobs/{busy}/cancel")
+        served.ended(busy)
+    assert not _held(served, busy)
+
+
+def _held(served, job_id):
+    cores = fits(served.get("queue"), QueueViewTold)["cores"]
+    return [core for core in cores if core["job_id"] == job_id]
+
+
+def test_nothing_begins_while_the_queue_is_paused(served, project):
+    assert fits(served.post("queue/pause"), QueueViewTold)["is_paused"]
+    try:
+        job = served.benchmark(project)["latest_run"]["job_id"]
+        shown = served.get(f"jobs/{job}").json
+        assert (shown["state"], shown["reason"]) == (
+            "queued",
+            "waiting for somebody to resume the queue",
+        )
+    finally:
+        assert not served.post("queue/resume").json["is_paused"]
+    assert served.ended(job)["state"] == "done"

@@ -3,8 +3,9 @@
 import json
 import threading
 
-from modeldyno.api.v1.system import TELEMETRY
+from modeldyno.api.v1.system import TELEMETRY, SystemTold
 from modeldyno.engines.availability import availability
+from tests.api.v1.shapes import fits
 
 
 def test_engines_are_told_with_how_to_get_them(served):
@@ -21,6 +22,17 @@ def test_the_system_tells_of_machine_workspace_and_queue(served):
     assert 0 < told["workspace"]["free_bytes"] <= told["workspace"]["total_bytes"]
     assert told["queue"].keys() == {"waiting", "running"}
     assert told["telemetry"] == TELEMETRY
+
+
+def test_a_line_about_the_machine_and_its_health_is_typed(served):
+    told = fits(served.get("system"), SystemTold)
+    machine, health = told["machine"], told["health"]
+    assert machine["cpu_model"] == told["host"]["cpu_model"]
+    assert 1 <= machine["cpus_allowed"] <= machine["cpus"]
+    assert health["verdict"] in ("fit", "fit with care", "unfit")
+    assert health["sentence"].startswith(health["verdict"])
+    assert {"governor", "load"} <= {finding["name"] for finding in health["findings"]}
+    assert 0 < told["workspace"]["used_bytes"] <= told["workspace"]["total_bytes"]
 
 
 def test_the_doctor_examines_the_machine_and_tells_no_folder(served):

@@ -125,6 +125,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/benchmarks/{benchmark_id}/reproduce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reproduce benchmark
+         * @description Texts that measure the same again when they are pasted. None holds the token: they read
+         *     `MODELDYNO_TOKEN`.
+         */
+        get: operations["reproduce_benchmark"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/benchmarks/{benchmark_id}/rerun": {
         parameters: {
             query?: never;
@@ -584,6 +605,26 @@ export interface paths {
          * @description Before everything else that waits.
          */
         post: operations["run_job_next"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/place": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Place job
+         * @description Move it up or down among those that wait.
+         */
+        put: operations["place_job"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1314,6 +1355,67 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get queue
+         * @description All of it in one answer.
+         */
+        get: operations["get_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause queue
+         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
+         *     started anew.
+         */
+        post: operations["pause_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/queue/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume queue
+         * @description What waits begins again.
+         */
+        post: operations["resume_queue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1354,6 +1456,27 @@ export interface paths {
          * @description This run alone; what it belongs to shows the one before.
          */
         delete: operations["delete_run"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/cells/{cell}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get cell samples
+         * @description How they lie: in order, in bins, and by percentiles; also while it is measured. Nothing
+         *     was removed.
+         */
+        get: operations["get_cell_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3389,6 +3512,23 @@ export interface components {
              */
             name: string;
         };
+        /** CoreTold */
+        CoreTold: {
+            /**
+             * Core
+             * @description A CPU, as the system numbers it.
+             * @example 2
+             */
+            core: number;
+            /**
+             * Job Id
+             * @description Null: nobody measures on it.
+             * @example 7
+             */
+            job_id: number | null;
+            /** Since */
+            since: string | null;
+        };
         /** CountsTold */
         CountsTold: {
             /**
@@ -3530,6 +3670,50 @@ export interface components {
              */
             project_id: number;
         };
+        /** DistributionTold */
+        DistributionTold: {
+            /**
+             * Cell
+             * @example 0
+             */
+            cell: number;
+            /** @description Of all samples. */
+            histogram: components["schemas"]["HistogramTold"];
+            /**
+             * Is Thinned
+             * @description There are more samples than points.
+             */
+            is_thinned: boolean;
+            /** Max Ms */
+            max_ms: number;
+            /** Mean Ms */
+            mean_ms: number;
+            /** Min Ms */
+            min_ms: number;
+            /** Percentiles */
+            percentiles: components["schemas"]["PercentileTold"][];
+            /**
+             * Points
+             * @description In the order in which they were measured.
+             */
+            points: components["schemas"]["PointTold"][];
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
+            /**
+             * Samples
+             * @description All of them.
+             * @example 2212
+             */
+            samples: number;
+            /**
+             * Sessions
+             * @example 12
+             */
+            sessions: number;
+        };
         /** DoctorTold */
         DoctorTold: {
             /** Clock */
@@ -3614,6 +3798,12 @@ export interface components {
              */
             name: string;
             /**
+             * Title
+             * @description For people.
+             * @example ONNX Runtime
+             */
+            title: string;
+            /**
              * Unavailable Devices
              * @description The others that it has, each with the reason why it cannot be used here.
              * @example {
@@ -3643,6 +3833,11 @@ export interface components {
         };
         /** EntryTold */
         EntryTold: {
+            /**
+             * Is Model
+             * @description By its name alone; the rest shows when it is imported.
+             */
+            is_model: boolean;
             /**
              * Kind
              * @enum {string}
@@ -3909,6 +4104,34 @@ export interface components {
              */
             path: string;
         };
+        /** FindingTold */
+        FindingTold: {
+            /**
+             * Effect
+             * @description On numbers.
+             */
+            effect: string;
+            /**
+             * Fix
+             * @description A command where there is one; `none`.
+             */
+            fix: string;
+            /**
+             * Name
+             * @example governor
+             */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "ok" | "warning" | "problem" | "unknown";
+            /**
+             * Value
+             * @example powersave
+             */
+            value: string;
+        };
         /**
          * modeldyno inspect --graph --json
          * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
@@ -4090,6 +4313,49 @@ export interface components {
              * @enum {string}
              */
             subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
+        };
+        /**
+         * HealthTold
+         * @description From what the system says of itself; `POST /system/doctor` measures as well.
+         */
+        HealthTold: {
+            /** Findings */
+            findings: components["schemas"]["FindingTold"][];
+            /**
+             * Governor
+             * @example performance
+             */
+            governor: string | null;
+            /**
+             * Load 1M
+             * @example 0.1
+             */
+            load_1m: number | null;
+            /**
+             * Sentence
+             * @example fit with care: governor
+             */
+            sentence: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "fit" | "fit with care" | "unfit";
+        };
+        /** HistogramTold */
+        HistogramTold: {
+            /**
+             * Above
+             * @description Samples beyond the last edge; they count everywhere else.
+             */
+            above: number;
+            /** Counts */
+            counts: number[];
+            /**
+             * Edges Ms
+             * @description One more than there are counts.
+             */
+            edges_ms: number[];
         };
         /** ImportAsked */
         ImportAsked: {
@@ -4441,6 +4707,39 @@ export interface components {
              * @description All that go from one to the other.
              */
             tensors: string[];
+        };
+        /**
+         * MachineTold
+         * @description What a line about the machine says; `host` has the rest.
+         */
+        MachineTold: {
+            /**
+             * Cpu Model
+             * @example AMD EPYC 7763
+             */
+            cpu_model: string;
+            /**
+             * Cpus
+             * @description That the system sees.
+             * @example 8
+             */
+            cpus: number;
+            /**
+             * Cpus Allowed
+             * @description That we may use.
+             * @example 8
+             */
+            cpus_allowed: number;
+            /**
+             * Memory Bytes
+             * @example 67430154240
+             */
+            memory_bytes: number;
+            /**
+             * System
+             * @example Linux
+             */
+            system: string;
         };
         /**
          * MeasuredByName
@@ -5260,6 +5559,28 @@ export interface components {
             /** Timeout S */
             timeout_s: number;
         };
+        /** PercentileTold */
+        PercentileTold: {
+            /** High Ms */
+            high_ms: number | null;
+            /** Low Ms */
+            low_ms: number | null;
+            /**
+             * Ms
+             * @description Null where the samples cannot support it.
+             */
+            ms: number | null;
+            /**
+             * Quantile
+             * @example 0.99
+             */
+            quantile: number;
+            /**
+             * Samples Needed
+             * @description To know it, where it is not known.
+             */
+            samples_needed: number | null;
+        };
         /** PinAsked */
         PinAsked: {
             /**
@@ -5278,6 +5599,15 @@ export interface components {
             accuracy: number | null;
             /** Performance */
             performance: number | null;
+        };
+        /** PlaceAsked */
+        PlaceAsked: {
+            /**
+             * Place
+             * @description From 1; beyond the end is the end.
+             * @example 2
+             */
+            place: number;
         };
         /** PlanAsked */
         PlanAsked: {
@@ -5466,6 +5796,25 @@ export interface components {
              * @description More than cores: they would share them.
              */
             threads: number;
+        };
+        /** PointTold */
+        PointTold: {
+            /**
+             * Ms
+             * @description Of one call.
+             * @example 4.1
+             */
+            ms: number;
+            /**
+             * Sample
+             * @example 17
+             */
+            sample: number;
+            /**
+             * Session
+             * @example 0
+             */
+            session: number;
         };
         /**
          * Problem
@@ -6376,6 +6725,26 @@ export interface components {
              */
             waiting: number;
         };
+        /** QueueViewTold */
+        QueueViewTold: {
+            /**
+             * Cores
+             * @description Those that may be measured on. A job that measures has its cores to itself.
+             */
+            cores: components["schemas"]["CoreTold"][];
+            /**
+             * Is Paused
+             * @description What runs goes on; nothing else begins.
+             */
+            is_paused: boolean;
+            /** Running */
+            running: components["schemas"]["JobTold"][];
+            /**
+             * Waiting
+             * @description In the order in which they will begin.
+             */
+            waiting: components["schemas"]["JobTold"][];
+        };
         /**
          * RatioTold
          * @description With its 95 % interval.
@@ -6443,6 +6812,38 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        /** ReproductionTold */
+        ReproductionTold: {
+            /**
+             * Config
+             * @description What `modeldyno bench --config` reads.
+             * @example {
+             *       "batch_size": [
+             *         1,
+             *         8
+             *       ],
+             *       "model": "resnet50.onnx"
+             *     }
+             */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Curl
+             * @description Puts the same benchmark in the server's queue.
+             */
+            curl: string;
+            /**
+             * Python
+             * @description The same, and waits for the result.
+             */
+            python: string;
+            /**
+             * Terminal
+             * @description Fetches the model's file, and measures it here.
+             */
+            terminal: string;
         };
         /** RunDetailsTold */
         RunDetailsTold: {
@@ -7008,6 +7409,7 @@ export interface components {
         };
         /** SystemTold */
         SystemTold: {
+            health: components["schemas"]["HealthTold"];
             /**
              * Host
              * @description CPU, memory, kernel and settings, as in every result.
@@ -7025,6 +7427,7 @@ export interface components {
              * @description Which job has which CPU core.
              */
             leases: components["schemas"]["LeaseTold"][];
+            machine: components["schemas"]["MachineTold"];
             queue: components["schemas"]["QueueTold"];
             sandbox: components["schemas"]["SandboxTold"];
             /**
@@ -7383,6 +7786,12 @@ export interface components {
              * @example 107374182400
              */
             total_bytes: number;
+            /**
+             * Used Bytes
+             * @description By its files, counted once a minute.
+             * @example 1048576
+             */
+            used_bytes: number;
         };
     };
     responses: never;
@@ -7435,10 +7844,12 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
+export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -7456,6 +7867,7 @@ export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
 export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
+export type FindingTold = components['schemas']['FindingTold'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
 export type GraphDocumentBody = components['schemas']['GraphDocumentBody'];
@@ -7465,6 +7877,8 @@ export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
 export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
 export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
+export type HealthTold = components['schemas']['HealthTold'];
+export type HistogramTold = components['schemas']['HistogramTold'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
@@ -7476,6 +7890,7 @@ export type JudgementTold = components['schemas']['JudgementTold'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LinkTold = components['schemas']['LinkTold'];
+export type MachineTold = components['schemas']['MachineTold'];
 export type MeasuredByName = components['schemas']['MeasuredByName'];
 export type MeasuredOnDevices = components['schemas']['MeasuredOnDevices'];
 export type ModelAsked = components['schemas']['ModelAsked'];
@@ -7504,10 +7919,13 @@ export type PageToldProfileRowTold = components['schemas']['PageTold_ProfileRowT
 export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_'];
 export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
+export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
+export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
+export type PointTold = components['schemas']['PointTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -7530,8 +7948,10 @@ export type ProjectDetails = components['schemas']['ProjectDetails'];
 export type ProjectEdited = components['schemas']['ProjectEdited'];
 export type ProjectTold = components['schemas']['ProjectTold'];
 export type QueueTold = components['schemas']['QueueTold'];
+export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
+export type ReproductionTold = components['schemas']['ReproductionTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -8532,6 +8952,92 @@ export interface operations {
             };
             /** @description Say which version you mean to change */
             428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reproduce_benchmark: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the benchmark. */
+                benchmark_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReproductionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -11416,6 +11922,132 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    place_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the job. */
+                job_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlaceAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16808,6 +17440,201 @@ export interface operations {
             };
         };
     };
+    get_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    pause_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueueViewTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -17040,6 +17867,97 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_cell_samples: {
+        parameters: {
+            query?: {
+                /** @description To be told, evenly chosen. */
+                most_points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Sorts by time. */
+                run_id: string;
+                /** @description Of the cell, from 0. */
+                cell: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DistributionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

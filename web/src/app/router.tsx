@@ -68,6 +68,7 @@ const compare = createRoute({
 });
 const profiles = createRoute({
   ...inside("/profiles"),
+  validateSearch: search.profiles,
   component: lazyRouteComponent(() => import("@/features/profiles/ProfilesPage"), "ProfilesPage"),
 });
 const profile = createRoute({

@@ -80,6 +80,8 @@ export const compare = (raw: Raw) =>
   limit: positive(raw.limit), // milliseconds
   tab: text(raw.tab),
 });
+export const profiles = (raw: Raw) =>
+  partly({ add: flag(raw.add) }); // the dialog is open
 export const profile = (raw: Raw) =>
   partly({
   view: one(raw.view, ["bars", "treemap", "table"] as const),

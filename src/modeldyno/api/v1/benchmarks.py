@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
@@ -33,9 +34,10 @@ from modeldyno.api.v1.shape import (
 )
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
 from modeldyno.core.benchmarks import Baseline, Benchmark, BenchmarkDetails, BenchmarkRow, Mode
-from modeldyno.core.commands import bench_command
+from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
+from modeldyno.core.reproducing import reproduction
 from modeldyno.core.results import Verdict
 from modeldyno.core.runs import CellOutcome, RunOf, State
 from modeldyno.core.specs import CellSpec
@@ -132,6 +134,16 @@ class BenchmarkTold(BenchmarkHeadTold):
     )
 
 
+class ReproductionTold(Told):
+    terminal: str = Field(description="Fetches the model's file, and measures it here.")
+    curl: str = Field(description="Puts the same benchmark in the server's queue.")
+    python: str = Field(description="The same, and waits for the result.")
+    config: dict[str, Any] = Field(
+        description="What `modeldyno bench --config` reads.",
+        examples=[{"model": "resnet50.onnx", "batch_size": [1, 8]}],
+    )
+
+
 class PlanTold(Told):
     cells: list[CellTold]
     about_s: float | None = Field(description="Null when the number of calls is exact.")
@@ -200,6 +212,15 @@ def router(server: Server) -> APIRouter:
             make_spec=settings.spec if settings else None,
         )
         return details(number)
+
+    @routes.get(
+        "/{benchmark_id}/reproduce", response_model=ReproductionTold, responses=problems(404)
+    )
+    def reproduce_benchmark(benchmark_id: Id, request: Request) -> Response:
+        """Texts that measure the same again when they are pasted. None holds the token: they read
+        `MODELDYNO_TOKEN`."""
+        found = benchmarks.details(BenchmarkId(benchmark_id))
+        return answer(_reproduction(found, str(request.base_url).rstrip("/")))
 
     @routes.delete("/{benchmark_id}", status_code=204, responses=problems(404, 409))
     def delete_benchmark(benchmark_id: Id, cascade: bool = False) -> None:
@@ -340,3 +361,26 @@ def _plan(plan: Plan) -> dict[str, Any]:
         "threads": plan.threads,
         "command": plan.command,
     }
+
+
+def _reproduction(found: BenchmarkDetails, url: str) -> dict[str, Any]:
+    benchmark = found.benchmark
+    spec = benchmark.spec
+    named = replace(spec, model=replace(spec.model, path=found.model_name))
+    made = reproduction(
+        url,
+        benchmark.project_id,
+        benchmark.model_id,
+        benchmark.name,
+        _unusual(settings_of(spec)),
+        bench_command(spec, found.model_name),
+    )
+    return vars(made) | {"config": config_of(named)}
+
+
+def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
+    """Those that somebody chose; what follows from the machine is left out."""
+    usual = SettingsAsked.model_validate({}).model_dump() | {
+        "memory_limit_bytes": settings["memory_limit_bytes"]
+    }
+    return {name: value for name, value in settings.items() if value != usual[name]}

@@ -10,6 +10,7 @@ from pydantic import Field
 from modeldyno.api.v1.shape import Told, problems
 from modeldyno.core.redaction import without_folders
 from modeldyno.engines.availability import Availability, availability
+from modeldyno.engines.catalog import title_of
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 class EngineTold(Told):
     name: str = Field(examples=["onnxruntime"])
+    title: str = Field(description="For people.", examples=["ONNX Runtime"])
     usable: bool
     version: str | None = Field(examples=["1.22.0"])
     why_not: str | None = Field(examples=[None])
@@ -56,6 +58,7 @@ def router(server: Server) -> APIRouter:
 def _told(engine: Availability) -> EngineTold:
     return EngineTold(
         name=engine.name,
+        title=title_of(engine.name),
         usable=engine.usable,
         version=engine.version,
         why_not=without_folders(engine.why_not) if engine.why_not else None,

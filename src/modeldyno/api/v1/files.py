@@ -9,6 +9,7 @@ from pydantic import Field
 
 from modeldyno.api.v1.shape import Told, problems
 from modeldyno.core.client_paths import LONGEST
+from modeldyno.store.named_models import SUFFIXES
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -18,6 +19,7 @@ class EntryTold(Told):
     name: str = Field(examples=["resnet50.onnx"])
     kind: Literal["folder", "file"]
     size_bytes: int = Field(examples=[102_530_333])
+    is_model: bool = Field(description="By its name alone; the rest shows when it is imported.")
 
 
 class FilesTold(Told):
@@ -40,7 +42,15 @@ def router(server: Server) -> APIRouter:
         Hidden files, links, and files with a second name are left out: they cannot be opened.
         """
         found = server.files.entries(path)
-        entries = [EntryTold.model_validate(entry) for entry in found.entries]
+        entries = [
+            EntryTold(
+                name=entry.name,
+                kind=entry.kind,
+                size_bytes=entry.size_bytes,
+                is_model=entry.kind == "file" and entry.name.lower().endswith(SUFFIXES),
+            )
+            for entry in found.entries
+        ]
         return FilesTold(path=path, entries=entries, is_cut=found.is_cut)
 
     return routes

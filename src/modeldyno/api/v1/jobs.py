@@ -16,7 +16,7 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
+from modeldyno.api.v1.shape import Asked, Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import ms
 from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import CellProgress
@@ -29,6 +29,12 @@ from modeldyno.services.progress import Standing
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
+
+
+class PlaceAsked(Asked):
+    place: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        description="From 1; beyond the end is the end.", examples=[2]
+    )
 
 
 class JobsAsked(ListAsked, OfRuns):
@@ -115,6 +121,11 @@ def router(server: Server) -> APIRouter:
     def run_job_next(job_id: Id) -> Response:
         """Before everything else that waits."""
         return answer(job_of(jobs.run_next(JobId(job_id))))
+
+    @routes.put("/{job_id}/place", response_model=JobTold, responses=problems(404, 409, 413))
+    def place_job(job_id: Id, asked: PlaceAsked) -> Response:
+        """Move it up or down among those that wait."""
+        return answer(job_of(jobs.place(JobId(job_id), asked.place)))
 
     @routes.get(
         "/{job_id}/log", response_class=Response, responses=LOG | problems(404), summary="Job Log"

@@ -9,6 +9,8 @@ from pydantic import Field
 
 from modeldyno.api.v1.shape import Moment, Told, problems
 from modeldyno.core.codec import encode
+from modeldyno.core.doctor import Fitness, fitness, verdict_sentence
+from modeldyno.core.doctor import State as FindingState
 from modeldyno.core.public import checkup_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.system import SystemFacts
@@ -28,6 +30,9 @@ class SandboxTold(Told):
 
 class WorkspaceTold(Told):
     database: Literal["sqlite", "postgresql"]
+    used_bytes: int = Field(
+        description="By its files, counted once a minute.", examples=[1_048_576]
+    )
     free_bytes: int = Field(description="Free on its disk.", examples=[52_613_349_376])
     total_bytes: int = Field(examples=[107_374_182_400])
 
@@ -44,12 +49,42 @@ class LeaseTold(Told):
     taken_at: Moment
 
 
+class MachineTold(Told):
+    """What a line about the machine says; `host` has the rest."""
+
+    cpu_model: str = Field(examples=["AMD EPYC 7763"])
+    cpus: int = Field(description="That the system sees.", examples=[8])
+    cpus_allowed: int = Field(description="That we may use.", examples=[8])
+    memory_bytes: int = Field(examples=[67_430_154_240])
+    system: str = Field(examples=["Linux"])
+
+
+class FindingTold(Told):
+    name: str = Field(examples=["governor"])
+    state: FindingState
+    value: str = Field(examples=["powersave"])
+    effect: str = Field(description="On numbers.")
+    fix: str = Field(description="A command where there is one; `none`.")
+
+
+class HealthTold(Told):
+    """From what the system says of itself; `POST /system/doctor` measures as well."""
+
+    verdict: Fitness
+    sentence: str = Field(examples=["fit with care: governor"])
+    governor: str | None = Field(examples=["performance"])
+    load_1m: float | None = Field(examples=[0.1])
+    findings: list[FindingTold]
+
+
 class SystemTold(Told):
     version: str = Field(description="Of Modeldyno.", examples=["0.1.0"])
     host: dict[str, Any] = Field(
         description="CPU, memory, kernel and settings, as in every result.",
         examples=[{"cpu_model": "AMD EPYC 7763", "cpus": 8, "python": "3.11.9"}],
     )
+    machine: MachineTold
+    health: HealthTold
     sandbox: SandboxTold
     workspace: WorkspaceTold
     queue: QueueTold
@@ -99,12 +134,27 @@ def _told(facts: SystemFacts) -> SystemTold:
     return SystemTold(
         version=facts.version,
         host=encode(facts.host),
+        machine=MachineTold(
+            cpu_model=facts.host.cpu_model,
+            cpus=facts.host.cpus,
+            cpus_allowed=len(facts.host.cpus_allowed),
+            memory_bytes=facts.host.memory_bytes,
+            system=facts.host.system,
+        ),
+        health=HealthTold(
+            verdict=fitness(facts.findings),
+            sentence=verdict_sentence(facts.findings),
+            governor=facts.host.governor,
+            load_1m=facts.load_1m,
+            findings=[FindingTold(**vars(one)) for one in facts.findings],
+        ),
         sandbox=SandboxTold(
             level=sandbox.level if sandbox else "unusable",
             missing=list(sandbox.missing) if sandbox else [],
         ),
         workspace=WorkspaceTold(
             database=facts.database,  # type: ignore[arg-type]  # one of the two, which is checked
+            used_bytes=facts.used_bytes,
             free_bytes=facts.free_bytes,
             total_bytes=facts.total_bytes,
         ),

@@ -183,6 +183,21 @@ class Jobs:
             _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
 
+    def place(self, number: JobId, place: int) -> Job:
+        """Where it stands among those that wait, from 1; beyond the end is the end."""
+        with self._database.writing() as connection:
+            job = _find(connection, number)
+            if job.state != "queued":
+                raise WrongState(f"Job {number} does not wait", why=f"it is {job.state}")
+            others = [other for other in self.waiting() if other.id != number]
+            others.insert(place - 1, job)
+            top = max(other.priority for other in others)
+            for position, other in enumerate(others, start=1):
+                values = {"priority": top, "position": position}
+                connection.execute(update(Rows).where(Rows.id == other.id).values(values))
+            _tell(connection, number, job.project_id, self._clock())
+            return _find(connection, number)
+
     def page(self, wanted: Wanted | None = None) -> Page[Job]:
         wanted = wanted or Wanted()
         query: Query = _QUERY

@@ -129,7 +129,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
     <>
       <VerdictCard
         sentence={pairSentence(summary)}
-        clear={clear}
+        isRanked={clear !== null}
         basis={
           <Group gap="xs">
             {result.data && (

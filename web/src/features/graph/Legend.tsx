@@ -1,7 +1,8 @@
 import { Box, Group, Text } from "@mantine/core";
 
+import { KINDS, kindColor } from "@/charts/kinds";
 import type { Times } from "@/features/graph/homes";
-import { KINDS, heatColor, kindColor } from "@/features/graph/paint";
+import { heatColor } from "@/features/graph/paint";
 import { milliseconds } from "@/features/graph/scene";
 import { percent } from "@/format/numbers";
 

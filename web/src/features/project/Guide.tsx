@@ -40,7 +40,7 @@ export function Guide({ pid, counts, isMeasured }: { pid: number; counts: Counts
         {steps.map(([title, isDone, action], place) => (
           <li key={title}>
             <Group gap="sm">
-              <ThemeIcon radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
+              <ThemeIcon role="img" radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
                 {isDone ? <IconCheck size={16} /> : <span>{place + 1}</span>}
               </ThemeIcon>
               <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>
