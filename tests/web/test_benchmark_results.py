@@ -51,9 +51,10 @@ def rows_of(page, title: str) -> list[list[str]]:
         switch.click()
     table = figure.get_by_role("table", name=title)
     expect(table).to_be_visible()
-    return table.locator("tbody tr").evaluate_all(
+    rows: list[list[str]] = table.locator("tbody tr").evaluate_all(
         "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     )
+    return rows
 
 
 def test_ux_14_every_number_has_its_interval_unit_n_and_that_it_was_measured(desk, result):
