@@ -2,7 +2,7 @@ import type { CustomSeriesOption } from "echarts/charts";
 
 import type { Drawing } from "@/charts/Drawn";
 import { kindColor, kindOf } from "@/charts/kinds";
-import { deltaText, sliceText, type Change, type Slice } from "@/charts/profileRows";
+import { deltaText, sliceText, unitOf, unitOfChanges, type Change, type Slice, type Unit } from "@/charts/profileRows";
 import { percent } from "@/format/numbers";
 
 export const MOST_BARS = 30;
@@ -15,32 +15,25 @@ export function barsHeight(count: number, isPaired = false): number {
 /** Horizontal bars, the slowest on top; whiskers are the 95 % interval over repeats. */
 export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
   const shown = slices.slice(0, MOST_BARS);
+  const unit = unitOf(shown);
+  const scaled = (one: Slice, ms: number) => (isShare ? (one.ms > 0 ? (ms * one.share * 100) / one.ms : 0) : ms * unit.of);
   return ({ isDark, ink, dim, line }) => ({
-    grid: { left: 8, right: 150, top: 8, bottom: 32, containLabel: true },
+    grid: { left: 8, right: 190, top: 8, bottom: 32, containLabel: true },
     tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => tip(nameOf(given), shown) },
-    xAxis: axis(isShare, dim, line, ink),
+    xAxis: axis(isShare ? "% of a call" : `${unit.name} of a call`, dim, line, ink),
     yAxis: names(shown.map((one) => one.name), ink, line),
     series: [
       {
         type: "bar",
         cursor: "pointer",
-        data: shown.map((one) => ({ name: one.name, value: isShare ? one.share * 100 : one.ms, itemStyle: { color: kindColor(kindOf(one.op), isDark) } })),
-        label: {
-          show: true,
-          position: "right",
-          distance: 8,
-          color: ink,
-          formatter: ({ dataIndex }: { dataIndex: number }) => {
-            const one = shown[dataIndex];
-            return one ? (isShare ? percent(one.share, 1) : `${sliceText(one)} · ${percent(one.share)}`) : "";
-          },
-        },
+        data: shown.map((one) => ({ name: one.name, value: scaled(one, one.ms), itemStyle: { color: kindColor(kindOf(one.op), isDark) } })),
       },
       whiskers(
-        shown.flatMap((one, at) => {
-          const scale = isShare && one.ms > 0 ? (one.share * 100) / one.ms : 1;
-          return one.interval ? [[at, one.interval[0] * scale, one.interval[1] * scale]] : [];
-        }),
+        shown.map((one) => ({
+          low: scaled(one, one.interval?.[0] ?? one.ms),
+          high: scaled(one, one.interval?.[1] ?? one.ms),
+          text: isShare ? percent(one.share, 1) : `${sliceText(one, unit)} · ${percent(one.share)}`,
+        })),
         ink,
       ),
     ],
@@ -50,6 +43,7 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
 /** Pairs: A as an outline, B filled; grey where the difference is not clear. */
 export function drawChanges(changes: readonly Change[], labels: { a: string; b: string }): Drawing {
   const shown = changes.slice(0, MOST_BARS);
+  const unit = unitOfChanges(shown);
   return ({ isDark, ink, dim, line }) => {
     const [better, worse, other] = isDark ? ["#2EC79B", "#FF8C42", "#8b96a3"] : ["#009E73", "#D55E00", "#8d97a2"];
     const color = (one: Change) => (one.verdict === "faster" ? better : one.verdict === "slower" ? worse : other);
@@ -57,7 +51,7 @@ export function drawChanges(changes: readonly Change[], labels: { a: string; b: 
       grid: { left: 8, right: 190, top: 32, bottom: 32, containLabel: true },
       legend: { top: 0, left: 0, textStyle: { color: ink }, data: [`A: ${labels.a}`, `B: ${labels.b}`], itemStyle: { color: other } },
       tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => changeTip(nameOf(given), shown) },
-      xAxis: axis(false, dim, line, ink),
+      xAxis: axis(`${unit.name} of a call`, dim, line, ink),
       yAxis: names(shown.map((one) => one.name), ink, line),
       series: [
         {
@@ -66,37 +60,37 @@ export function drawChanges(changes: readonly Change[], labels: { a: string; b: 
           cursor: "pointer",
           barGap: "15%",
           itemStyle: { color: "transparent", borderColor: dim, borderWidth: 1.5 },
-          data: shown.map((one) => ({ name: one.name, value: one.a?.ms ?? 0 })),
+          data: shown.map((one) => ({ name: one.name, value: (one.a?.ms ?? 0) * unit.of })),
           label: {
             show: true,
             position: "right",
             distance: 8,
             color: ink,
-            formatter: ({ dataIndex }: { dataIndex: number }) => changeLabel(shown[dataIndex]),
+            formatter: ({ dataIndex }: { dataIndex: number }) => changeLabel(shown[dataIndex], unit),
           },
         },
         {
           name: `B: ${labels.b}`,
           type: "bar",
           cursor: "pointer",
-          data: shown.map((one) => ({ name: one.name, value: one.b?.ms ?? 0, itemStyle: { color: color(one) } })),
+          data: shown.map((one) => ({ name: one.name, value: (one.b?.ms ?? 0) * unit.of, itemStyle: { color: color(one) } })),
         },
       ],
     };
   };
 }
 
-function changeLabel(one: Change | undefined): string {
+function changeLabel(one: Change | undefined, unit: Unit): string {
   if (!one) return "";
   const mark = one.verdict === "faster" ? " ▼" : one.verdict === "slower" ? " ▲" : ` (${one.verdict})`;
-  return `${deltaText(one.deltaMs)}${mark}`;
+  return `${deltaText(one.deltaMs, unit)}${mark}`;
 }
 
-function axis(isShare: boolean, dim: string, line: string, ink: string) {
+function axis(name: string, dim: string, line: string, ink: string) {
   return {
     type: "value",
     min: 0,
-    name: isShare ? "% of a call" : "ms of a call",
+    name,
     nameLocation: "middle",
     nameGap: 24,
     nameTextStyle: { color: dim },
@@ -122,19 +116,21 @@ export function short(name: string): string {
   return name.length <= 34 ? name : `…${name.slice(-33)}`;
 }
 
-/** On a bar of a horizontal chart: row, low, high. */
-function whiskers(data: readonly number[][], color: string): CustomSeriesOption {
+/** What stands at the end of bars: an interval, and behind it the number. */
+function whiskers(ends: readonly { low: number; high: number; text: string }[], color: string): CustomSeriesOption {
   return {
     type: "custom",
     silent: true,
     z: 4,
-    data: data.map((one) => [...one]),
+    data: ends.map(({ low, high }, at) => [at, low, high]),
     encode: { y: 0, x: [1, 2] },
     renderItem: (_, api) => {
       const [left = 0, y = 0] = api.coord([api.value(1), api.value(0)]);
       const [right = 0] = api.coord([api.value(2), api.value(0)]);
       const stroke = (x1: number, y1: number, x2: number, y2: number) => ({ type: "line" as const, shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1.2 } });
-      return { type: "group", children: [stroke(left, y, right, y), stroke(left, y - 4, left, y + 4), stroke(right, y - 4, right, y + 4)] };
+      const lines = right > left ? [stroke(left, y, right, y), stroke(left, y - 4, left, y + 4), stroke(right, y - 4, right, y + 4)] : [];
+      const text = ends[Number(api.value(0))]?.text ?? "";
+      return { type: "group", children: [...lines, { type: "text" as const, style: { text, x: right + 8, y, fill: color, textVerticalAlign: "middle" as const, fontSize: 12 } }] };
     },
   };
 }

@@ -21,9 +21,18 @@ function of(row: Row): Omit<Slice, "name" | "nodes"> {
   return { op: row.op_type, ms: row.total_ms, interval: low === undefined || high === undefined ? null : [low, high], share: row.share, calls: row.calls };
 }
 
-export function sliceText(slice: Pick<Slice, "ms" | "interval">): string {
-  const told = quantity(slice.ms, slice.interval, "ms");
-  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;
+export type Unit = { name: "ms" | "µs"; of: number };
+export const MS: Unit = { name: "ms", of: 1 };
+
+/** One unit for all of them: that of the largest. */
+export function unitOf(slices: readonly Pick<Slice, "ms">[]): Unit {
+  return slices.every((one) => one.ms < 0.5) ? { name: "µs", of: 1000 } : MS;
+}
+
+export function sliceText(slice: Pick<Slice, "ms" | "interval">, unit: Unit = unitOf([slice])): string {
+  const interval: Interval | null = slice.interval && [slice.interval[0] * unit.of, slice.interval[1] * unit.of];
+  const told = quantity(slice.ms * unit.of, interval, unit.name);
+  return `${told.value}${told.spread?.startsWith("±") ? ` ${told.spread}` : told.spread ? ` (${told.spread})` : ""} ${unit.name}`;
 }
 
 export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
@@ -84,9 +93,14 @@ function isApart(a: Slice, b: Slice): boolean {
   return a.interval[1] < b.interval[0] || b.interval[1] < a.interval[0];
 }
 
-export function deltaText(ms: number): string {
-  const sign = ms > 0 ? "+" : "";
-  return ms === 0 ? "0 ms" : `${sign}${plain(ms, decimals(ms, 3))} ms`;
+export function deltaText(ms: number, unit: Unit = unitOf([{ ms: Math.abs(ms) }])): string {
+  const scaled = ms * unit.of;
+  return ms === 0 ? `0 ${unit.name}` : `${ms > 0 ? "+" : ""}${plain(scaled, decimals(scaled, 3))} ${unit.name}`;
+}
+
+/** Of both sides together. */
+export function unitOfChanges(changes: readonly Change[]): Unit {
+  return unitOf(changes.map((one) => ({ ms: Math.max(one.a?.ms ?? 0, one.b?.ms ?? 0) })));
 }
 
 export function changeTable(changes: readonly Change[], names: { a: string; b: string }, by: By): ChartTable {

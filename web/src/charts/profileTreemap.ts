@@ -11,13 +11,13 @@ export function drawTreemap(operators: readonly Slice[], nodes: readonly Slice[]
     series: [
       {
         type: "treemap",
+        name: "All of a call",
         top: 4,
         left: 4,
         right: 4,
         bottom: 36,
         roam: false,
         nodeClick: "zoomToNode",
-        leafDepth: undefined,
         visibleMin: 40,
         breadcrumb: { bottom: 4, itemStyle: { color: isDark ? "#3a4149" : "#e9ecef", textStyle: { color: ink } } },
         label: { show: true, color: isDark ? "#101214" : "#ffffff", fontSize: 12, overflow: "truncate" },

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { ProfileDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
-import { sliceSummary, sliceTable, sliceText, slicesOf, type By, type Slice } from "@/charts/profileRows";
+import { sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Slice } from "@/charts/profileRows";
 import { drawTreemap } from "@/charts/profileTreemap";
 import { percent } from "@/format/numbers";
 import { DataTable, type Column } from "@/ui/DataTable";
@@ -43,6 +43,7 @@ export function Breakdown({ result, by, view, isShare, jump }: Props) {
 }
 
 export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by: By; jump: (name: string) => void }) {
+  const unit = unitOf(slices);
   const link = (row: Slice) => (
     <Anchor component="button" type="button" size="sm" onClick={() => jump(row.name)}>
       {row.name}
@@ -51,7 +52,7 @@ export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by:
   const columns: Column<Slice>[] = [
     { id: "name", header: by === "operator" ? "Operator" : "Node", value: (row) => row.name, show: link },
     ...(by === "node" ? [{ id: "op", header: "Operator", value: (row: Slice) => row.op }] : [{ id: "nodes", header: "Nodes", value: (row: Slice) => row.nodes, isNumber: true }]),
-    { id: "ms", header: "Time", value: (row) => row.ms, show: sliceText, isNumber: true },
+    { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => sliceText(row, unit), isNumber: true },
     { id: "share", header: "Share", value: (row) => row.share, show: (row) => percent(row.share, 1), isNumber: true },
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
   ];

@@ -1,4 +1,4 @@
-import { Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
@@ -6,7 +6,7 @@ import { profileQuery, profileResultQuery } from "@/api/queries";
 import type { ProfileDocument, ProfileTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { barsHeight, drawChanges } from "@/charts/profileBars";
-import { changeSummary, changeTable, changesOf, deltaText, sliceText, slicesOf, type By, type Change } from "@/charts/profileRows";
+import { changeSummary, changeTable, changesOf, deltaText, sliceText, slicesOf, unitOfChanges, type By, type Change } from "@/charts/profileRows";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
@@ -34,9 +34,15 @@ function Changes({ a, b, by, isTable, jump }: { a: Side; b: Side; by: By; isTabl
     const side = changes.find((one) => one.name === name)?.b ? b : a;
     jump(name, side.result, { model: side.profile.model_id, profile: side.profile.id });
   };
+  const others = differences(a, b);
   const isOnly = changes.some((one) => !one.a || !one.b);
   return (
     <Stack gap="sm">
+      {others.length > 0 && (
+        <Alert color="yellow" variant="light" title="They did not do the same work">
+          {others.join(" · ")}
+        </Alert>
+      )}
       {isTable ? (
         <ChangeTable changes={changes} by={by} open={open} />
       ) : (
@@ -61,6 +67,7 @@ function Changes({ a, b, by, isTable, jump }: { a: Side; b: Side; by: By; isTabl
 }
 
 function ChangeTable({ changes, by, open }: { changes: readonly Change[]; by: By; open: (name: string) => void }) {
+  const unit = unitOfChanges(changes);
   const columns: Column<Change>[] = [
     {
       id: "name",
@@ -72,9 +79,9 @@ function ChangeTable({ changes, by, open }: { changes: readonly Change[]; by: By
         </Anchor>
       ),
     },
-    { id: "a", header: "A", value: (row) => row.a?.ms ?? null, show: (row) => (row.a ? sliceText(row.a) : "–"), isNumber: true },
-    { id: "b", header: "B", value: (row) => row.b?.ms ?? null, show: (row) => (row.b ? sliceText(row.b) : "–"), isNumber: true },
-    { id: "delta", header: "B − A", value: (row) => row.deltaMs, show: (row) => deltaText(row.deltaMs), isNumber: true },
+    { id: "a", header: "A", value: (row) => row.a?.ms ?? null, show: (row) => (row.a ? sliceText(row.a, unit) : "–"), isNumber: true },
+    { id: "b", header: "B", value: (row) => row.b?.ms ?? null, show: (row) => (row.b ? sliceText(row.b, unit) : "–"), isNumber: true },
+    { id: "delta", header: "B − A", value: (row) => row.deltaMs, show: (row) => deltaText(row.deltaMs, unit), isNumber: true },
     {
       id: "verdict",
       header: "Verdict",
@@ -87,4 +94,16 @@ function ChangeTable({ changes, by, open }: { changes: readonly Change[]; by: By
     },
   ];
   return <DataTable label={`Changes by ${by}`} rows={changes} columns={columns} rowId={(row) => row.name} />;
+}
+
+/** What was not the same, beyond the model: whoever compares must know. */
+function differences(a: Side, b: Side): string[] {
+  const settings: [string, (of: ProfileDocument) => string | number | null][] = [
+    ["Engine", (of) => `${of.engine} ${of.engine_version}`],
+    ["Device", (of) => of.device],
+    ["Batch size", (of) => of.batch_size],
+    ["Cores", (of) => of.cores],
+    ["Machine", (of) => of.host.fingerprint],
+  ];
+  return settings.flatMap(([name, value]) => (value(a.result) === value(b.result) ? [] : [`${name}: ${value(a.result)} in A, ${value(b.result)} in B`]));
 }
