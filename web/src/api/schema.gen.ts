@@ -385,6 +385,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/demo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create demo
+         * @description A project with a small model that ships with Modeldyno, and in the queue a comparison of
+         *     two engines, a benchmark and a profile of it. Needs no network. Asked again while that
+         *     project is there, the answer is that project.
+         */
+        post: operations["create_demo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/engines": {
         parameters: {
             query?: never;
@@ -926,6 +948,31 @@ export interface paths {
         patch: operations["edit_optimization"];
         trace?: never;
     };
+    "/api/v1/optimizations/{optimization_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get optimization note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_optimization_note"];
+        /**
+         * Write optimization note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_optimization_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/optimizations/{optimization_id}/pins/{kind}": {
         parameters: {
             query?: never;
@@ -1040,6 +1087,31 @@ export interface paths {
          */
         get: operations["export_profile_rows"];
         put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/profiles/{profile_id}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get profile note
+         * @description What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
+         *     for `If-Match`.
+         */
+        get: operations["get_profile_note"];
+        /**
+         * Write profile note
+         * @description Replaces the note, unless somebody else changed it since you read it.
+         */
+        put: operations["write_profile_note"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1713,21 +1785,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -1738,7 +1810,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /** Dataset Id */
             dataset_id?: number | null;
             /**
@@ -1750,7 +1822,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -1759,7 +1831,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -1770,7 +1842,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -1779,7 +1851,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -1787,7 +1859,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -1815,7 +1887,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -1823,7 +1895,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -1832,7 +1904,7 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Project Id
              * @example 1
@@ -1844,12 +1916,12 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -1860,21 +1932,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -2228,7 +2300,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2676,6 +2748,12 @@ export interface components {
              */
             of: string;
             /**
+             * Op
+             * @description The operator of a node; empty of all else.
+             * @example Conv
+             */
+            op: string;
+            /**
              * Parent
              * @description The innermost open group around it; empty: none.
              */
@@ -2907,7 +2985,7 @@ export interface components {
              * @description Stop at 8, 16 or 32 pairs if that decides.
              * @default false
              */
-            adaptive: boolean;
+            adaptive?: boolean;
             b: components["schemas"]["SideAsked"];
             /**
              * Budget
@@ -2915,14 +2993,14 @@ export interface components {
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Margin
              * @description Differences below this share do not matter.
              * @default 0.02
              * @example 0.02
              */
-            margin: number;
+            margin?: number;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -2948,20 +3026,20 @@ export interface components {
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Start
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
         };
         /**
          * modeldyno compare --json
@@ -3130,7 +3208,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3510,7 +3588,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: {
+            parameters?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
@@ -3524,7 +3602,7 @@ export interface components {
              * @default []
              * @example []
              */
-            transforms: {
+            transforms?: {
                 [key: string]: components["schemas"]["JsonValue"];
             }[];
         };
@@ -3583,6 +3661,14 @@ export interface components {
             transforms: {
                 [key: string]: unknown;
             }[];
+        };
+        /** DemoTold */
+        DemoTold: {
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
         };
         /** DistributionTold */
         DistributionTold: {
@@ -3924,7 +4010,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -4059,7 +4145,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "torch-export";
+            format: "onnx" | "openvino-ir" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -4352,17 +4438,17 @@ export interface components {
              * Cells
              * @default []
              */
-            cells: components["schemas"]["CellStanding"][];
+            cells?: components["schemas"]["CellStanding"][];
             /**
              * Doing
              * @default
              */
-            doing: string;
+            doing?: string;
             /**
              * Estimate Ms
              * @default null
              */
-            estimate_ms: number | null;
+            estimate_ms?: number | null;
             /** Headline */
             headline: string;
             /** Id */
@@ -4371,17 +4457,17 @@ export interface components {
              * Ratio
              * @default null
              */
-            ratio: number | null;
+            ratio?: number | null;
             /**
              * Relative Half Width
              * @default null
              */
-            relative_half_width: number | null;
+            relative_half_width?: number | null;
             /**
              * Remaining S
              * @default null
              */
-            remaining_s: number | null;
+            remaining_s?: number | null;
             /** Run Id */
             run_id: string;
             /** Units Done */
@@ -4413,14 +4499,14 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /**
              * Name
-             * @description Of that one.
+             * @description Of that benchmark, comparison …
              * @example resnet50.onnx
              */
             name: string;
             /**
              * Of Id
              * @description The benchmark's, comparison's … number.
-             * @example 1
+             * @example 7
              */
             of_id: number;
             /**
@@ -4534,7 +4620,7 @@ export interface components {
              * @default benchmarks
              * @constant
              */
-            kind: "benchmarks";
+            kind?: "benchmarks";
             /** Sentence */
             sentence: string;
             /**
@@ -4865,7 +4951,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -4954,7 +5040,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5045,7 +5131,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
             /**
              * Framework
              * @example onnx
@@ -5201,37 +5287,37 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Dataset
              * @default null
              */
-            dataset: number | null;
+            dataset?: number | null;
             /**
              * Model
              * @default null
              */
-            model: number | null;
+            model?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /**
              * Project
              * @default null
              */
-            project: number | null;
+            project?: number | null;
             /** Version */
             version: number;
         };
@@ -5274,7 +5360,7 @@ export interface components {
              * @default int8
              * @enum {string}
              */
-            precision: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
             /**
              * Project Id
              * @example 1
@@ -5286,7 +5372,7 @@ export interface components {
              * @default quantization
              * @enum {string}
              */
-            type: "quantization" | "graph" | "mixed-precision";
+            type?: "quantization" | "graph" | "mixed-precision";
         };
         /**
          * OptimizationEdited
@@ -5535,21 +5621,21 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes: number[];
+            batch_sizes?: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @default default
              * @example quick
              */
-            budget: ("quick" | "default" | "thorough") | number;
+            budget?: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default [
@@ -5560,7 +5646,7 @@ export interface components {
              *       2
              *     ]
              */
-            cores: number[];
+            cores?: number[];
             /**
              * Devices
              * @default [
@@ -5570,7 +5656,7 @@ export interface components {
              *       "cpu"
              *     ]
              */
-            devices: string[];
+            devices?: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5579,7 +5665,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5590,7 +5676,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines: string[];
+            engines?: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -5599,7 +5685,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Instances
              * @description Processes side by side.
@@ -5607,7 +5693,7 @@ export interface components {
              *       1
              *     ]
              */
-            instances: number[];
+            instances?: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
@@ -5629,7 +5715,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5637,7 +5723,7 @@ export interface components {
              * @description Time every call by itself, for tails.
              * @default false
              */
-            per_call: boolean;
+            per_call?: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -5646,19 +5732,19 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions: string[];
+            precisions?: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -5670,14 +5756,14 @@ export interface components {
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
             /**
@@ -5746,14 +5832,14 @@ export interface components {
              * @description Why.
              * @default
              */
-            detail: string;
+            detail?: string;
             /**
              * Fix
              * @description What to do about it.
              * @default
              * @example Ask for the list
              */
-            fix: string;
+            fix?: string;
             /**
              * Status
              * @example 404
@@ -5768,7 +5854,7 @@ export interface components {
              * Type
              * @default about:blank
              */
-            type: string;
+            type?: string;
         };
         /** ProfileAsked */
         ProfileAsked: {
@@ -5776,28 +5862,28 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @description What one call includes.
              * @default hot
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @default 1
              * @example 2
              */
-            cores: number;
+            cores?: number;
             /** Dataset Id */
             dataset_id?: number | null;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -5806,7 +5892,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -5823,7 +5909,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
@@ -5846,7 +5932,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -5864,19 +5950,19 @@ export interface components {
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @default 5
              */
-            repeats: number;
+            repeats?: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /**
              * Seed
              * @default 0
              */
-            seed: number;
+            seed?: number;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -5884,21 +5970,21 @@ export interface components {
              * @description Put it in the queue at once.
              * @default true
              */
-            start: boolean;
+            start?: boolean;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
              * @example 600
              */
-            timeout_s: number;
+            timeout_s?: number;
             /**
              * Values
              * @description Values of inputs.
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -6072,7 +6158,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -6135,6 +6221,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -6158,6 +6246,8 @@ export interface components {
             share: number;
             /** @description As the profiler told it. */
             told_ms: number;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
         };
@@ -6459,7 +6549,7 @@ export interface components {
              * Number
              * @default null
              */
-            number: null;
+            number?: null;
             /** Project Id */
             project_id: number | null;
         };
@@ -6521,7 +6611,7 @@ export interface components {
              * @description Not listed before it is named; forgotten after a day.
              * @default false
              */
-            is_draft: boolean;
+            is_draft?: boolean;
             /**
              * Name
              * @example ResNet on the edge box
@@ -6579,7 +6669,7 @@ export interface components {
              * @description Of a baseline whose numbers are not sure.
              * @default false
              */
-            accept_noisy: boolean;
+            accept_noisy?: boolean;
             /**
              * Baseline Benchmark Id
              * @description Null: none any more.
@@ -6855,29 +6945,29 @@ export interface components {
              * Benchmark
              * @default null
              */
-            benchmark: number | null;
+            benchmark?: number | null;
             /**
              * Comparison
              * @default null
              */
-            comparison: number | null;
+            comparison?: number | null;
             /**
              * Optimization
              * @default null
              */
-            optimization: number | null;
+            optimization?: number | null;
             /**
              * Profile
              * @default null
              */
-            profile: number | null;
+            profile?: number | null;
             /** Run Id */
             run_id: string;
             /**
              * State
              * @default null
              */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
         };
         /** RunTold */
         RunTold: {
@@ -7062,23 +7152,23 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Contract
              * @default api
              * @enum {string}
              */
-            contract: "hot" | "api" | "e2e";
+            contract?: "hot" | "api" | "e2e";
             /**
              * Cores
              * @default 1
              */
-            cores: number;
+            cores?: number;
             /**
              * Device
              * @default cpu
              */
-            device: string;
+            device?: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -7087,7 +7177,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims: {
+            dims?: {
                 [key: string]: number;
             };
             /**
@@ -7103,7 +7193,7 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs: string[];
+            inputs?: string[];
             /**
              * Model Id
              * @example 1
@@ -7115,7 +7205,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            options: {
+            options?: {
                 [key: string]: boolean | number | string;
             };
             /**
@@ -7129,7 +7219,7 @@ export interface components {
              * @default on
              * @enum {string}
              */
-            sandbox: "on" | "required";
+            sandbox?: "on" | "required";
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -7138,7 +7228,7 @@ export interface components {
              * @default {}
              * @example {}
              */
-            values: {
+            values?: {
                 [key: string]: number;
             };
         };
@@ -7506,7 +7596,7 @@ export interface components {
              * @default
              * @example I exported it myself
              */
-            reason: string;
+            reason?: string;
         };
         /** TrustTold */
         TrustTold: {
@@ -7548,7 +7638,7 @@ export interface components {
              * Batch Size
              * @default 1
              */
-            batch_size: number;
+            batch_size?: number;
             /**
              * Engine
              * @description Null: the first that reads the model.
@@ -7758,6 +7848,7 @@ export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
+export type DemoTold = components['schemas']['DemoTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EngineTold = components['schemas']['EngineTold'];
@@ -10947,6 +11038,96 @@ export interface operations {
             };
         };
     };
+    create_demo: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Any text of your own, new for each thing you want to create. The same request under the same key is answered as before, for 24 hours, and creates nothing. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    /** @description Sent when this answer was given before. */
+                    "Idempotency-Replayed"?: "true";
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DemoTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No room in the workspace */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_engines: {
         parameters: {
             query?: never;
@@ -12822,6 +13003,8 @@ export interface operations {
                 depth?: number;
                 /** @description Groups to open, by their scopes. */
                 expand?: string[];
+                /** @description Groups to close nevertheless. */
+                collapse?: string[];
             };
             header?: never;
             path: {
@@ -14087,6 +14270,230 @@ export interface operations {
             };
         };
     };
+    get_optimization_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_optimization_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the optimization. */
+                optimization_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     pin_benchmark: {
         parameters: {
             query?: never;
@@ -15080,6 +15487,230 @@ export interface operations {
             };
             /** @description The request does not fit its description */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_profile_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    write_profile_note: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag of the version you have read, or `*` to overwrite whatever is there. Without it, nothing is changed (428). */
+                "If-Match": string;
+            };
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoteAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Somebody else changed it meanwhile */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Say which version you mean to change */
+            428: {
                 headers: {
                     [name: string]: unknown;
                 };
