@@ -37,8 +37,6 @@ class Job:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     request_id: str | None = None  # as a client of `/api` named its request
-    of_id: int = 0  # of the benchmark, comparison … whose run it is
-    name: str = ""  # of that one
 
 
 @dataclass(frozen=True)

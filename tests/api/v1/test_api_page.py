@@ -15,7 +15,7 @@ from tests import schemas
 from tests.api.v1.server import serving
 
 PAGE = (Path(__file__).parents[3] / "docs" / "api.md").read_text()
-THINGS = "projects|models|datasets|benchmarks|comparisons"
+THINGS = "projects|models|datasets|benchmarks|comparisons|optimizations|profiles"
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunTold
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
+from modeldyno.core.runs import CellOutcome, RunOf, RunSummary, Sureness
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests.api.v1.shapes import fits, problem
 from tests.onnx_models import linear
@@ -65,24 +67,38 @@ def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
 
 
 def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(served, project):
-    made = served.benchmark(project, iterations=None, budget="quick", batch_sizes=[2])
-    assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+    made = served.benchmark(project, start=False, batch_sizes=[2])
+    runs = served.server.records.runs
+    run = runs.add(RunOf("benchmark", made["id"]), {}, state="running")
+    sure = Sureness(
+        typical_low_s=0.0038, typical_high_s=0.0042, throughput_low_per_s=480.0,
+        throughput_high_per_s=520.0, interval_level=0.95, sessions=8, samples=900, noise="noisy",
+        noise_reasons="One.\nTwo.", peak_memory_bytes=1024,
+    )  # fmt: skip
+    figures: dict[str, Any] = vars(sure) | {
+        "typical_s": 0.004,
+        "throughput_per_s": 500.0,
+        "batch_size": 2,
+    }
+    where: dict[str, Any] = {
+        "engine": "scripted",
+        "device": "cpu",
+        "precision": None,
+        "cores": 1,
+        "instances": 1,
+    }
+    cell = CellOutcome(number=0, status="done", **where, **figures)
+    runs.finish(run.id, RunSummary(**where, **figures), [cell])
     told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)
-    (cell,) = told["cells"]
-    per_item, per_batch = cell["ms_per_item"], cell["ms_per_batch"]
-    assert per_batch["low"] <= per_batch["value"] <= per_batch["high"]
-    assert per_item == pytest.approx({name: ms / 2 for name, ms in per_batch.items()})
-    assert per_batch["value"] == cell["latency_ms"]
-    rate = cell["items_per_s"]
-    assert rate["low"] <= rate["value"] == cell["throughput_per_s"] <= rate["high"]
-    assert cell["sessions"] >= 4
-    assert cell["samples"] >= cell["sessions"]
-    assert (cell["interval_note"], cell["error"]) == (None, None)
-    assert cell["noise"]
-    assert cell["noise_reasons"]
-    assert cell["peak_memory_bytes"] is not None
-    shared = cell.keys() & told["summary"].keys()
-    assert {name: told["summary"][name] for name in shared} == {name: cell[name] for name in shared}
+    (shown,) = told["cells"]
+    assert shown["ms_per_batch"] == pytest.approx({"value": 4.0, "low": 3.8, "high": 4.2})
+    assert shown["ms_per_item"] == pytest.approx({"value": 2.0, "low": 1.9, "high": 2.1})
+    assert shown["items_per_s"] == {"value": 500.0, "low": 480.0, "high": 520.0}
+    assert (shown["sessions"], shown["samples"], shown["interval_note"]) == (8, 900, None)
+    assert (shown["noise"], shown["noise_reasons"]) == ("noisy", ["One.", "Two."])
+    assert (shown["peak_memory_bytes"], shown["error"]) == (1024, None)
+    shared = shown.keys() & told["summary"].keys()
+    assert {name: told["summary"][name] for name in shared} == {n: shown[n] for n in shared}
 
 
 def test_too_few_sessions_have_no_interval_and_say_why(served, measured):
@@ -364,8 +380,12 @@ def test_the_samples_of_a_cell_are_ready_to_be_drawn(served, measured):
     assert sum(bins["counts"]) + bins["above"] == 20
     assert len(bins["edges_ms"]) == len(bins["counts"]) + 1
     known = {one["quantile"]: one for one in told["percentiles"]}
-    assert told["min_ms"] <= known[0.5]["ms"] <= told["max_ms"]
-    assert (known[0.99]["ms"], known[0.99]["samples_needed"] > 20) == (None, True)
+    for one in told["percentiles"]:  # how many samples it takes depends on how they follow
+        if one["samples_needed"] is None:
+            assert told["min_ms"] <= one["low_ms"] <= one["ms"] <= one["high_ms"] <= told["max_ms"]
+        else:
+            assert (one["ms"], one["samples_needed"] > 20) == (None, True)
+    assert known[0.99]["ms"] is None
     few = served.get(f"runs/{run}/cells/1/samples?most_points=5").json
     assert (len(few["points"]), few["is_thinned"], few["samples"]) == (5, True, 20)
     problem(served.get(f"runs/{run}/cells/7/samples"), 404, "NOT_FOUND")

@@ -92,6 +92,8 @@ export const router = createRouter({
     settings,
     project.addChildren([overview, models, model, graph, benchmarks, benchmark, compare, profiles, profile, notes, projectSettings]),
   ]),
+  parseSearch: search.parseSearch,
+  stringifySearch: search.stringifySearch,
   defaultPreload: "intent",
   scrollRestoration: true,
   defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,
