@@ -47,6 +47,9 @@ export function sliceSummary(slices: readonly Slice[], by: By): string {
   if (!first) return "The profiler saw nothing.";
   const what = by === "operator" ? plural(slices.length, "operator") : plural(slices.length, "node");
   const next = second ? `, then ${second.name} (${percent(second.share)})` : "";
+  if (second && !(first.interval && second.interval)) {
+    return `${what}; ${first.name} takes ${percent(first.share)} of a call, ${second.name} ${percent(second.share)}; too few repeats to say how sure that is.`;
+  }
   // Where intervals overlap, there is no first.
   const isSure = !second || isApart(first, second);
   return isSure

@@ -82,7 +82,7 @@ function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change:
       )}
       {turns.map((cell) => (
         <Text key={cell.a.number} size="sm" className="dim">
-          {cells.length > 1 && `${cell.a.name}: `}Measured in alternation, which outranks separate runs
+          {cells.length > 1 && `${place(cell)}: `}Measured in alternation, which outranks separate runs
           {cell.comparison_id !== null && (
             <>
               {" ("}
@@ -99,6 +99,9 @@ function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change:
   );
 }
 
+/** Where both were measured: a cell's name begins with its engine, which may be another one for B. */
+const place = (cell: CellJudgementTold): string => cell.a.name.split(" · ").slice(1).join(" · ") || cell.a.name;
+
 /** What to keep in mind, each once. */
 function Remarks({ cells }: { cells: readonly CellJudgementTold[] }) {
   const said = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
@@ -107,7 +110,7 @@ function Remarks({ cells }: { cells: readonly CellJudgementTold[] }) {
   return (
     <Card padding="xs" withBorder={false} p={0}>
       <List size="sm" spacing={2}>
-        {cells.length > 1 && cells.map((cell) => <List.Item key={`${cell.a.number} ${cell.b.number}`}>{cell.a.name}: {cell.sentence}</List.Item>)}
+        {cells.length > 1 && cells.map((cell) => <List.Item key={`${cell.a.number} ${cell.b.number}`}>{place(cell)}: {cell.sentence}</List.Item>)}
         {said.map((why) => (
           <List.Item key={why}>Note: {why}.</List.Item>
         ))}
