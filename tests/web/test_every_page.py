@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
@@ -31,12 +29,6 @@ PAGES = {
     "system": ("/system", "Hardware"),
     "settings": ("/settings", "Single-key shortcuts"),
 }
-
-
-@dataclass
-class Seen:
-    barriers: dict[str, list[str]] = field(default_factory=dict)
-    too_wide: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
@@ -67,41 +59,40 @@ def numbers(server, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def seen(browser, server, numbers):
-    """Each page looked at in both themes: what it says, what bars people, how wide it is."""
-    seen = Seen()
-    with at_desk(browser, server) as desk:
-        for theme in ("light", "dark"):
-            desk.turn(theme)
-            for name, (address, words) in PAGES.items():
-                _look(desk, seen, f"{name} {theme}", address.format(**numbers), words)
-    return seen
+def tab(browser, server):
+    """One tab for all pages: signing in anew for each would only take time."""
+    with at_desk(browser, server) as found:
+        yield found
 
 
-def _look(desk: Desk, seen: Seen, name: str, address: str, words: str) -> None:
-    page = desk.page
-    page.set_viewport_size(LAPTOP)
-    desk.open(address)
-    expect(page.locator("#content").get_by_text(words).first).to_be_visible()
-    desk.still()
-    desk.picture(f"{name} laptop")
-    if found := desk.barriers():
-        seen.barriers[name] = found
-    for width, size in (("phone", PHONE), ("enlarged", ENLARGED)):
-        page.set_viewport_size(size)
-        expect(page.locator("h1").first).to_be_visible()
-        if desk.is_too_wide():
-            seen.too_wide.append(f"{name} {width}")
-        if width == "phone":
-            desk.picture(f"{name} phone")
+@pytest.mark.parametrize("name", PAGES)
+def test_ux_27_and_28_every_page_is_for_everybody_in_both_themes_and_any_width(tab, numbers, name):
+    address, words = PAGES[name]
+    tab.page.set_viewport_size(LAPTOP)
+    tab.open(address.format(**numbers))
+    expect(tab.page.locator("#content").get_by_text(words).first).to_be_visible()
+    assert looked_at(tab, f"{name} light") == ([], [])
+    tab.page.get_by_role("button", name="Dark theme").click()
+    expect(tab.page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+    try:
+        assert looked_at(tab, f"{name} dark") == ([], [])
+    finally:
+        tab.page.get_by_role("button", name="Light theme").click()
 
 
-def test_ux_27_nothing_bars_anybody_in_either_theme(seen):
-    assert seen.barriers == {}
-
-
-def test_ux_28_no_page_is_wider_than_a_phone_or_an_enlarged_window(seen):
-    assert seen.too_wide == []
+def looked_at(tab: Desk, name: str) -> tuple[list[str], list[str]]:
+    """What bars people, and the widths at which it must be scrolled sideways; pictures are kept."""
+    tab.still()
+    tab.picture(f"{name} laptop")
+    barriers, too_wide = tab.barriers(), []
+    for width, size in (("enlarged", ENLARGED), ("phone", PHONE)):
+        tab.page.set_viewport_size(size)
+        tab.still()
+        if tab.is_too_wide():
+            too_wide.append(width)
+    tab.picture(f"{name} phone")
+    tab.page.set_viewport_size(LAPTOP)
+    return barriers, too_wide
 
 
 def test_ux_28_a_phone_reaches_what_matters(browser, server, numbers):
