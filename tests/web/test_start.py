@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.onnx_models import linear, saved
 from tests.torch_archives import torchscript
-from tests.web.desk import LAPTOP, PHONE, at_desk, until
+from tests.web.desk import LAPTOP, PHONE, until
 
 
 @pytest.fixture
@@ -155,28 +155,23 @@ def test_a_project_is_renamed_and_deleted_by_who_types_its_name(desk, onnx):
     assert number not in [one["id"] for one in server.ask("/projects")["items"]]
 
 
-@pytest.mark.parametrize("size", [LAPTOP, PHONE], ids=["laptop", "phone"])
-def test_ux_27_28_pages_to_begin_with_are_for_everybody(browser, server, onnx, size):
-    number = server.ask("/projects", {"name": "Looked at"})["id"]
-    model = server.send_model(number, onnx)["id"]
-    places = ["", f"/p/{number}", f"/p/{number}/models", f"/p/{number}/models/{model}"]
-    places += [
-        f"/p/{number}/notes",
-        f"/p/{number}/settings",
-        f"/new?project={number}&model={model}",
-    ]
-    found = []
-    with at_desk(browser, server, size) as desk:
-        for theme in ("light", "dark"):
-            desk.open("/")
+def test_ux_27_28_what_comes_before_a_project_is_for_everybody(desk, home, onnx):
+    """Pages that the tests of all other pages do not come to."""
+    drop(home, onnx.name, onnx.read_bytes())
+    expect(home.get_by_label("Project name")).to_be_visible()
+    for address in (home.url.removeprefix(desk.server.url), "/"):
+        desk.open(address)
+        for theme in ("dark", "light"):
             desk.turn(theme)
-            for place in places:
-                desk.open(place or "/")
-                desk.still()
-                assert not desk.is_too_wide(), place
-                if size is LAPTOP:
-                    found += [(place, theme, one) for one in desk.barriers()]
-    assert found == []
+            assert desk.barriers() == [], (address, theme)
+        home.set_viewport_size(PHONE)
+        assert not desk.is_too_wide(), address
+        home.set_viewport_size(LAPTOP)
+    home.context.clear_cookies()
+    home.goto(desk.server.url + "/login")
+    assert desk.barriers() == []
+    home.set_viewport_size(PHONE)
+    assert not desk.is_too_wide()
 
 
 def test_a_model_comes_from_a_folder_of_the_server_and_its_removal_can_be_undone(home, server):
