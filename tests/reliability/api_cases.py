@@ -25,7 +25,7 @@ from tests.api.serving import ROOT, Served
 HERE = Path(__file__).parent
 PHASES = "examples,coverage,fuzzing,stateful"
 # Two seconds each and nothing to vary; and a measurement each, unless it is refused as others are.
-SLOW = ("examine_system", "benchmark_by_name", "create_demo")
+SLOW = ("examine_system", "benchmark_by_name", "create_demo", "try_model")
 
 
 def one_round(

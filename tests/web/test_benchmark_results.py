@@ -46,32 +46,38 @@ def shown(text: str) -> float:
 def rows_of(page, title: str) -> list[list[str]]:
     """The chart as a table."""
     figure = page.get_by_role("figure").filter(has_text=title)
-    figure.get_by_role("button", name="View as table").click()
+    switch = figure.get_by_role("button", name="View as table")
+    if switch.get_attribute("aria-pressed") == "false":
+        switch.click()
     table = figure.get_by_role("table", name=title)
     expect(table).to_be_visible()
-    return table.locator("tbody tr").evaluate_all(
+    rows: list[list[str]] = table.locator("tbody tr").evaluate_all(
         "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     )
+    return rows
 
 
 def test_ux_14_every_number_has_its_interval_unit_n_and_that_it_was_measured(desk, result):
     page = desk.open(f"/p/{result['project_id']}/benchmarks/{result['id']}?cores=1&batch=8")
     cell = cell_of(result, 1, 8)
+    numbers = page.locator(".numbers-and-chart > :first-child")
     for label, name, unit in [
         ("ms per item", "ms_per_item", "ms"),
         ("ms per batch", "ms_per_batch", "ms"),
         ("items per second", "items_per_s", "items/s"),
     ]:
-        box = page.get_by_text(label, exact=True).locator("xpath=..")
+        box = numbers.get_by_text(label, exact=True).locator("xpath=..")
         told = cell[name]
         expect(box).to_contain_text(unit)
         expect(box).to_contain_text("measured")
         value = box.locator(".figure")
         expect(value).to_have_text(re.compile(r"\d"))
         assert shown(value.inner_text()) == pytest.approx(told["value"], rel=0.02)
-        assert told["low"] is not None
-        expect(box).to_contain_text(re.compile("±| to "))
-        expect(box).to_contain_text(f"n = {cell['sessions']} sessions")
+        if told["low"] is None:  # a machine so busy that there were too few sessions
+            expect(box).to_contain_text(f"no interval: {cell['interval_note']}")
+        else:
+            expect(box).to_contain_text(re.compile("±| to "))
+            expect(box).to_contain_text(f"n = {cell['sessions']} sessions")
     expect(page.get_by_text(cell["noise"], exact=True).last).to_be_visible()
 
 
@@ -79,7 +85,7 @@ def test_ux_15_drop_downs_change_chart_and_numbers_together(desk, result):
     page = desk.open(f"/p/{result['project_id']}/benchmarks")
     card = page.locator(f"#benchmark-{result['id']}")
     expect(card.get_by_text("Iterations at 1 core · batch 1")).to_be_visible()
-    card.get_by_label("Batch size").select_option("32")
+    card.get_by_label("Batch size", exact=True).select_option("32")
     expect(card.get_by_text("Iterations at 1 core · batch 32")).to_be_visible()
     expect(card.get_by_text("1 core · batch 32", exact=True)).to_be_visible()
 
@@ -96,7 +102,7 @@ def test_ux_15_drop_downs_change_chart_and_numbers_together(desk, result):
         assert numbers == [batch, told["value"], told["low"], told["high"]]
 
     card.get_by_role("tab", name="CORE SCALING", exact=True).click()
-    card.get_by_label("Batch size").select_option("8")
+    card.get_by_label("Batch size", exact=True).select_option("8")
     card.get_by_label("Metric").select_option("ms per item")
     expect(card.get_by_text("ms per item at 1 core · batch 8")).to_be_visible()
     rows = rows_of(card, "Core scaling at batch size 8")
@@ -180,7 +186,7 @@ def test_ux_24_exports_open_elsewhere(desk, result, tmp_path):
 def test_ux_25_what_is_copied_runs_as_it_is(desk, small, tmp_path):
     page = desk.open(f"/p/{small['project_id']}/benchmarks/{small['id']}?tab=reproduce")
     texts = {
-        name: page.get_by_role("region", name=name, exact=True).locator("code").inner_text()
+        name: page.get_by_role("region", name=name, exact=True).locator("pre").inner_text()
         for name in ("CLI", "curl", "Python")
     }
     tools = str(Path(sys.executable).parent)
@@ -197,12 +203,12 @@ def test_ux_25_what_is_copied_runs_as_it_is(desk, small, tmp_path):
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "steady.json" in run("bash", "-ec", text=texts["CLI"])
+    assert "ms/item" in run("bash", "-ec", text=texts["CLI"])
     made = json.loads(run("bash", "-ec", text=texts["curl"]))
     again = desk.server.settled(f"/benchmarks/{made['id']}")
     assert again["settings"] == small["settings"]
     assert again["state"] == "done"
-    assert "BenchmarkResult" in run(sys.executable, "-c", text=texts["Python"])
+    assert "ms/item" in run(sys.executable, "-c", text=texts["Python"])
 
 
 def test_a_baseline_is_what_others_are_held_against(desk, result, small):

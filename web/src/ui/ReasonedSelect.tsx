@@ -18,6 +18,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
       renderOption={({ option }) => <Told option={option} reason={options.find((one) => one.value === option.value)?.reason ?? null} />}
       maxDropdownHeight={320}
       comboboxProps={{ shadow: "md" }}
+      styles={{ option: { opacity: 1 } }} // what cannot be chosen is still to be read
     />
   );
 }
@@ -25,7 +26,9 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
 function Told({ option, reason }: { option: ComboboxItem; reason: string | null }) {
   return (
     <Stack gap={0} title={reason ?? undefined}>
-      <Text size="sm">{option.label}</Text>
+      <Text size="sm" className={reason ? "dim" : undefined}>
+        {option.label}
+      </Text>
       {reason && (
         <Text size="xs" className="dim">
           {reason}

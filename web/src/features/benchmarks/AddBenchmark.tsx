@@ -8,7 +8,7 @@ import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineTold, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, modelTrouble, planWords, type Draft, type Troubles } from "@/features/benchmarks/form";
+import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, planWords, type Draft, type Troubles } from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -169,7 +169,7 @@ function wordsOf(draft: Draft, plan: PlanTold, other: PlanTold | null): PlanWord
     cores: Math.max(plan.cores, other?.cores ?? 0),
     threads: Math.max(plan.threads, other?.threads ?? 0),
     commands: [plan.command, ...(other ? [other.command] : [])],
-    note: null,
+    note: other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId ? "Both sides are the same: that tells how well this machine repeats itself." : null,
   };
 }
 
@@ -195,12 +195,13 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
 type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
 
 function ModelSelect({ known, engine, value, change, error }: ModelProps) {
+  const input = inputModel(known.models);
   const options = known.models.map((model) => {
     // Another engine may read it: then the engine follows the model, and only what nobody reads is refused.
     const isRead = known.engines.some((one) => engineTrouble(one, model) === null);
     return {
       value: String(model.id),
-      label: model.origin === "optimization" ? model.name : `None (input model) ${model.name}`,
+      label: model === input ? `None (input model) ${model.name}` : model.name,
       reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
     };
   });

@@ -82,8 +82,13 @@ export function fixedBatch(shapes: readonly (readonly (string | number | null)[]
   return typeof first === "number" && sizes.every((size) => size === first) ? first : null;
 }
 
+/** What the project began with: the oldest that no optimization made. Lists have the newest first. */
+export function inputModel(models: readonly ModelTold[]): ModelTold | undefined {
+  return models.findLast((one) => one.origin !== "optimization") ?? models[models.length - 1];
+}
+
 export function firstDraft(engines: readonly EngineTold[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
-  const model = models.find((one) => one.state === "ready") ?? models[0];
+  const model = inputModel(models.filter((one) => one.state === "ready")) ?? inputModel(models);
   const able = engines.filter((one) => engineTrouble(one, model) === null && one.name !== "scripted");
   const any = engines.filter((one) => engineTrouble(one, model) === null);
   const engine = any.find((one) => one.name === lastEngine) ?? able[0] ?? any[0];

@@ -3,7 +3,7 @@ import "@/features/graph/graph.css";
 
 import { useComputedColorScheme } from "@mantine/core";
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Node } from "@xyflow/react";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, type KeyboardEvent, type RefObject } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 
 import { frameId } from "@/features/graph/arrange";
 import { BoxNode, FrameNode, HeadNode, type BoxNodeType, type FrameNodeType, type HeadNodeType } from "@/features/graph/BoxNode";
@@ -54,20 +54,27 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
     const zoom = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
     void flow.setViewport({ x: (width - scene.width * zoom) / 2, y: (height - scene.height * zoom) / 2, zoom });
   }, [flow, scene]);
+  const [isReady, setReady] = useState(false);
+  const early = useRef<string | null>(null); // to be shown, before anything could be
   const show = useCallback(
     (id: string) => {
       const rect = scene.rects.get(id);
-      if (!rect) return;
+      if (!isReady) early.current = id;
+      if (!rect || !isReady) return;
       const zoom = Math.max(READABLE, flow.getZoom());
       const { clientHeight: height = 600 } = place.current ?? {};
       const y = rect.height * zoom > height * 0.8 ? rect.y + height / 2 / zoom - 24 / zoom : rect.y + rect.height / 2;
       void flow.setCenter(rect.x + rect.width / 2, y, { zoom });
     },
-    [flow, scene],
+    [flow, scene, isReady],
   );
   useEffect(() => {
     view.current = { fit, show };
   }, [fit, show, view]);
+  useEffect(() => {
+    if (isReady && early.current !== null) show(early.current);
+    early.current = null;
+  }, [isReady, show]);
 
   // What somebody opened, or else what is in the middle, stays under their eyes.
   const before = useRef<Scene | null>(null);
@@ -146,7 +153,10 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
         attributionPosition="bottom-left"
         minZoom={0.03}
         maxZoom={2}
-        onInit={() => first(flow, scene, place.current)}
+        onInit={() => {
+          first(flow, scene, place.current);
+          setReady(true);
+        }}
         onNodeClick={(_, node) => select(node.id.replace(/^head:/, "group:"))}
         onNodeDoubleClick={(_, node) => /^(group|head):/.test(node.id) && toggle(node.id.slice(node.id.indexOf(":") + 1), node.type !== "box")}
         onPaneClick={() => select(null)}

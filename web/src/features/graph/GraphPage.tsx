@@ -1,4 +1,4 @@
-import { Alert, Anchor, Box, Breadcrumbs, Button, Flex, Group, Menu, Modal, SegmentedControl, Select, Skeleton, Stack, Text, Tooltip, useComputedColorScheme } from "@mantine/core";
+import { Anchor, Box, Breadcrumbs, Button, Flex, Group, Menu, Modal, SegmentedControl, Select, Skeleton, Stack, Text, Tooltip, useComputedColorScheme } from "@mantine/core";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -20,6 +20,7 @@ import { SidePanel } from "@/features/graph/SidePanel";
 import { sceneSvg, svgToPng } from "@/features/graph/svg";
 import { useTimes } from "@/features/graph/times";
 import { count, plural } from "@/format/numbers";
+import { Caution } from "@/ui/Caution";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
@@ -106,9 +107,13 @@ export function GraphPage() {
     setWanted(`node:${found.id}`);
     change({ expand: openedText(withOpen(opened, view.data.expanded, found.scope)) });
   }, [found, named, view.data, view.isPlaceholderData, opened, change]);
+  // What an address named when the page opened is in view; later on, people look where they like.
+  const greeted = useRef(named === undefined);
   useEffect(() => {
-    if (selected !== null && wanted === null && tried.current === null && scene?.rects.has(selected)) setWanted(selected);
-  }, [selected, wanted, scene]);
+    if (greeted.current || selected === null || !scene?.rects.has(selected)) return;
+    greeted.current = true;
+    setWanted(selected);
+  }, [selected, scene]);
   useEffect(() => {
     if (wanted === null || !scene?.rects.has(wanted)) return;
     canvas.current?.show(wanted);
@@ -139,9 +144,9 @@ export function GraphPage() {
     <Page title={`Graph of ${name}`} actions={<Anchor component={Link} to={`/p/${pid}/models/${mid}`} size="sm">Back to the model</Anchor>}>
       {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
       {isStranger && (
-        <Alert color="yellow" variant="light" title={`“${named}” is not in the file`} withCloseButton closeButtonLabel="Close" onClose={() => select(null)}>
+        <Caution title={`“${named}” is not in the file`} close={() => select(null)}>
           The engine made this node itself when it loaded the model: by fusing nodes, or to bring data into another order.
-        </Alert>
+        </Caution>
       )}
       {!trouble && (
         <>

@@ -1,7 +1,7 @@
 /** A layered drawing of a directed graph, top to bottom, in milliseconds: what flows goes down.
  *
  * The usual four steps: layers by the longest way from a start, an order within each layer that crosses few edges, places
- * that keep edges straight, and long edges led between boxes. docs/decisions/0030-graph-layout.md says why it is ours.
+ * that keep edges straight, and long edges led between boxes. docs/decisions/0019-graph-layout.md says why it is ours.
  */
 
 export type Sized = { id: string; width: number; height: number };

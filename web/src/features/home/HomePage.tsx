@@ -3,8 +3,10 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback, useRef } from "react";
 
 import { projectsQuery } from "@/api/queries";
+import { usePageKeys } from "@/app/shortcuts";
 import { FirstRun } from "@/features/home/FirstRun";
 import { MachineLine } from "@/features/home/MachineLine";
 import { ProjectCard } from "@/features/home/ProjectCard";
@@ -17,6 +19,13 @@ export function HomePage() {
   const navigate = useNavigate();
   const projects = useInfiniteQuery(projectsQuery(text ? { text } : {}));
   const seek = useDebouncedCallback((said: string) => void navigate({ to: "/", search: said.trim() ? { text: said.trim() } : {}, replace: true }), 250);
+  const filter = useRef<HTMLInputElement>(null);
+  usePageKeys(
+    useCallback((key) => {
+      if (key === "/") filter.current?.focus();
+      return key === "/";
+    }, []),
+  );
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
   const isFirst = projects.isSuccess && rows.length === 0 && !text;
   if (isFirst)
@@ -42,7 +51,7 @@ export function HomePage() {
         defaultValue={text ?? ""}
         onChange={(event) => seek(event.currentTarget.value)}
         maw={360}
-        data-filter
+        ref={filter}
       />
       {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (

@@ -21,6 +21,7 @@ export function Breakdown({ result, by, view, isShare, jump }: Props) {
   if (view === "treemap") {
     return (
       <Chart
+        key="treemap"
         {...common}
         title="Time by operator and node"
         reading="Areas are times of one call; an operator holds its nodes. Colours are kinds of work. Click to look closer, the line below leads back."

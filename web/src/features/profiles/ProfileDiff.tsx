@@ -1,4 +1,4 @@
-import { Alert, Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
+import { Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
@@ -7,6 +7,7 @@ import type { ProfileDocument, ProfileTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { barsHeight, drawChanges } from "@/charts/profileBars";
 import { changeSummary, changeTable, changesOf, deltaText, sliceText, slicesOf, unitOfChanges, type By, type Change } from "@/charts/profileRows";
+import { Caution } from "@/ui/Caution";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
@@ -39,9 +40,7 @@ function Changes({ a, b, by, isTable, jump }: { a: Side; b: Side; by: By; isTabl
   return (
     <Stack gap="sm">
       {others.length > 0 && (
-        <Alert color="yellow" variant="light" title="They did not do the same work">
-          {others.join(" · ")}
-        </Alert>
+        <Caution title="They did not do the same work">{others.join(" · ")}</Caution>
       )}
       {isTable ? (
         <ChangeTable changes={changes} by={by} open={open} />

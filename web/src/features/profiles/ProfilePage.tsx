@@ -16,6 +16,7 @@ import { duration, percent, plural } from "@/format/numbers";
 import { cellName, engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
+import { Caution } from "@/ui/Caution";
 import { Choose } from "@/ui/Choose";
 import { Copy } from "@/ui/Copy";
 import { Figure } from "@/ui/Figure";
@@ -146,9 +147,9 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
         </Stack>
       </Group>
       {result.warnings.map((warning) => (
-        <Alert key={warning} color="yellow" variant="light" title="Take it with care">
+        <Caution key={warning} title="Take it with care">
           {warning}
-        </Alert>
+        </Caution>
       ))}
       <Group gap="sm" align="flex-end" justify="space-between">
         <Group gap="sm" align="flex-end">
