@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # has no types of its own
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from benchmarks.server import fill
@@ -160,7 +160,8 @@ def weights(budgets: Budgets, browser: Browser, server: Server, project: int, gr
 
 
 def paints(budgets: Budgets, browser: Browser, server: Server, rounds: int) -> None:
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
     for _ in range(rounds):
         with contextlib.closing(browser.new_context()) as context:
             for times in (cold, warm):

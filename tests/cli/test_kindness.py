@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -10,7 +11,8 @@ from typer.main import get_command
 from modeldyno.cli.main import app
 from tests import scripts
 
-COMMANDS = sorted(name for name, one in get_command(app).commands.items() if not one.hidden)
+GROUP: Any = get_command(app)
+COMMANDS = sorted(name for name, one in GROUP.commands.items() if not one.hidden)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
