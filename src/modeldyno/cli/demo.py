@@ -22,6 +22,12 @@ def demo(
     """Measure the model that came with the package: a small classifier of handwritten digits.
 
     First a verdict between two engines, then batches and cores, then where the time goes.
+
+    Examples:
+
+        modeldyno demo
+
+        modeldyno demo --json
     """
     from modeldyno.cli import bench, compare, profile
     from modeldyno.core.specs import QUICK

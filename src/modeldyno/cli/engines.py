@@ -19,7 +19,14 @@ def engines(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Which engines can run here, and how to get the others."""
+    """Which engines can run here, and how to get the others.
+
+    Examples:
+
+        modeldyno engines
+
+        modeldyno engines --json
+    """
     from modeldyno.core.public import ENGINES_SCHEMA
     from modeldyno.engines.availability import availability
 

@@ -25,7 +25,14 @@ def examples(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """List models to try; `examples get NAME` brings one into the workspace."""
+    """List models to try; `examples get NAME` brings one into the workspace.
+
+    Examples:
+
+        modeldyno examples
+
+        modeldyno examples get AlexNet
+    """
     if context.invoked_subcommand is not None:
         return
     from modeldyno.core.figures import size

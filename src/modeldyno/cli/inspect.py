@@ -25,7 +25,14 @@ def inspect(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """What is in a model file: inputs, outputs, operators, parameters. Nothing of it is run."""
+    """What is in a model file: inputs, outputs, operators, parameters. Nothing of it is run.
+
+    Examples:
+
+        modeldyno inspect model.onnx
+
+        modeldyno inspect model.onnx --json
+    """
     if server is not None:
         from modeldyno.cli.remote import refuse
 

@@ -21,7 +21,17 @@ JOBS_SCHEMA = "modeldyno.jobs/1"
 LOOK_AGAIN_S = 0.5
 _LOST = "its server is gone; the next one makes it resumable"
 
-app = typer.Typer(help="What the server measures, and what waits.", no_args_is_help=True)
+app = typer.Typer(
+    help="""What the server measures, and what waits.
+
+    Examples:
+
+        modeldyno jobs ls
+
+        modeldyno jobs cancel 3
+    """,
+    no_args_is_help=True,
+)
 
 Number = Annotated[int, typer.Argument(metavar="JOB", min=1, help="As `jobs ls` lists it.")]
 Numbers = Annotated[list[int], typer.Argument(metavar="JOB...", min=1, help="As `jobs ls` has it.")]

@@ -15,7 +15,14 @@ def ls(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """List what was measured, newest first."""
+    """List what was measured, newest first.
+
+    Examples:
+
+        modeldyno ls
+
+        modeldyno ls --json
+    """
     from datetime import UTC, datetime
 
     from modeldyno.cli.remote import kept_runs

@@ -16,7 +16,12 @@ def open_(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Sign a browser in to the server: with a code that works once, and for a minute."""
+    """Sign a browser in to the server: with a code that works once, and for a minute.
+
+    Examples:
+
+        modeldyno open
+    """
     from modeldyno.cli.remote import connected
 
     client = connected(server, workspace)

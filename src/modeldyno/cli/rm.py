@@ -31,6 +31,10 @@ def rm(
     """Remove runs for good: what was asked, every sample, the result.
 
     At a terminal it asks first. One that is being measured is not removed.
+
+    Examples:
+
+        modeldyno rm latest
     """
     from modeldyno.cli.remote import kept_runs
 

@@ -35,6 +35,10 @@ def trust(
     """Vouch for a model file that can run code, by its content: a changed byte ends it.
 
     In your own terminal, naming a file is trust enough; a server asks for this.
+
+    Examples:
+
+        modeldyno trust model.pt
     """
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench

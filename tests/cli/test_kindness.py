@@ -1,0 +1,40 @@
+"""The terminal is friendly: examples, corrections, documents that other programs read."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from modeldyno.cli.main import app
+from tests import scripts
+
+GROUP: Any = get_command(app)
+COMMANDS = sorted(name for name, one in GROUP.commands.items() if not one.hidden)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ux_30_the_help_of_every_command_shows_examples(command, typed):
+    ended = typed(command, "--help")
+    assert ended.code == 0
+    assert "Examples:" in ended.out
+    assert f"modeldyno {command}" in ended.out
+
+
+def test_ux_30_a_document_goes_through_a_pipe_as_it_is(tmp_path):
+    model = scripts.script(tmp_path / "m.json", latency_us=100)
+    words = ["bench", str(model), "--iterations", "5", "--json", "--workspace", str(tmp_path / "w")]
+    ended = subprocess.run(
+        [sys.executable, "-m", "modeldyno", *words], capture_output=True, text=True, timeout=110
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "\x1b" not in ended.stdout + ended.stderr
+    assert json.loads(ended.stdout)["cells"][0]["status"] == "done"
+
+
+def test_ux_30_a_typing_error_is_answered_with_what_was_meant(typed):
+    ended = typed("benhc", "model.onnx")
+    assert ended.code == 2
+    assert "bench" in ended.err
