@@ -15,6 +15,21 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["MODELDYNO_CORES_FOLDER"] = folder
 
 ALONE = ("alone", "timing")
+# Those that drive a browser come first and stay in one process: two would starve each other.
+BROWSER = ("tests/web/", "tests/gui/")
+# What takes a minute or more begins early, so that no process is left with it in the end.
+LONG = (
+    "tests/api/test_schemathesis.py",
+    "tests/test_docs.py",
+    "tests/test_client.py",
+    "tests/test_real_profiles.py",
+    "tests/test_real_models.py",
+    "tests/documents/",
+    "tests/reliability/",
+    "tests/contracts/",
+    "tests/api/inc/",
+    "tests/security/",
+)
 
 
 def pytest_addoption(parser):
@@ -34,8 +49,14 @@ def pytest_terminal_summary(terminalreporter, config):
             *terminalreporter.stats.get("failed", ()),
             *terminalreporter.stats.get("error", ()),
         ]
-        names = sorted({report.nodeid for report in found})
+        names = sorted({_plain(report.nodeid) for report in found})
         Path(file).write_text("".join(f"{name}\n" for name in names))
+
+
+def _plain(name):
+    """Without the group that xdist adds."""
+    test, _, group = name.rpartition("@")
+    return test if group == "browser" or group.endswith(".py") else name
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -56,7 +77,17 @@ def pytest_collection_modifyitems(config, items):
         is_alone = any(item.get_closest_marker(name) for name in ALONE)
         (kept if is_alone == (part == "alone") else left).append(item)
     config.hook.pytest_deselected(items=left)
-    items[:] = kept
+    items[:] = sorted(kept, key=lambda item: _turn(item.nodeid))
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group("browser" if file.startswith(BROWSER) else file))
+
+
+def _turn(name):
+    """The order stays but for these."""
+    if name.startswith(BROWSER):
+        return 0
+    return next((at for at, file in enumerate(LONG, 1) if name.startswith(file)), len(LONG) + 1)
 
 
 @pytest.fixture

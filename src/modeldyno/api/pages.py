@@ -14,7 +14,7 @@ from modeldyno.api import docs_page
 from modeldyno.api.access import Access
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, Refused
 from modeldyno.api.listening import Listening, landing, set_cookie
-from modeldyno.api.markup import element, page
+from modeldyno.api.markup import element, page, prose
 from modeldyno.api.workbench_pages import first
 from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.workbench_page import WorkbenchPage
@@ -47,7 +47,7 @@ def router(
             count = server.records.projects.count()
             told = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
             return page("Modeldyno", _home(told))
-        return page("Modeldyno", _home("You are not signed in.") + _ask(""))
+        return page("Modeldyno", _sign_in("", "You are not signed in."))
 
     if server.settings.inc_gui is None:
         routes.get("/")(home)
@@ -67,7 +67,7 @@ def router(
         if not listening.needs_token:
             return _go(landing(next))
         if not code and not token:
-            return page("Sign in", _home("") + _ask(next))
+            return page("Sign in", _sign_in(next))
         return come_in(request, next, code, token)
 
     @routes.post("/login")
@@ -84,8 +84,8 @@ def router(
         found = access.sign_in(request.scope, code, token)
         if isinstance(found, Refusal):
             more = {name.decode(): value.decode() for name, value in found.headers}
-            text = element("p", f"{found.title}: {found.fix}.") if found.status == 429 else _WRONG
-            return page("Sign in", _home("") + text + _ask(next), found.status, more)
+            text = f"{found.title}: {found.fix}." if found.status == 429 else _WRONG
+            return page("Sign in", _sign_in(next, wrong=text), found.status, more)
         cookie = set_cookie(
             listening.cookie, found[0], LIFETIME_S, secure=listening.scheme == "https"
         )
@@ -95,10 +95,17 @@ def router(
 
 
 _NOT_BUILT = "The workbench's page is not built here: `make web` in the checkout does that."
-_WRONG = element(
-    "p",
+_WRONG = (
     "That did not work. A code works once, for a minute: run `modeldyno open` again. "
-    "Or give the token, which `modeldyno token` prints.",
+    "Or give the token, which `modeldyno token` prints."
+)
+# The mark of `web/public/icon.svg`, drawn in place: these pages load nothing.
+_BRAND = (
+    '<div class="brand"><svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true">'
+    '<rect width="32" height="32" rx="8" fill="#0b7285"/><path d="M6 22a10 10 0 0 1 20 0" '
+    'fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round"/><path d="M16 22l5-8" '
+    'stroke="#ffd43b" stroke-width="3" stroke-linecap="round"/><circle cx="16" cy="22" r="2.5" '
+    'fill="#fff"/></svg>Modeldyno</div>'
 )
 
 
@@ -107,18 +114,25 @@ def _home(standing: str) -> str:
         "<h1>Modeldyno</h1>"
         "<p>Measures neural-network models across inference engines, and says how sure the numbers "
         "are. This is its server; programs and terminals talk to it.</p>"
-        f"{element('p', standing) if standing else ''}"
+        f"<p>{prose(standing)}</p>"
         '<p><a href="/docs">What it offers to programs</a></p>'
     )
 
 
-def _ask(next: str) -> str:
+def _sign_in(next: str, standing: str = "", wrong: str = "") -> str:
+    """One field, and the way that needs none."""
+    told = f'<p class="wrong" role="alert">{prose(wrong)}</p>' if wrong else ""
     return (
+        f'<main class="card">{_BRAND}<h1>Sign in</h1>'
+        f"{element('p', standing, 'dim') if standing else ''}{told}"
         '<form method="post" action="/login">'
         '<p><label for="token">Token</label><br>'
-        '<input id="token" name="token" type="password" autocomplete="off" required></p>'
+        '<input id="token" name="token" type="password" autocomplete="off" required autofocus></p>'
         f'<input type="hidden" name="next" value="{escape(landing(next))}">'
         "<p><button>Sign in</button></p></form>"
+        '<p class="dim">Paste the token from the terminal: <code>modeldyno token</code> prints it. '
+        "Or run <code>modeldyno open</code>, which signs you in without copying.</p>"
+        '<p><a href="/docs">What the server offers to programs</a></p></main>'
     )
 
 

@@ -104,6 +104,9 @@ function hear(event: EventMessage): void {
     case "run.changed":
     case "run.deleted":
       invalidate(queryKeys.runs);
+      // A job moves with its run: its own event tells only of its place and of why it waits.
+      invalidate(queryKeys.jobs);
+      invalidate(queryKeys.system); // who has which core
       if (event.data.benchmark != null) invalidate(queryKeys.benchmarks);
       if (event.data.comparison != null) invalidate(queryKeys.comparisons);
       if (event.data.profile != null) invalidate(queryKeys.profiles);

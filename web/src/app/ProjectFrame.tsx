@@ -1,4 +1,4 @@
-import { Skeleton, Tabs } from "@mantine/core";
+import { Skeleton, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
 
@@ -15,6 +15,9 @@ const TABS = [
   ["settings", "Settings"],
 ] as const;
 
+/** What a tab holds, as the server counts it. */
+const COUNTED: Record<string, string> = { models: "model", benchmarks: "benchmark", profiles: "profile" };
+
 /** The tabs of a project, and the page below them. */
 export function ProjectFrame() {
   const { pid } = useParams({ from: "/p/$pid" });
@@ -29,11 +32,21 @@ export function ProjectFrame() {
           {TABS.map(([path, name]) => (
             <Tabs.Tab key={path} value={path}>
               {name}
+              <Count n={project.data?.counts[COUNTED[path] ?? ""]} />
             </Tabs.Tab>
           ))}
         </Tabs.List>
       </Tabs>
       {project.isPending ? <Skeleton height={240} /> : <Outlet />}
     </>
+  );
+}
+
+function Count({ n }: { n: number | undefined }) {
+  if (!n) return null;
+  return (
+    <Text span size="sm" className="dim" ml={6}>
+      {n}
+    </Text>
   );
 }

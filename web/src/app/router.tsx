@@ -68,6 +68,7 @@ const compare = createRoute({
 });
 const profiles = createRoute({
   ...inside("/profiles"),
+  validateSearch: search.profiles,
   component: lazyRouteComponent(() => import("@/features/profiles/ProfilesPage"), "ProfilesPage"),
 });
 const profile = createRoute({
@@ -91,6 +92,8 @@ export const router = createRouter({
     settings,
     project.addChildren([overview, models, model, graph, benchmarks, benchmark, compare, profiles, profile, notes, projectSettings]),
   ]),
+  parseSearch: search.parseSearch,
+  stringifySearch: search.stringifySearch,
   defaultPreload: "intent",
   scrollRestoration: true,
   defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,

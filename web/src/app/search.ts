@@ -2,6 +2,20 @@
 
 type Raw = Record<string, unknown>;
 
+/** Plain words, as people type them: `?a=12&diff=true`, nothing in quotes. What they mean, each page below says. */
+export function parseSearch(search: string): Raw {
+  return Object.fromEntries(new URLSearchParams(search));
+}
+
+export function stringifySearch(search: Raw): string {
+  const words = new URLSearchParams();
+  for (const [name, value] of Object.entries(search)) {
+    if (value !== undefined && value !== null) words.set(name, String(value));
+  }
+  const text = words.toString().replaceAll("%2C", ",");
+  return text === "" ? "" : `?${text}`;
+}
+
 const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : typeof value === "number" ? String(value) : undefined);
 const whole = (value: unknown): number | undefined => {
   const found = Number(value);
@@ -66,6 +80,8 @@ export const compare = (raw: Raw) =>
   limit: positive(raw.limit), // milliseconds
   tab: text(raw.tab),
 });
+export const profiles = (raw: Raw) =>
+  partly({ add: flag(raw.add) }); // the dialog is open
 export const profile = (raw: Raw) =>
   partly({
   view: one(raw.view, ["bars", "treemap", "table"] as const),

@@ -20,11 +20,13 @@ type Props = {
   /** The same numbers, as the API gave them. */
   table: ChartTable;
   height?: number;
+  /** Somebody clicked what is called so. */
+  pick?: (name: string) => void;
   children?: ReactNode;
 };
 
 /** A chart: drawn when it is needed, as a table for who prefers that, and to take away. */
-export function Chart({ title, summary, reading, draw, table, height = 280, children }: Props) {
+export function Chart({ title, summary, reading, draw, table, height = 280, pick, children }: Props) {
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const [isTable, setTable] = useState(false);
   const saver = useRef<Saver | null>(null);
@@ -75,7 +77,7 @@ export function Chart({ title, summary, reading, draw, table, height = 280, chil
       ) : (
         <Suspense fallback={<Skeleton height={height} />}>
           <Box role="img" aria-label={`${title}. ${summary}`}>
-            <Drawn draw={draw} isDark={isDark} height={height} title={title} saver={saver} />
+            <Drawn draw={draw} isDark={isDark} height={height} title={title} saver={saver} pick={pick} />
           </Box>
         </Suspense>
       )}

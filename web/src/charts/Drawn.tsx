@@ -15,11 +15,11 @@ use([
 export type Drawing = (theme: { isDark: boolean; ink: string; dim: string; line: string; paper: string }) => EChartsCoreOption;
 export type Saver = (format: "png" | "svg", name: string) => void;
 
-type Props = { draw: Drawing; isDark: boolean; height: number; title: string; saver: RefObject<Saver | null> };
+type Props = { draw: Drawing; isDark: boolean; height: number; title: string; saver: RefObject<Saver | null>; pick?: (name: string) => void };
 
 const STILL = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-export function Drawn({ draw, isDark, height, title, saver }: Props) {
+export function Drawn({ draw, isDark, height, title, saver, pick }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<EChartsType | null>(null);
   useEffect(() => {
@@ -42,6 +42,15 @@ export function Drawn({ draw, isDark, height, title, saver }: Props) {
       saver.current = null;
     };
   }, [draw, height, saver, title]);
+  const picked = useRef(pick);
+  picked.current = pick;
+  useEffect(() => {
+    // A mark says its name, a label of an axis its value.
+    chart.current?.on("click", (event) => {
+      const name = event.componentType === "yAxis" && typeof event.value === "string" ? event.value : event.name;
+      if (name) picked.current?.(name);
+    });
+  }, []);
   return <div ref={place} style={{ height, width: "100%" }} />;
 }
 

@@ -29,31 +29,31 @@ export function mostOf(series: readonly DotSeries[]): number {
 /** A row for each cell, a dot with its interval for each series: what overlaps can be seen to. */
 export function drawDots(dots: Dots): Drawing {
   return ({ isDark, ink, dim, line, paper }) => {
-    const step = Math.min(0.2, 0.6 / dots.series.length);
     const drawn = dots.series.flatMap((one, place) => {
       const { color, mark } = one.look(isDark);
-      const y = (dot: Dot) => dots.rows.indexOf(dot.row) + (place - (dots.series.length - 1) / 2) * step;
+      const lower = (place - (dots.series.length - 1) / 2) * 13;
       return [
         {
           name: one.name,
           type: "scatter",
           symbol: mark,
           symbolSize: 11,
+          symbolOffset: [0, lower],
           z: 5,
           itemStyle: { color },
           data: one.dots.map((dot) => ({
-            value: [dot.value, y(dot)],
+            value: [dot.value, dot.row],
             // Hollow: not to be relied on.
             itemStyle: dot.isNoisy ? { color: paper, borderColor: color, borderWidth: 2, borderType: "dashed" } : { color },
             name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
           })),
         },
-        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ y: y(dot), low: dot.low, high: dot.high, color }]))),
+        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }]))),
       ];
     });
     return {
       grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
-      legend: { top: 0, type: "plain", textStyle: { color: ink, width: 260, overflow: "truncate" }, data: dots.series.map(({ name }) => name) },
+      legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: dots.series.map(({ name }) => name) },
       tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
       xAxis: {
         type: "value",
@@ -72,18 +72,18 @@ export function drawDots(dots: Dots): Drawing {
   };
 }
 
+/** One line, however many there are: a second would cover the drawing. */
+export const LEGEND = { top: 0, type: "scroll", itemWidth: 14, itemHeight: 11 } as const;
+
 /** Rows with every one labelled, the first on top. */
 export function rowsAxis(rows: readonly string[], ink: string, line: string): object {
   return {
-    type: "value",
+    type: "category",
     inverse: true,
-    min: -0.6,
-    max: rows.length - 0.4,
-    interval: 1,
-    axisLabel: { color: ink, formatter: (at: number) => (Number.isInteger(at) ? (rows[at] ?? "") : "") },
+    data: [...rows],
+    axisLabel: { color: ink, interval: 0 },
     axisLine: { show: true, lineStyle: { color: line } },
     axisTick: { show: false },
-    splitLine: { show: false },
   };
 }
 

@@ -8,7 +8,7 @@ import { ratio as ratioText } from "@/format/numbers";
 export type Ratio = { row: string; value: number; low: number; high: number; faster: "a" | "b" | null; basis: string };
 export type Looks = { a: (isDark: boolean) => Look; b: (isDark: boolean) => Look };
 
-export const ratiosHeight = (ratios: readonly Ratio[]): number => 96 + ratios.length * 34;
+export const ratiosHeight = (ratios: readonly Ratio[]): number => 96 + ratios.length * 40;
 
 /** B's time by A's, with the line at 1: what crosses it is grey, as nothing can be said. */
 export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
@@ -40,8 +40,8 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
           type: "scatter",
           symbolSize: 11,
           z: 5,
-          data: ratios.map((one, place) => ({
-            value: [one.value, place],
+          data: ratios.map((one) => ({
+            value: [one.value, one.row],
             symbol: mark(one),
             itemStyle: { color: color(one) },
             name: `${one.row}: ${ratioText(one.value, [one.low, one.high])}, ${clearly(one)}`,
@@ -50,11 +50,11 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
             silent: true,
             symbol: "none",
             lineStyle: { color: ink, type: "solid", width: 1 },
-            label: { formatter: "equal", color: dim, position: "end" },
+            label: { formatter: "equal", color: dim, position: "start" },
             data: [{ xAxis: 1 }],
           },
         },
-        spans(ratios.map((one, place) => ({ y: place, low: one.low, high: one.high, color: color(one) }))),
+        spans(ratios.map((one) => ({ row: one.row, low: one.low, high: one.high, color: color(one) }))),
       ],
     };
   };

@@ -1,6 +1,7 @@
 import type { CustomSeriesOption } from "echarts/charts";
 
-export type Span = { y: number; low: number; high: number; color: string };
+/** `lower` is how many pixels below the middle of its row it lies. */
+export type Span = { row: string; low: number; high: number; color: string; lower?: number };
 
 /** 95 % intervals as lying bars with caps. */
 export function spans(bars: readonly Span[]): CustomSeriesOption {
@@ -8,10 +9,11 @@ export function spans(bars: readonly Span[]): CustomSeriesOption {
     type: "custom",
     silent: true,
     z: 4,
-    data: bars.map(({ y, low, high }) => [low, high, y]),
+    data: bars.map(({ row, low, high }) => [low, high, row]),
     encode: { x: [0, 1], y: 2 },
     renderItem: (at, api) => {
-      const [left = 0, y = 0] = api.coord([api.value(0), api.value(2)]);
+      const [left = 0, middle = 0] = api.coord([api.value(0), api.value(2)]);
+      const y = middle + (bars[at.dataIndex]?.lower ?? 0);
       const right = api.coord([api.value(1), api.value(2)])[0] ?? 0;
       const style = { stroke: bars[at.dataIndex]?.color ?? "#888", lineWidth: 1.5 };
       const line = (x1: number, y1: number, x2: number, y2: number) => ({ type: "line" as const, shape: { x1, y1, x2, y2 }, style });

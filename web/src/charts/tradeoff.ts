@@ -1,5 +1,6 @@
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
+import { LEGEND } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
 import { plain, decimals } from "@/format/numbers";
 
@@ -9,8 +10,8 @@ export type Curve = { name: string; look: (isDark: boolean) => Look; stands: rea
 /** Items per second over the time of a batch; what a limit rules out is shaded, what wins is a star. */
 export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
   return ({ isDark, ink, dim, line }) => ({
-    grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
-    legend: { top: 0, textStyle: { color: ink, width: 260, overflow: "truncate" }, data: curves.map(({ name }) => name) },
+    grid: { left: 8, right: 28, top: 56, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+    legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: curves.map(({ name }) => name) },
     tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
     xAxis: {
       type: "value",

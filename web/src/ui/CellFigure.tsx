@@ -4,7 +4,7 @@ import { Figure } from "@/ui/Figure";
 
 const METRICS = {
   ms_per_item: { label: "ms per item", unit: "ms" },
-  floor_ms_per_item: { label: "ms per item, undisturbed", unit: "ms" },
+  floor_ms_per_item: { label: "ms per item, floor", unit: "ms" },
   ms_per_batch: { label: "ms per batch", unit: "ms" },
   items_per_s: { label: "items per second", unit: "items/s" },
 } as const;

@@ -117,7 +117,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           </Alert>
         )}
         <Group justify="flex-end">
-          <Button variant="subtle" color="gray" onClick={reset} mr="auto">
+          <Button variant="subtle" color="gray" size="compact-sm" onClick={reset} mr="auto">
             Start over
           </Button>
           <Button variant="default" onClick={close}>

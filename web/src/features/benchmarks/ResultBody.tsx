@@ -50,6 +50,13 @@ export function Quality({ cell }: { cell: CellTold }) {
 
 /** Three numbers of one cell, each with its interval and what it rests on. */
 export function Numbers({ cell }: { cell: CellTold }) {
+  if (cell.status === "failed" && cell.error?.code === "CANCELLED") {
+    return (
+      <Alert color="gray" variant="light" title={cellName(cell)}>
+        Not measured: it was stopped before this cell had sessions enough for a number.
+      </Alert>
+    );
+  }
   if (cell.status === "failed" && cell.error) {
     return (
       <Alert color="red" variant="light" title={cell.error.title}>

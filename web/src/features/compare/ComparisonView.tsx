@@ -80,7 +80,7 @@ function UnderWay({ comparison }: { comparison: ComparisonTold }) {
             ? comparison.state === "queued"
               ? job.data?.reason || "Waiting for its turn"
               : standing?.doing || "Starting"
-            : `So far B takes ${ratio(so, half == null ? null : [so * (1 - half), so * (1 + half)])} the time of A; the verdict comes at the end.`}
+            : `So far B takes ${ratio(so, half == null ? null : [so * Math.max(0, 1 - half), so * (1 + half)])} the time of A; the verdict comes at the end.`}
         </Text>
         <Text size="sm" className="dim">
           {planned > 0 && `${Math.min(done, planned)} of ${plural(planned, "pair")}`}
@@ -129,7 +129,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
     <>
       <VerdictCard
         sentence={pairSentence(summary)}
-        clear={clear}
+        isRanked={clear !== null}
         basis={
           <Group gap="xs">
             {result.data && (

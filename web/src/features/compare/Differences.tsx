@@ -32,8 +32,8 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
             {shown.map((one) => (
               <Table.Tr key={one.name} data-differs={one.differs || undefined}>
                 <Table.Th fw={one.differs ? 600 : 400}>{one.name}</Table.Th>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{one.a ?? "–"}</Table.Td>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{one.b ?? "–"}</Table.Td>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.a)}</Table.Td>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.b)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
@@ -41,4 +41,10 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
       )}
     </Section>
   );
+}
+
+/** A hash is told apart by its beginning. */
+function short(value: string | null): string {
+  if (value === null) return "–";
+  return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;
 }

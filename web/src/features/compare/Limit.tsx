@@ -21,7 +21,8 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
   const spot = useMemo(() => (limit === undefined ? null : sweetSpot(candidates, limit)), [candidates, limit]);
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
-    const winners = new Set(spot?.winners.map(({ cell }) => cell));
+    // Of several that are not apart none is the spot.
+    const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
@@ -50,7 +51,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       {spot && (
         <Stack gap={4} role="status">
           <Text fw={600}>
-            {best ? "★ " : ""}
+            {spot.winners.length === 1 ? "★ " : ""}
             {spot.reason}
           </Text>
           {best && best.cell.noise !== "quiet" && <NoiseBadge noise={best.cell.noise} />}

@@ -43,7 +43,7 @@ export function SidesView({ pid, a, b, more, chosen, change }: Props) {
       {verdict && !verdict.whyNot && (
         <VerdictCard
           sentence={verdict.sentence}
-          clear={clearSide(verdict.cells)}
+          isRanked={verdict.cells.some((cell) => cell.faster !== null)}
           basis={<Basis cells={verdict.cells} change={change} />}
           settings={verdict.settings}
           actions={<MeasureInTurns pid={pid} a={a} b={b} cells={verdict.cells} change={change} />}
@@ -56,11 +56,6 @@ export function SidesView({ pid, a, b, more, chosen, change }: Props) {
       {verdict && <Differences settings={verdict.settings} isDiffOnly={chosen.diff ?? true} change={change} />}
     </>
   );
-}
-
-function clearSide(cells: readonly CellJudgementTold[]): "a" | "b" | null {
-  const [first] = cells;
-  return first?.faster && cells.every((cell) => cell.faster === first.faster) ? first.faster : null;
 }
 
 function NotComparable({ why, children }: { why: string; children: React.ReactNode }) {
@@ -106,7 +101,7 @@ function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change:
 
 /** What to keep in mind, each once. */
 function Remarks({ cells }: { cells: readonly CellJudgementTold[] }) {
-  const said = [...new Set(cells.filter((cell) => cell.why).map((cell) => cell.why))];
+  const said = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
   const noisy = cells.filter((cell) => [cell.a, cell.b].some(({ noise }) => noise && noise !== "quiet"));
   if (cells.length <= 1 && said.length + noisy.length === 0) return null;
   return (

@@ -8,8 +8,8 @@ const FIRST = ["engine", "precision", "cores", "batch size", "instances", "devic
 
 type Props = {
   sentence: string;
-  /** The side that is faster in everything; null: nothing is coloured. */
-  clear: "a" | "b" | null;
+  /** Something is clearly faster somewhere. */
+  isRanked: boolean;
   basis?: ReactNode;
   settings?: readonly SettingTold[];
   actions?: ReactNode;
@@ -17,18 +17,18 @@ type Props = {
 };
 
 /** One sentence, and what it rests on. */
-export function VerdictCard({ sentence, clear, basis, settings = [], actions, children }: Props) {
+export function VerdictCard({ sentence, isRanked, basis, settings = [], actions, children }: Props) {
   const main = settings.filter((one) => FIRST.includes(one.name));
   const same = main.filter((one) => !one.differs && one.a !== null).map((one) => one.name);
   const other = main.filter((one) => one.differs);
   return (
-    <Card component="section" aria-label="Verdict" style={{ borderLeft: `4px solid var(--mantine-color-${clear ? "dyno-filled" : "gray-5"})` }}>
+    <Card component="section" aria-label="Verdict" style={{ borderLeft: `4px solid var(--mantine-color-${isRanked ? "dyno-filled" : "gray-5"})` }}>
       <Stack gap="xs">
         <Group justify="space-between" align="flex-start" gap="xs">
           <Text fw={650} size="lg" flex={1} miw={220} aria-live="polite">
             {sentence}
           </Text>
-          {!clear && (
+          {!isRanked && (
             <Badge color="gray" variant="light" tt="none">
               not ranked
             </Badge>

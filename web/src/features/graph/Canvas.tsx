@@ -143,6 +143,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
         elementsSelectable={false}
         disableKeyboardA11y
         zoomOnDoubleClick={false}
+        attributionPosition="bottom-left"
         minZoom={0.03}
         maxZoom={2}
         onInit={() => first(flow, scene, place.current)}
@@ -163,7 +164,7 @@ function first(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLE
   const whole = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
   const zoom = Math.max(whole, Math.min(READABLE, 1));
   const top = scene.boxes.map((box) => scene.rects.get(box.id)).reduce((best, rect) => (rect && (!best || rect.y < best.y) ? rect : best), undefined);
-  const middle = zoom > whole && top ? top.x + top.width / 2 : scene.width / 2;
+  const middle = scene.width * zoom > width && top ? top.x + top.width / 2 : scene.width / 2;
   const y = zoom > whole ? 24 : (height - scene.height * zoom) / 2;
   void flow.setViewport({ x: width / 2 - middle * zoom, y, zoom });
 }

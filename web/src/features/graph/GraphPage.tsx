@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { graphQuery, graphViewQuery, modelQuery } from "@/api/queries";
+import type { GraphDocumentNode } from "@/api/schema.gen";
 import { usePageKeys } from "@/app/shortcuts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";
@@ -22,6 +23,8 @@ import { count, plural } from "@/format/numbers";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
+const NONE: GraphDocumentNode[] = [];
+const NO_SCOPES: string[] = [];
 const MANY = 2000; // boxes that take a while to draw
 const FROM = "/p/$pid/models/$mid/graph" as const;
 
@@ -77,6 +80,8 @@ export function GraphPage() {
     (scope: string) => void cache.prefetchQuery(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))),
     [cache, mid, opened, expanded],
   );
+  const collapse = useCallback((scope: string) => setOpened(withClosed(opened, expanded ?? [], scope)), [opened, expanded, setOpened]);
+  const setText = useCallback((q: string) => change({ q: q === "" ? undefined : q }), [change]);
   const goTo = useCallback(
     (id: string | null) => {
       select(id);
@@ -141,7 +146,7 @@ export function GraphPage() {
       {!trouble && (
         <>
           <Group gap="sm">
-            <NodeSearch nodes={graph.data?.nodes ?? []} text={search.q ?? ""} setText={(q) => change({ q: q === "" ? undefined : q })} open={reveal} input={input} />
+            <NodeSearch nodes={graph.data?.nodes ?? NONE} text={search.q ?? ""} setText={setText} open={reveal} input={input} />
             <Select
               aria-label="Colour"
               w={150}
@@ -218,11 +223,11 @@ export function GraphPage() {
                     <SidePanel
                       graph={graph.data}
                       selected={selected}
-                      expanded={expanded ?? []}
+                      expanded={expanded ?? NO_SCOPES}
                       times={timing.times}
                       select={goTo}
                       toggle={toggle}
-                      collapse={(scope) => setOpened(withClosed(opened, expanded ?? [], scope))}
+                      collapse={collapse}
                     />
                   ) : (
                     <Skeleton height={240} />

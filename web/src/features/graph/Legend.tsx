@@ -1,12 +1,14 @@
 import { Box, Group, Text } from "@mantine/core";
+import { memo } from "react";
 
+import { KINDS, kindColor } from "@/charts/kinds";
 import type { Times } from "@/features/graph/homes";
-import { KINDS, heatColor, kindColor } from "@/features/graph/paint";
+import { heatColor } from "@/features/graph/paint";
 import { milliseconds } from "@/features/graph/scene";
 import { percent } from "@/format/numbers";
 
 /** What the colours mean. */
-export function Legend({ times, isDark }: { times: Times | null; isDark: boolean }) {
+export const Legend = memo(function Legend({ times, isDark }: { times: Times | null; isDark: boolean }) {
   if (times) {
     const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => heatColor(share, isDark)).join(", ");
     return (
@@ -32,4 +34,4 @@ export function Legend({ times, isDark }: { times: Times | null; isDark: boolean
       ))}
     </Group>
   );
-}
+});

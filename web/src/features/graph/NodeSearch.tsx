@@ -1,6 +1,6 @@
 import { Combobox, Group, Text, TextInput, useCombobox } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { useEffect, useMemo, type RefObject } from "react";
+import { memo, useEffect, useMemo, type RefObject } from "react";
 
 import type { GraphDocumentNode } from "@/api/schema.gen";
 import { find } from "@/features/graph/find";
@@ -11,7 +11,7 @@ const MOST = 50;
 type Props = { nodes: readonly GraphDocumentNode[]; text: string; setText: (text: string) => void; open: (id: string) => void; input: RefObject<HTMLInputElement | null> };
 
 /** Finds a node by name, operator or pattern; Enter opens the first hit. */
-export function NodeSearch({ nodes, text, setText, open, input }: Props) {
+export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {
   const list = useCombobox({ onDropdownClose: () => list.resetSelectedOption() });
   const hits = useMemo(() => find(nodes, text), [nodes, text]);
   useEffect(() => {
@@ -67,4 +67,4 @@ export function NodeSearch({ nodes, text, setText, open, input }: Props) {
       </Combobox.Dropdown>
     </Combobox>
   );
-}
+});

@@ -1,6 +1,6 @@
 import { ActionIcon, Anchor, Badge, Button, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
-import type { ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 
 import type { GraphDocument, GraphDocumentAttribute, GraphDocumentGraphTensor, GraphDocumentNode } from "@/api/schema.gen";
 import { scopeAround } from "@/features/graph/arrange";
@@ -20,7 +20,7 @@ type Props = {
 };
 
 /** Everything about what is selected; which groups are open where nothing is. */
-export function SidePanel(props: Props) {
+export const SidePanel = memo(function SidePanel(props: Props) {
   const { graph, selected, select } = props;
   if (selected === null) return <OpenGroups {...props} />;
   const what = selected.slice(selected.indexOf(":") + 1);
@@ -38,7 +38,7 @@ export function SidePanel(props: Props) {
       <Text size="sm">{shapeText(tensor)}</Text>
     </Panel>
   ) : null;
-}
+});
 
 function Panel({ title, kind, close, children }: { title: string; kind: string; close?: ReactNode; children: ReactNode }) {
   return (

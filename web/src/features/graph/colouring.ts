@@ -1,6 +1,7 @@
 import type { BoxTold } from "@/api/schema.gen";
+import { kindColor, kindOf } from "@/charts/kinds";
 import type { Times } from "@/features/graph/homes";
-import { heatColor, kindColor, kindOf, mixed } from "@/features/graph/paint";
+import { heatColor, mixed } from "@/features/graph/paint";
 import { msOf } from "@/features/graph/scene";
 
 /** How a box looks; colour is never all that says it. */

@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 
 import type { GraphDocument, GraphDocumentNode } from "@/api/schema.gen";
+import { kindOf } from "@/charts/kinds";
 import { find } from "@/features/graph/find";
 import { homesOf, timesOf } from "@/features/graph/homes";
 import { asked, openedOf, openedText, withClosed, withOpen } from "@/features/graph/opened";
-import { heatColor, kindOf } from "@/features/graph/paint";
+import { heatColor } from "@/features/graph/paint";
 import { lines, written } from "@/features/graph/sizes";
 import { walk } from "@/features/graph/walk";
 

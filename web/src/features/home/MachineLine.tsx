@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { enginesQuery, systemQuery } from "@/api/queries";
-import type { EngineTold } from "@/api/schema.gen";
-import { machineWords } from "@/features/home/machine";
+import type { EngineTold, HealthTold } from "@/api/schema.gen";
+import { FITNESS, healthWords, machineWords } from "@/features/home/machine";
 import { engineName } from "@/format/words";
 
 /** This machine, its engines, and whether it is fit to measure. */
@@ -18,7 +18,7 @@ export function MachineLine() {
       <Stack gap={6}>
         <Group gap="xs">
           <Text size="sm">
-            This machine: <strong>{system.data ? machineWords(system.data.host) : "–"}</strong>
+            This machine: <strong>{system.data ? machineWords(system.data.machine) : "–"}</strong>
           </Text>
           {known.map((engine) => (
             <Engine key={engine.name} engine={engine} />
@@ -27,8 +27,29 @@ export function MachineLine() {
             details
           </Anchor>
         </Group>
+        {system.data && <Health health={system.data.health} />}
       </Stack>
     </Card>
+  );
+}
+
+function Health({ health }: { health: HealthTold }) {
+  const { sign, color } = FITNESS[health.verdict];
+  const words = healthWords(health);
+  return (
+    <Group gap="xs">
+      <Text size="sm">Measurement health:</Text>
+      <Tooltip label={health.sentence}>
+        <Badge color={color} variant="light" tt="none" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
+          {health.verdict}
+        </Badge>
+      </Tooltip>
+      {words && (
+        <Text size="sm" className="dim">
+          ({words})
+        </Text>
+      )}
+    </Group>
   );
 }
 

@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 
-import { machineWords } from "@/features/home/machine";
+import { healthWords, machineWords } from "@/features/home/machine";
 
-test("a machine is its cores, its memory and its processor", () => {
-  expect(machineWords({ cpus: 8, cpus_allowed: [0, 1], memory_bytes: 64e9, cpu_model: "AMD EPYC" })).toBe("2 cores · 64.0 GB · AMD EPYC");
-  expect(machineWords({ cpus: 1 })).toBe("1 core");
+test("a machine is the cores that we may use, its memory and its processor", () => {
+  const machine = { cpus: 8, cpus_allowed: 2, memory_bytes: 64e9, cpu_model: "AMD EPYC", system: "Linux" };
+  expect(machineWords(machine)).toBe("2 cores · 64.0 GB · AMD EPYC");
+});
+
+test("what is not known of its health is left out", () => {
+  const health = { verdict: "fit" as const, sentence: "fit", governor: null, load_1m: 0.12, findings: [] };
+  expect(healthWords(health)).toBe("load 0.1");
 });

@@ -1,15 +1,18 @@
+import type { HealthTold, MachineTold } from "@/api/schema.gen";
 import { bytes, plural } from "@/format/numbers";
 
-/** "16 cores · 64 GB · AMD EPYC 7763", of what the server tells of its host. */
-export function machineWords(host: Record<string, unknown>): string {
-  const cores = Array.isArray(host.cpus_allowed) ? host.cpus_allowed.length : host.cpus;
-  const gpus = Array.isArray(host.gpus) ? host.gpus.filter((name): name is string => typeof name === "string") : [];
-  return [
-    typeof cores === "number" && plural(cores, "core"),
-    typeof host.memory_bytes === "number" && bytes(host.memory_bytes),
-    typeof host.cpu_model === "string" && host.cpu_model,
-    ...gpus,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+/** "16 cores · 64 GB · AMD EPYC 7763" */
+export function machineWords(machine: MachineTold): string {
+  return [plural(machine.cpus_allowed, "core"), bytes(machine.memory_bytes), machine.cpu_model].filter(Boolean).join(" · ");
+}
+
+export const FITNESS: Record<HealthTold["verdict"], { sign: string; color: string }> = {
+  fit: { sign: "✓", color: "green" },
+  "fit with care": { sign: "≈", color: "yellow" },
+  unfit: { sign: "!", color: "orange" },
+};
+
+/** "governor performance, load 0.1": what most often spoils numbers. */
+export function healthWords(health: HealthTold): string {
+  return [health.governor && `governor ${health.governor}`, health.load_1m !== null && `load ${health.load_1m.toFixed(1)}`].filter(Boolean).join(", ");
 }

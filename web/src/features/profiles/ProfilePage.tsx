@@ -1,5 +1,215 @@
+import { Alert, Anchor, Button, Checkbox, Group, Progress, SegmentedControl, Skeleton, Stack, Text } from "@mantine/core";
+import { IconDownload } from "@tabler/icons-react";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
+
+import { useStanding } from "@/api/progress";
+import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
+import type { ProfileDocument, ProfileTold } from "@/api/schema.gen";
+import { saveText } from "@/charts/saving";
+import { cancelJob, resumeJob, runProfile } from "@/features/profiles/actions";
+import { Breakdown } from "@/features/profiles/Breakdown";
+import { ProfileDiff } from "@/features/profiles/ProfileDiff";
+import { ProfileMenu } from "@/features/profiles/ProfileMenu";
+import { duration, percent, plural } from "@/format/numbers";
+import { cellName, engineName } from "@/format/words";
+import { Ago } from "@/ui/Ago";
+import { StateBadge } from "@/ui/badges";
+import { Choose } from "@/ui/Choose";
+import { Copy } from "@/ui/Copy";
+import { Figure } from "@/ui/Figure";
+import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
+import { Section } from "@/ui/Section";
+import { Trouble } from "@/ui/Trouble";
+
+const FROM = "/p/$pid/profiles/$fid" as const;
 
 export function ProfilePage() {
-  return <Page title="ProfilePage">{null}</Page>;
+  const { pid, fid } = useParams({ from: FROM });
+  const navigate = useNavigate({ from: FROM });
+  const profile = useQuery(profileQuery(fid));
+  if (profile.isError) return <Trouble error={profile.error} again={() => void profile.refetch()} />;
+  if (!profile.data) return <Skeleton height={480} />;
+  const found = profile.data;
+  return (
+    <Page title={found.name} actions={<ProfileMenu profile={found} removed={() => void navigate({ to: "/p/$pid/profiles", params: { pid } })} />}>
+      <Group gap="sm">
+        <StateBadge state={found.state} />
+        <Text size="sm" className="dim">Profile #{found.id} of</Text>
+        <Anchor component={Link} to={`/p/${pid}/models/${found.model_id}`} size="sm">
+          {found.model_name}
+        </Anchor>
+        <Ago at={found.last_run_at ?? found.created_at} />
+      </Group>
+      <Standing profile={found} />
+      {found.agreement && <Result profile={found} runId={found.agreement.run_id} />}
+      <Section title="Notes">
+        <NoteEditor kind="profile" id={fid} invitation="What did you learn from it?" />
+      </Section>
+    </Page>
+  );
+}
+
+/** What it is doing, or why it has no result. */
+function Standing({ profile }: { profile: ProfileTold }) {
+  const { state, latest_run: run } = profile;
+  const standing = useStanding(run?.job_id);
+  const jobId = run?.job_id ?? null;
+  if (state === "draft") {
+    return (
+      <Alert color="gray" variant="light" title="It was not run yet">
+        <Button size="xs" onClick={() => void runProfile(profile.id)}>
+          RUN
+        </Button>
+      </Alert>
+    );
+  }
+  if (state === "queued" || state === "running") {
+    const share = standing && standing.units_planned > 0 ? (100 * standing.units_done) / standing.units_planned : 0;
+    return (
+      <Section title={state === "queued" ? "Waiting in the queue" : "Profiling"} actions={jobId !== null && <Button size="xs" variant="default" onClick={() => void cancelJob(jobId)}>CANCEL</Button>}>
+        <Progress value={share} aria-label="Progress of the profile" />
+        <Text size="sm" className="dim">
+          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing ?? ""}` : "It starts as soon as its cores are free."}
+          {standing?.remaining_s != null && ` About ${duration(standing.remaining_s)} left.`}
+        </Text>
+      </Section>
+    );
+  }
+  if (state === "failed") {
+    const failure = run?.failure;
+    return (
+      <Alert color="red" variant="light" title={failure?.title ?? "It failed"} role="alert">
+        <Stack gap="xs">
+          {failure?.detail && <Text size="sm">{failure.detail}.</Text>}
+          {failure?.fix && <Text size="sm">{failure.fix}.</Text>}
+          <Group>
+            <Button size="xs" variant="default" onClick={() => void runProfile(profile.id)}>
+              Run again
+            </Button>
+          </Group>
+        </Stack>
+      </Alert>
+    );
+  }
+  if (state === "cancelled" || state === "interrupted") {
+    return (
+      <Alert color="orange" variant="light" title={state === "cancelled" ? "Cancelled: repeats that were done are kept" : "Interrupted: the server stopped meanwhile"}>
+        {jobId !== null && (
+          <Button size="xs" variant="default" onClick={() => void resumeJob(jobId)}>
+            Resume
+          </Button>
+        )}
+      </Alert>
+    );
+  }
+  return null;
+}
+
+function Result({ profile, runId }: { profile: ProfileTold; runId: string }) {
+  const result = useQuery(profileResultQuery(runId));
+  if (result.isError) return <Trouble error={result.error} again={() => void result.refetch()} />;
+  if (result.isPending) return <Skeleton height={420} />;
+  return result.data ? <Shown profile={profile} result={result.data} /> : null;
+}
+
+function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocument }) {
+  const { pid, fid } = useParams({ from: FROM });
+  const search = useSearch({ from: FROM });
+  const navigate = useNavigate({ from: FROM });
+  const others = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 200 }));
+  const rows = (others.data?.pages ?? []).flatMap((page) => page.items).filter((one) => one.id !== fid && one.last_run_at !== null);
+  const by = search.by ?? "operator";
+  const view = search.view ?? "bars";
+  const change = useCallback((to: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false }), [navigate]);
+  // A node is shown itself; of an operator, its slowest node.
+  const jump = useCallback(
+    (name: string, of: ProfileDocument, at: { model: number; profile: number }) => {
+      const node = by === "node" ? name : of.nodes.find((one) => one.op_type === name)?.node;
+      void navigate({ to: "/p/$pid/models/$mid/graph", params: { pid, mid: at.model }, search: { color: "time", profile: at.profile, node } });
+    },
+    [navigate, pid, by],
+  );
+  const outside = result.latency_ms > 0 ? result.outside_ms / result.latency_ms : 0;
+  return (
+    <>
+      <Group gap="xl" align="flex-start">
+        <Figure label="A call without the profiler" value={result.latency_ms} interval={null} unit="ms" basis={`typical, over ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
+        <Figure label="All nodes together" value={result.sum_ms} interval={null} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
+        <Figure label="Outside nodes" value={result.outside_ms} interval={null} unit="ms" basis={`${percent(outside, 1)} of the call`} />
+        <Stack gap={0}>
+          <Text size="sm" className="dim">Measured with</Text>
+          <Text size="sm">{engineName(result.engine)} {result.engine_version}</Text>
+          <Text size="sm">{[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}</Text>
+        </Stack>
+      </Group>
+      {result.warnings.map((warning) => (
+        <Alert key={warning} color="yellow" variant="light" title="Take it with care">
+          {warning}
+        </Alert>
+      ))}
+      <Group gap="sm" align="flex-end" justify="space-between">
+        <Group gap="sm" align="flex-end">
+          <SegmentedControl
+            aria-label="Show as"
+            data={[
+              { value: "bars", label: "Bars" },
+              { value: "treemap", label: "Treemap" },
+              { value: "table", label: "Table" },
+            ]}
+            value={view}
+            onChange={(value) => change({ view: value === "treemap" || value === "table" ? value : undefined })}
+          />
+          <Choose
+            label="Group by"
+            value={by}
+            options={[
+              { value: "operator", label: "operator" },
+              { value: "node", label: "node" },
+            ]}
+            change={(value) => change({ by: value === "node" ? "node" : undefined })}
+          />
+          <Choose
+            label="Diff with"
+            value={search.diff === undefined ? "" : String(search.diff)}
+            options={[{ value: "", label: "nothing" }, ...rows.map((row) => ({ value: String(row.id), label: `#${row.id} ${row.name}` }))]}
+            change={(value) => change({ diff: value === "" ? undefined : Number(value) })}
+          />
+          {search.diff === undefined && (
+            <Checkbox label="show as %" checked={search.share ?? false} onChange={(event) => change({ share: event.currentTarget.checked || undefined })} mb={6} />
+          )}
+        </Group>
+        <Group gap="xs">
+          <Button component="a" href={`/api/v1/profiles/${fid}/csv?by=${by === "node" ? "node" : "op"}`} download size="xs" variant="default" leftSection={<IconDownload size={14} />}>
+            CSV
+          </Button>
+          <Button size="xs" variant="default" leftSection={<IconDownload size={14} />} onClick={() => saveText(`profile-${fid}.json`, JSON.stringify(result, null, 2), "application/json")}>
+            JSON
+          </Button>
+        </Group>
+      </Group>
+      {search.diff === undefined ? (
+        <Breakdown result={result} by={by} view={view} isShare={search.share ?? false} jump={(name) => jump(name, result, { model: profile.model_id, profile: fid })} />
+      ) : (
+        <ProfileDiff a={{ profile, result }} otherId={search.diff} by={by} isTable={view === "table"} jump={jump} />
+      )}
+      {result.notes.length > 0 && (
+        <Stack gap={2}>
+          {result.notes.map((note) => (
+            <Text key={note} size="sm" className="dim">
+              {note}
+            </Text>
+          ))}
+        </Stack>
+      )}
+      <Group gap="xs" wrap="nowrap">
+        <Text size="sm" className="mono" style={{ overflowWrap: "anywhere" }}>
+          {profile.command}
+        </Text>
+        <Copy text={profile.command} label="Copy the command" />
+      </Group>
+    </>
+  );
 }

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { HappenedTold, JobTold } from "@/api/schema.gen";
-import { placeOfHappened } from "@/features/project/places";
+import { PlaceLink } from "@/app/PlaceLink";
 import { duration } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
@@ -36,19 +36,22 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
 }
 
 function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold | undefined }) {
-  const place = placeOfHappened(pid, one);
   return (
     <li>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-        <Group gap="xs" style={{ minWidth: 0 }}>
+        <Group gap="xs" style={{ minWidth: 0 }} align="flex-start">
           {one.state && <StateBadge state={one.state} />}
-          {place ? (
-            <Anchor component={Link} to={place} size="sm" style={{ overflowWrap: "anywhere" }}>
-              {one.sentence}
-            </Anchor>
-          ) : (
-            <Text size="sm">{one.sentence}</Text>
-          )}
+          <Text size="sm" component="div">
+            {one.subject === "model" ? (
+              <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
+                {one.sentence}
+              </Anchor>
+            ) : (
+              <PlaceLink kind={one.subject} project={pid} id={one.id}>
+                {one.sentence}
+              </PlaceLink>
+            )}
+          </Text>
         </Group>
         <span style={{ whiteSpace: "nowrap" }}>
           <Ago at={one.at} />

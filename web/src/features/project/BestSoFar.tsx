@@ -33,7 +33,7 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
       </Text>
       {!leader && (
         <Text size="sm" className="dim">
-          –{note && ` ${note}`}
+          – {note}
         </Text>
       )}
       {leader && (
@@ -44,8 +44,9 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
             </Text>
           )}
           <Name pid={pid} of={leader} />
-          <Group gap="xl" align="flex-start">
+          <Group align="flex-start" style={{ columnGap: 28, rowGap: 4 }}>
             <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_item" : "items_per_s"} />
+            {objective === "latency" && <CellFigure cell={leader.cell} metric="floor_ms_per_item" />}
             <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
           </Group>
           {!best.is_clear && (

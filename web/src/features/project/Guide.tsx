@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import type { CountsTold } from "@/api/schema.gen";
 
 /** The way from nothing to a verdict, ticked off as it is walked. */
-export function Guide({ pid, counts, isMeasured }: { pid: number; counts: CountsTold; isMeasured: boolean }) {
+export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsTold; isMeasured: boolean; isCompared: boolean }) {
   const steps: [title: string, isDone: boolean, action: ReactNode][] = [
     [
       "Bring a model",
@@ -16,7 +16,7 @@ export function Guide({ pid, counts, isMeasured }: { pid: number; counts: Counts
       </Button>,
     ],
     [
-      counts.active_jobs > 0 ? "Measure it (under way)" : "Measure it",
+      counts.active_jobs > 0 && !isMeasured ? "Measure it (under way)" : "Measure it",
       isMeasured,
       <Button key="measure" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>
         Add benchmark
@@ -24,7 +24,7 @@ export function Guide({ pid, counts, isMeasured }: { pid: number; counts: Counts
     ],
     [
       "Compare engines, batch sizes or versions",
-      counts.comparisons > 0 || counts.benchmarks > 1,
+      isCompared,
       <Button key="compare" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} />}>
         Compare
       </Button>,
@@ -39,8 +39,8 @@ export function Guide({ pid, counts, isMeasured }: { pid: number; counts: Counts
       <Stack gap="sm" component="ol" p={0} m={0} style={{ listStyle: "none" }}>
         {steps.map(([title, isDone, action], place) => (
           <li key={title}>
-            <Group gap="sm">
-              <ThemeIcon radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
+            <Group gap="sm" wrap="nowrap">
+              <ThemeIcon role="img" radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
                 {isDone ? <IconCheck size={16} /> : <span>{place + 1}</span>}
               </ThemeIcon>
               <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>

@@ -1,15 +1,20 @@
 import { Card, SimpleGrid, Skeleton, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { useMemo } from "react";
 
-import { projectQuery, standingQuery } from "@/api/queries";
+import { benchmarksQuery, comparisonsQuery, projectQuery, standingQuery } from "@/api/queries";
 import { Activity } from "@/features/project/Activity";
 import { BestSoFar } from "@/features/project/BestSoFar";
 import { Guide } from "@/features/project/Guide";
 import { NextSteps } from "@/features/project/NextSteps";
+import { SoFar } from "@/features/project/SoFar";
+import { Verdicts } from "@/features/project/Verdicts";
 import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
+
+const MOST_DRAWN = 10; // benchmarks: the newest are what somebody looks for
 
 /** What the guide says already. */
 const IN_GUIDE: ReadonlySet<string> = new Set(["add-model", "add-benchmark"]);
@@ -18,8 +23,13 @@ export function OverviewPage() {
   const { pid } = useParams({ from: "/p/$pid" });
   const project = useQuery(projectQuery(pid));
   const standing = useQuery(standingQuery(pid));
+  const benchmarks = useInfiniteQuery(benchmarksQuery({ project_id: pid, with_cells: true, limit: MOST_DRAWN }));
+  const comparisons = useInfiniteQuery(comparisonsQuery({ project_id: pid, limit: MOST_DRAWN }));
   const found = standing.data;
-  const isMeasured = found?.best.some((one) => one.leader !== null) ?? false;
+  const measured = useMemo(() => benchmarks.data?.pages.flatMap((page) => page.items).filter((row) => row.cells?.some((cell) => cell.ms_per_item)) ?? [], [benchmarks.data]);
+  const judged = comparisons.data?.pages.flatMap((page) => page.items).filter((row) => row.summary.verdict !== null) ?? [];
+  const isMeasured = measured.length > 0;
+  const isCompared = judged.length > 0;
   return (
     <Page title={project.data?.name ?? "Overview"}>
       {standing.isError && <Trouble error={standing.error} again={() => void standing.refetch()} />}
@@ -34,11 +44,14 @@ export function OverviewPage() {
       )}
       {found && (
         <>
-          {isMeasured ? <BestSoFar pid={pid} best={found.best} /> : <Guide pid={pid} counts={found.counts} isMeasured={isMeasured} />}
-          <SimpleGrid cols={{ base: 1, md: 2 }} style={{ alignItems: "start" }}>
+          {!(isMeasured && isCompared) && <Guide pid={pid} counts={found.counts} isMeasured={isMeasured} isCompared={isCompared} />}
+          {isMeasured && <BestSoFar pid={pid} best={found.best} />}
+          <Verdicts pid={pid} rows={judged} />
+          <SimpleGrid cols={{ base: 1, md: isMeasured ? 2 : 1 }} style={{ alignItems: "start" }}>
+            {isMeasured && <SoFar rows={measured} />}
             <Activity pid={pid} activity={found.activity} />
-            <NextSteps pid={pid} steps={isMeasured ? found.next_steps : found.next_steps.filter((step) => !IN_GUIDE.has(step.action))} />
           </SimpleGrid>
+          <NextSteps pid={pid} steps={found.next_steps.filter((step) => isMeasured || !IN_GUIDE.has(step.action))} />
         </>
       )}
       <Card component="section" aria-label="Notes">

@@ -1,4 +1,4 @@
-import type { HappenedTold, NextStepTold } from "@/api/schema.gen";
+import type { NextStepTold } from "@/api/schema.gen";
 
 /** Where a next step leads; null: it is done at once. */
 export function placeOf(pid: number, step: NextStepTold): { to: string; search?: Record<string, unknown> } | null {
@@ -26,20 +26,3 @@ export function placeOf(pid: number, step: NextStepTold): { to: string; search?:
 
 /** What tells a step from others, to remember that somebody does not want it. */
 export const stepKey = (step: NextStepTold): string => [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");
-
-export function placeOfHappened(pid: number, one: HappenedTold): string | null {
-  switch (one.subject) {
-    case "model":
-      return `/p/${pid}/models/${one.id}`;
-    case "benchmark":
-      return `/p/${pid}/benchmarks/${one.id}`;
-    case "profile":
-      return `/p/${pid}/profiles/${one.id}`;
-    case "comparison":
-      return `/p/${pid}/compare?comparison=${one.id}`;
-    case "optimization":
-      return null;
-    default:
-      return one.subject satisfies never;
-  }
-}

@@ -70,7 +70,7 @@ function Standing({ job }: { job: JobTold }) {
   const planned = standing?.units_planned ?? 0;
   const half = standing?.relative_half_width;
   const estimate = standing?.estimate_ms;
-  const so = estimate != null && half != null ? quantity(estimate, [estimate * (1 - half), estimate * (1 + half)], "ms") : null;
+  const so = estimate != null && half != null ? quantity(estimate, [estimate * Math.max(0, 1 - half), estimate * (1 + half)], "ms") : null;
   return (
     <>
       <Progress value={planned > 0 ? Math.min(100, (100 * done) / planned) : 0} aria-label={`Progress of ${job.name}`} />
@@ -92,7 +92,7 @@ const ACTS = {
 };
 type Act = keyof typeof ACTS;
 
-function complain(error: unknown): void {
+export function complain(error: unknown): void {
   const { title, why, fix } = toldOf(error);
   notifications.show({ color: "red", title, message: [why, fix].filter(Boolean).join(". ") });
 }

@@ -9,7 +9,7 @@ import { api, told } from "@/api/client";
 import { jobsQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { CoreMap } from "@/features/queue/CoreMap";
-import { JobLine } from "@/features/queue/JobLine";
+import { complain, JobLine } from "@/features/queue/JobLine";
 import { plural } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
@@ -26,7 +26,7 @@ export function QueuePage() {
   const waits = [...(queued.data?.items ?? [])].sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
   const over = (latest.data?.items ?? []).filter((job) => job.state !== "running" && job.state !== "queued").slice(0, 20);
   return (
-    <Page title="Queue" actions={runs.length + waits.length > 1 && <CancelAll jobs={[...waits, ...runs]} />}>
+    <Page title="Queue" actions={<CancelAll jobs={[...waits, ...runs]} />}>
       {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
       <CoreMap running={runs} />
       {asked.some((one) => one.isPending) ? (
@@ -70,25 +70,27 @@ function CancelAll({ jobs }: { jobs: readonly JobTold[] }) {
   const [isAsking, ask] = useDisclosure();
   const cancel = useMutation({
     // Those that wait first, or one of them would start meanwhile.
-    mutationFn: async () => {
-      for (const job of jobs) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
+    mutationFn: async (all: readonly JobTold[]) => {
+      for (const job of all) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
     },
-    onSuccess: ask.close,
+    onSettled: ask.close,
+    onError: complain,
   });
   return (
     <>
-      <Button variant="default" onClick={ask.open}>
-        Cancel all
-      </Button>
+      {jobs.length > 1 && (
+        <Button variant="default" onClick={ask.open}>
+          Cancel all
+        </Button>
+      )}
       <Modal opened={isAsking} onClose={ask.close} title="Cancel all jobs?">
         <Stack>
           <Text size="sm">{plural(jobs.length, "job")} will stop. What is measured so far is kept, and each can be resumed.</Text>
-          {cancel.isError && <Trouble error={cancel.error} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={ask.close}>
               Keep them
             </Button>
-            <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate()}>
+            <Button color="red" loading={cancel.isPending} onClick={() => cancel.mutate(jobs)}>
               Cancel {plural(jobs.length, "job")}
             </Button>
           </Group>

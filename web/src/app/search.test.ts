@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+
+import { benchmarks, compare, parseSearch, stringifySearch } from "@/app/search";
+
+test("addresses are plain words, and mean the same when they are read again", () => {
+  const asked = { a: "12", b: "15.3", diff: true, limit: 5.5 };
+  expect(stringifySearch({ ...asked, tab: undefined })).toBe("?a=12&b=15.3&diff=true&limit=5.5");
+  expect(compare(parseSearch(stringifySearch(asked)))).toMatchObject(asked);
+  expect(stringifySearch({ sel: "1,2" })).toBe("?sel=1,2");
+});
+
+test("what does not fit is left out", () => {
+  expect(benchmarks(parseSearch("?layout=wall&from=x&add=1"))).toEqual({ layout: undefined, sel: undefined, text: undefined, sort: undefined, add: true, from: undefined });
+});

@@ -1,0 +1,115 @@
+import { Button, Group, Modal, NumberInput, Skeleton, Stack, Text } from "@mantine/core";
+import { useHotkeys } from "@mantine/hooks";
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { queries } from "@/api/cache";
+import { api, told } from "@/api/client";
+import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
+import { queryKeys } from "@/api/queryKeys";
+import type { EngineTold, ModelTold, ProfileTold } from "@/api/schema.gen";
+import { engineName, formatName } from "@/format/words";
+import { ReasonedSelect, type Reasoned } from "@/ui/ReasonedSelect";
+import { Trouble } from "@/ui/Trouble";
+
+type Props = { pid: number; close: () => void; added: (profile: ProfileTold) => void };
+
+/** Everything filled in: RUN is the second click. */
+export function AddProfile({ pid, close, added }: Props) {
+  const models = useQuery(modelsQuery(pid));
+  const engines = useQuery(enginesQuery);
+  const system = useQuery(systemQuery);
+  const error = models.error ?? engines.error;
+  return (
+    <Modal opened onClose={close} title="Add profile" size="lg">
+      {error ? (
+        <Trouble error={error} />
+      ) : models.data && engines.data && !system.isPending ? (
+        <Form pid={pid} models={models.data.items} engines={engines.data.engines} cores={coresOf(system.data?.host)} close={close} added={added} />
+      ) : (
+        <Skeleton height={280} />
+      )}
+    </Modal>
+  );
+}
+
+function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelTold[]; engines: EngineTold[]; cores: number }) {
+  const [modelId, setModel] = useState<number | null>((models.find((one) => one.state === "ready") ?? models[0])?.id ?? null);
+  const [engine, setEngine] = useState("");
+  const [cores, setCores] = useState<string | number>(most);
+  const [batch, setBatch] = useState<string | number>(1);
+  const [repeats, setRepeats] = useState<string | number>(5);
+  const model = models.find((one) => one.id === modelId);
+  const run = useMutation({
+    mutationFn: () =>
+      told(
+        api.POST("/api/v1/profiles", {
+          body: {
+            project_id: pid, model_id: modelId ?? 0, engine: engine === "" ? null : engine, cores: Number(cores), batch_size: Number(batch), repeats: Number(repeats),
+            start: true, device: "cpu", contract: "hot", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [], timeout_s: 600, seed: 0,
+          },
+        }),
+      ),
+    onSuccess: (made) => {
+      void queries.invalidateQueries({ queryKey: queryKeys.profiles });
+      added(made);
+    },
+  });
+  const isWhole = [cores, batch, repeats].every((value) => Number.isInteger(Number(value)) && Number(value) >= 1);
+  const canRun = modelId !== null && isWhole && !run.isPending;
+  useHotkeys([["mod+Enter", () => canRun && run.mutate()]], []);
+  if (models.length === 0) return <Text>This project has no model yet. Add one on the page of models; then it can be profiled.</Text>;
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canRun) run.mutate();
+      }}
+    >
+      <Stack>
+        <ReasonedSelect label="Model" value={modelId === null ? null : String(modelId)} options={models.map(modelOption)} change={(id) => setModel(Number(id))} />
+        <ReasonedSelect
+          label="Inference engine"
+          value={engine}
+          options={[{ value: "", label: "The first that reads the model", reason: null }, ...engines.map((one) => engineOption(one, model))]}
+          change={setEngine}
+        />
+        <Group grow align="flex-start">
+          <NumberInput label="Cores" min={1} max={most} value={cores} onChange={setCores} allowDecimal={false} error={wholeTrouble(cores)} />
+          <NumberInput label="Batch size" min={1} value={batch} onChange={setBatch} allowDecimal={false} error={wholeTrouble(batch)} />
+          <NumberInput label="Repeats" min={1} max={50} value={repeats} onChange={setRepeats} allowDecimal={false} error={wholeTrouble(repeats)} />
+        </Group>
+        <Text size="sm" className="dim">
+          Each repeat is a fresh session, measured with the engine's profiler and without: what the profiler costs is taken out. Four or more give intervals.
+        </Text>
+        {run.error && <Trouble error={run.error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={close}>
+            CANCEL
+          </Button>
+          <Button type="submit" disabled={!canRun} loading={run.isPending}>
+            RUN
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function coresOf(host: Record<string, unknown> | undefined): number {
+  return Array.isArray(host?.cpus_allowed) ? Math.max(1, host.cpus_allowed.length) : 1;
+}
+
+const wholeTrouble = (value: string | number): string | undefined => (Number.isInteger(Number(value)) && Number(value) >= 1 ? undefined : "A whole number, at least 1");
+
+function modelOption(model: ModelTold): Reasoned {
+  const reason = model.state === "ready" ? null : model.state === "untrusted" ? "It could run code, and nobody vouched for it yet: see its page" : "It cannot be run yet: see its page";
+  return { value: String(model.id), label: model.name, reason };
+}
+
+function engineOption(engine: EngineTold, model: ModelTold | undefined): Reasoned {
+  const base = { value: engine.name, label: engineName(engine.name) };
+  if (!engine.usable) return { ...base, reason: `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}` };
+  if (model?.format && !engine.formats.includes(model.format)) return { ...base, reason: `It does not read ${formatName(model.format)} files` };
+  return { ...base, reason: null };
+}

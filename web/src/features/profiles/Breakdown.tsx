@@ -1,0 +1,60 @@
+import { Anchor } from "@mantine/core";
+import { useMemo } from "react";
+
+import type { ProfileDocument } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
+import { sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Slice } from "@/charts/profileRows";
+import { drawTreemap } from "@/charts/profileTreemap";
+import { percent } from "@/format/numbers";
+import { DataTable, type Column } from "@/ui/DataTable";
+
+type Props = { result: ProfileDocument; by: By; view: "bars" | "treemap" | "table"; isShare: boolean; jump: (name: string) => void };
+
+/** Where the time of a call goes. */
+export function Breakdown({ result, by, view, isShare, jump }: Props) {
+  const slices = useMemo(() => slicesOf(result, by), [result, by]);
+  const bars = useMemo(() => drawBars(slices, isShare), [slices, isShare]);
+  const tree = useMemo(() => drawTreemap(slicesOf(result, "operator"), slicesOf(result, "node")), [result]);
+  if (view === "table") return <SliceTable slices={slices} by={by} jump={jump} />;
+  const common = { summary: sliceSummary(slices, by), table: sliceTable(slices, by) };
+  if (view === "treemap") {
+    return (
+      <Chart
+        {...common}
+        title="Time by operator and node"
+        reading="Areas are times of one call; an operator holds its nodes. Colours are kinds of work. Click to look closer, the line below leads back."
+        draw={tree}
+        height={460}
+      />
+    );
+  }
+  const left = slices.length - MOST_BARS;
+  return (
+    <Chart
+      {...common}
+      title={`Time by ${by}${left > 0 ? `, the ${MOST_BARS} slowest of ${slices.length}` : ""}`}
+      reading="The slowest first; whiskers are the 95 % interval over repeats. Click a bar or its name to see it in the graph."
+      draw={bars}
+      height={barsHeight(slices.length)}
+      pick={jump}
+    />
+  );
+}
+
+export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by: By; jump: (name: string) => void }) {
+  const unit = unitOf(slices);
+  const link = (row: Slice) => (
+    <Anchor component="button" type="button" size="sm" onClick={() => jump(row.name)}>
+      {row.name}
+    </Anchor>
+  );
+  const columns: Column<Slice>[] = [
+    { id: "name", header: by === "operator" ? "Operator" : "Node", value: (row) => row.name, show: link },
+    ...(by === "node" ? [{ id: "op", header: "Operator", value: (row: Slice) => row.op }] : [{ id: "nodes", header: "Nodes", value: (row: Slice) => row.nodes, isNumber: true }]),
+    { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => sliceText(row, unit), isNumber: true },
+    { id: "share", header: "Share", value: (row) => row.share, show: (row) => percent(row.share, 1), isNumber: true },
+    { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
+  ];
+  return <DataTable label={`Time by ${by}`} rows={slices} columns={columns} rowId={(row) => `${row.name}\n${row.op}\n${row.ms}`} />;
+}

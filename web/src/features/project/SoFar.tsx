@@ -1,0 +1,23 @@
+import { useMemo } from "react";
+
+import type { BenchmarkRowTold } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { dotsHeight, dotsSummary, dotsTable, drawDots } from "@/charts/dots";
+import { dotsSoFar } from "@/features/project/measuredCells";
+
+/** Everything that was measured, in one picture. */
+export function SoFar({ rows }: { rows: readonly BenchmarkRowTold[] }) {
+  const dots = useMemo(() => dotsSoFar(rows), [rows]);
+  const draw = useMemo(() => drawDots(dots), [dots]);
+  if (dots.rows.length === 0) return null;
+  return (
+    <Chart
+      title="Measured so far"
+      summary={dotsSummary(dots)}
+      reading="A dot is the newest number of a cell, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
+      draw={draw}
+      table={dotsTable(dots)}
+      height={dotsHeight(dots)}
+    />
+  );
+}

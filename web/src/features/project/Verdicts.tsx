@@ -1,0 +1,44 @@
+import { Anchor, Card, Group, Stack, Text, Title } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+
+import { comparisonQuery } from "@/api/queries";
+import type { ComparisonRowTold } from "@/api/schema.gen";
+import { verdictOf } from "@/features/project/verdict";
+import { NoiseBadge } from "@/ui/badges";
+
+/** What was compared in alternation, in a sentence each. */
+export function Verdicts({ pid, rows }: { pid: number; rows: readonly ComparisonRowTold[] }) {
+  const judged = rows.filter((row) => row.summary.verdict !== null).slice(0, 3);
+  if (judged.length === 0) return null;
+  return (
+    <Card component="section" aria-label="Verdicts">
+      <Title order={2} size="h4" mb="xs">
+        Verdicts
+      </Title>
+      <Stack gap="sm" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
+        {judged.map((row) => (
+          <Verdict key={row.id} pid={pid} row={row} />
+        ))}
+      </Stack>
+    </Card>
+  );
+}
+
+function Verdict({ pid, row }: { pid: number; row: ComparisonRowTold }) {
+  const found = useQuery(comparisonQuery(row.id));
+  const verdict = found.data && verdictOf(found.data);
+  return (
+    <li>
+      <Group gap="xs" align="baseline">
+        <Text fw={verdict?.isClear ? 600 : undefined} className={verdict?.isClear === false ? "dim" : undefined} style={{ overflowWrap: "anywhere" }}>
+          {verdict?.sentence ?? "…"}
+        </Text>
+        <NoiseBadge noise={row.summary.noise} />
+      </Group>
+      <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} search={{ comparison: row.id }} />}>
+        {row.name}, measured in alternation
+      </Anchor>
+    </li>
+  );
+}

@@ -1,0 +1,41 @@
+import type { BenchmarkRowTold, CellTold } from "@/api/schema.gen";
+import { engineLook, look } from "@/charts/palette";
+import type { Dot, Dots } from "@/charts/dots";
+import { cellName, engineName } from "@/format/words";
+
+type Row = Pick<BenchmarkRowTold, "model_id" | "model_name" | "cells">;
+const MOST_SERIES = 6;
+
+/** The newest number of every configuration, as dots: a row for each cell, a series for each engine and model. */
+export function dotsSoFar(newestFirst: readonly Row[]): Dots {
+  const models = new Set(newestFirst.map((row) => row.model_id));
+  const series = new Map<string, { engine: string; dots: Map<string, Dot> }>();
+  const cells = new Map<string, CellTold>();
+  for (const row of newestFirst) {
+    for (const cell of row.cells ?? []) {
+      const figure = cell.ms_per_item;
+      if (!figure) continue;
+      const name = [engineName(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""].filter(Boolean).join(" · ");
+      const found = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };
+      series.set(name, found);
+      const at = cellName(cell);
+      if (found.dots.has(at)) continue; // a newer one is there
+      cells.set(at, cell);
+      found.dots.set(at, { row: at, value: figure.value, low: figure.low, high: figure.high, sessions: cell.sessions, isNoisy: cell.noise !== "quiet" });
+    }
+  }
+  const rows = [...cells].sort(([, a], [, b]) => a.cores - b.cores || a.batch_size - b.batch_size || a.instances - b.instances).map(([name]) => name);
+  const shown = [...series].slice(0, MOST_SERIES);
+  const isByEngine = new Set(shown.map(([, { engine }]) => engine)).size === shown.length;
+  return {
+    rows,
+    row: "cell",
+    metric: "ms per item",
+    unit: "ms",
+    series: shown.map(([name, { engine, dots }], place) => ({
+      name,
+      look: (isDark) => (isByEngine ? engineLook(engine, isDark) : look(place, isDark)),
+      dots: [...dots.values()],
+    })),
+  };
+}
