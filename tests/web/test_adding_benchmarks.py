@@ -115,24 +115,3 @@ def test_a_comparison_is_both_sides_and_each_cell_in_alternation(desk, dialog, p
     assert len(server.ask(f"/comparisons?project_id={number}")["items"]) == 1
     for job in server.ask(f"/jobs?project_id={number}")["items"]:
         server.ask(f"/jobs/{job['id']}/cancel", {}, "POST")
-
-
-def test_what_the_server_refuses_stands_beside_its_field(desk, project):
-    made = benchmark(desk.server, *project, start=False, cores=[1], batch_sizes=[3])
-    page = desk.open(f"/p/{project[0]}/benchmarks?add=true&from={made['id']}")
-    dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("Batch sizes", exact=True)).to_have_value("3")
-    page.route(
-        "**/api/v1/benchmarks",
-        lambda route: (
-            route.fulfill(
-                status=400,
-                json={"title": "batch must be at most 2", "status": 400, "code": "BAD_VALUE"},
-            )
-            if route.request.method == "POST"
-            else route.continue_()
-        ),
-    )
-    dialog.get_by_role("button", name="RUN", exact=True).click()
-    expect(dialog.get_by_text("batch must be at most 2")).to_be_visible()
-    expect(dialog.get_by_label("Batch sizes", exact=True)).to_have_attribute("aria-invalid", "true")
