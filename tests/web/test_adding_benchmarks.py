@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.web.toys import benchmark, toy
+from tests.web.toys import toy
 
 
 @pytest.fixture(scope="module")
