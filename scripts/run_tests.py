@@ -22,9 +22,9 @@ from pathlib import Path
 
 # Tests wait for processes more than they compute; of more than eight, each would wait for cores.
 PROCESSES = min(8, 1 + len(os.sched_getaffinity(0)))
-# Files stay whole, so that a server or a model is made once for the tests of one; the groups and
-# their order are tests/conftest.py's.
-BESIDE_EACH_OTHER = ["-n", str(PROCESSES), "--dist", "loadgroup", "--no-loadscope-reorder"]
+# Files stay whole, so that a server or a model is made once for the tests of one; their order, and
+# which of them stay together, is tests/conftest.py's.
+BESIDE_EACH_OTHER = ["-n", str(PROCESSES), "--dist", "loadfile", "--no-loadscope-reorder"]
 A_FEW = 8
 PASSED, FAILED, NONE_FOUND = 0, 1, 5  # pytest's; all others mean that it could not run
 

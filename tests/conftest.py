@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 # Tests beside each other do not wait for each other's cores; those that count time run alone.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
@@ -49,14 +50,19 @@ def pytest_terminal_summary(terminalreporter, config):
             *terminalreporter.stats.get("failed", ()),
             *terminalreporter.stats.get("error", ()),
         ]
-        names = sorted({_plain(report.nodeid) for report in found})
+        names = sorted({report.nodeid for report in found})
         Path(file).write_text("".join(f"{name}\n" for name in names))
 
 
-def _plain(name):
-    """Without the group that xdist adds."""
-    test, _, group = name.rpartition("@")
-    return test if group == "browser" or group.endswith(".py") else name
+def pytest_xdist_make_scheduler(config, log):
+    return _ByFile(config, log)
+
+
+class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
+    """Tests of one file stay in one process, and those of all files that drive a browser."""
+
+    def _split_scope(self, nodeid):
+        return "browser" if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -78,9 +84,6 @@ def pytest_collection_modifyitems(config, items):
         (kept if is_alone == (part == "alone") else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = sorted(kept, key=lambda item: _turn(item.nodeid))
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group("browser" if file.startswith(BROWSER) else file))
 
 
 def _turn(name):

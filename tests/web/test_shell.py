@@ -5,7 +5,8 @@ from playwright.sync_api import expect
 
 def test_the_page_opens_signed_in_and_asks_nobody_else(desk):
     desk.open("/")
-    expect(desk.page.get_by_role("link", name="New project")).to_be_visible()
+    rail = desk.page.get_by_role("navigation", name="Projects")
+    expect(rail.get_by_role("link", name="New project")).to_be_visible()
     assert desk.foreign == []
 
 

@@ -17,6 +17,7 @@ from modeldyno.core.errors import (
     StorageFailed,
 )
 from modeldyno.core.inputs import InputPlan, TensorPlan
+from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import PairPlan, Parity, SessionFacts, SessionPlan
 from modeldyno.worker.launch import Stop, Surroundings, launched
 from modeldyno.worker.messages import (
@@ -101,7 +102,8 @@ def test_when_nothing_was_guessed_the_engine_has_the_word(ask, picky, reference)
 
 def test_a_scripted_model_tells_its_facts(ask, tmp_path, reference):
     found = ask(examine(script(tmp_path / "m.json"), reference), Examined)
-    assert found == Examined(SCRIPTED, 0, 1, (), ())
+    one = TensorSpec("y", "float32", (1, 1))
+    assert found == Examined(SCRIPTED, 0, 1, (), (), outputs=(one,))
 
 
 # ---------------------------------------------------------------- measure

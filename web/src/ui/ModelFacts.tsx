@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 
 import type { ModelDetails, ModelDocumentTensor } from "@/api/schema.gen";
-import { bytes, count } from "@/format/numbers";
+import { bytes, count, plural } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { sizesOf, valuesOf, type Size } from "@/ui/tensors";
@@ -28,9 +28,9 @@ export function ModelFacts({ model }: { model: ModelDetails }) {
             {facts && (
               <>
                 <Dot />
-                <span>{count(facts.parameters)} parameters</span>
+                <span>{plural(facts.parameters, "parameter")}</span>
                 <Dot />
-                <span>{count(facts.nodes)} nodes</span>
+                <span>{plural(facts.nodes, "node")}</span>
               </>
             )}
           </Group>

@@ -363,12 +363,12 @@ def _plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _reproduction(found: BenchmarkDetails, url: str) -> dict[str, Any]:
+def _reproduction(found: BenchmarkDetails, here: str) -> dict[str, Any]:
     benchmark = found.benchmark
     spec = benchmark.spec
     named = replace(spec, model=replace(spec.model, path=found.model_name))
     made = reproduction(
-        url,
+        here,
         benchmark.project_id,
         benchmark.model_id,
         benchmark.name,

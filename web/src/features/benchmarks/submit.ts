@@ -7,7 +7,13 @@ import type { BenchmarkTold, SideAsked } from "@/api/schema.gen";
 import { askedOf, type Draft } from "@/features/benchmarks/form";
 import { rememberEngine } from "@/features/benchmarks/useDraft";
 
-export type Started = { first: BenchmarkTold; /** What it is compared with. */ other: number | null };
+export type Started = {
+  first: BenchmarkTold;
+  /** What it is compared with. */
+  other: number | null;
+  /** All that was put into the queue for it. */
+  jobs: number[];
+};
 
 /** Puts what the form says into the queue. A comparison is both sides by themselves, with the same
  *  cells, and then each cell of both in alternation: that is the judgement which drift cannot touch. */
@@ -16,16 +22,19 @@ export async function start(draft: Draft, pid: number): Promise<Started> {
   if (modelId === null) throw new Error("no model");
   const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine), project_id: pid, name: null, dataset_id: null, start: true } }));
   rememberEngine(draft.engine);
-  const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId))) : null;
+  const jobs = jobOf(first);
+  const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId, jobs))) : null;
   void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
   void queries.invalidateQueries({ queryKey: queryKeys.jobs });
-  return { first, other };
+  return { first, other, jobs };
 }
 
-async function startOther(draft: Draft, pid: number, modelId: number): Promise<number> {
+/** Adds to `jobs` what it puts into the queue. */
+async function startOther(draft: Draft, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
   const asked = { ...askedOf(draft, otherModel, draft.otherEngine), project_id: pid, name: null, dataset_id: null, start: true };
   const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
+  jobs.push(...jobOf(other));
   for (const cores of draft.cores) {
     for (const batch_size of draft.batches) {
       const side = (model_id: number, engine: string): SideAsked => ({
@@ -35,15 +44,21 @@ async function startOther(draft: Draft, pid: number, modelId: number): Promise<n
         project_id: pid, name: null, a: side(modelId, draft.engine), b: side(otherModel, draft.otherEngine),
         budget: draft.budget, margin: 0.02, pairs: null, adaptive: false, timeout_s: draft.timeoutS, memory_limit_bytes: null, seed: 0, start: true,
       };
-      await told(api.POST("/api/v1/comparisons", { body }));
+      jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
     }
   }
   return other.id;
 }
 
-/** Cancels what was just started. */
+function jobOf(made: { latest_run: { job_id: number | null } | null }): number[] {
+  return made.latest_run?.job_id == null ? [] : [made.latest_run.job_id];
+}
+
+/** Cancels all that was just started, the last first: what waits never begins then. */
 export function undoStart(started: Started): void {
-  const jobId = started.first.latest_run?.job_id;
-  if (jobId == null) return;
-  void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: jobId } } })).catch(() => notifications.show({ color: "red", message: "Not cancelled" }));
+  for (const job_id of [...started.jobs].reverse()) {
+    void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>
+      notifications.show({ color: "red", message: `Job ${job_id} was not cancelled` }),
+    );
+  }
 }

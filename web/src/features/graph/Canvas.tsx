@@ -97,6 +97,21 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
     });
   }, [scene, flow, store, steady]);
 
+  // A window that is made narrower, or a phone that is turned, keeps what is in the middle there.
+  useEffect(() => {
+    const seen = place.current;
+    if (!seen) return;
+    let width = seen.clientWidth;
+    const observer = new ResizeObserver(() => {
+      const moved = (seen.clientWidth - width) / 2;
+      width = seen.clientWidth;
+      const { x, y, zoom } = flow.getViewport();
+      if (moved !== 0) void flow.setViewport({ x: x + moved, y, zoom });
+    });
+    observer.observe(seen);
+    return () => observer.disconnect();
+  }, [flow]);
+
   const keep = (id: string) => {
     const { transform, width, height } = store.getState();
     const [x, y, zoom] = transform;
