@@ -1,3 +1,4 @@
+import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
@@ -60,6 +61,7 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
           data: bins.map((bin) => (isLog && bin.count === 0 ? null : bin.count)),
           markLine: {
             silent: true,
+            precision: EXACT,
             symbol: "none",
             lineStyle: { color: ink, type: "dashed" },
             data: marks.flatMap(({ name, value }) => {

@@ -1,3 +1,4 @@
+import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { errorBars } from "@/charts/errorBars";
@@ -74,6 +75,7 @@ export function drawIterations({ samples, typical, look }: Iterations): Drawing 
           markArea: { silent: true, itemStyle: { color, opacity: 0.14 }, data: [[{ yAxis: shape.p10 }, { yAxis: shape.p90 }]] },
           markLine: {
             silent: true,
+            precision: EXACT,
             symbol: "none",
             data: [at("median", shape.median), ...(isParted && shape.mean <= until ? [at("mean", shape.mean)] : [])],
           },

@@ -1,3 +1,4 @@
+import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { rowsAxis } from "@/charts/dots";
@@ -48,6 +49,7 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
           })),
           markLine: {
             silent: true,
+            precision: EXACT,
             symbol: "none",
             lineStyle: { color: ink, type: "solid", width: 1 },
             label: { formatter: "equal", color: dim, position: "start" },

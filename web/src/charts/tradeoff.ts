@@ -1,3 +1,4 @@
+import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { LEGEND } from "@/charts/dots";
@@ -52,6 +53,7 @@ function limitMarks(limitMs: number, isDark: boolean, ink: string): object {
   return {
     markLine: {
       silent: true,
+      precision: EXACT,
       symbol: "none",
       lineStyle: { color: ink, type: "dashed" },
       label: { formatter: "limit", color: ink, position: "end" },
