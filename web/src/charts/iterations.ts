@@ -31,7 +31,8 @@ export function drawIterations({ samples, typical, look }: Iterations): Drawing 
     const { color } = look(isDark);
     const at = (name: string, value: number) => ({
       yAxis: value,
-      label: { formatter: name, position: "insideStartTop", color: ink },
+      // Apart, for the two lie close together; beyond the points, which are above the median.
+      label: { formatter: name, position: name === "mean" ? "insideStartTop" : "insideStartBottom", color: ink },
       lineStyle: { color: ink, type: name === "mean" ? "dotted" : "solid", width: 1 },
     });
     const points = shown.map((place) => {
