@@ -4615,12 +4615,6 @@ export interface components {
              * @example 0
              */
             environment_differing: number;
-            /**
-             * Kind
-             * @default benchmarks
-             * @constant
-             */
-            kind?: "benchmarks";
             /** Sentence */
             sentence: string;
             /**

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -104,7 +104,6 @@ class JudgementTold(Told):
     settings_differing: int = Field(examples=[3])
     environment: list[SettingTold] = Field(description="The machines, and what runs on them.")
     environment_differing: int = Field(examples=[0])
-    kind: Literal["benchmarks"] = "benchmarks"
 
 
 def router(server: Server) -> APIRouter:
@@ -141,7 +140,6 @@ def _told(found: BenchmarkJudgement) -> dict[str, Any]:
         "settings_differing": sum(one.differs for one in found.settings),
         "environment": [_setting(one) for one in found.environment],
         "environment_differing": sum(one.differs for one in found.environment),
-        "kind": "benchmarks",
     }
 
 
