@@ -23,7 +23,7 @@ $(STAMP):
 	@touch $@
 	@echo "Ready: .venv/bin/modeldyno --help"
 
-# PyTorch is several hundred megabytes: only the tests need it.
+# PyTorch and TensorFlow are large: only the tests need them.
 engines: $(ENGINES)
 
 $(ENGINES):
