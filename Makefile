@@ -67,6 +67,7 @@ format: setup
 test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
+	@$(PY) scripts/export_keras.py
 	@$(PY) -m scripts.fetch_inc_gui
 
 # The stock Socket.IO client, for the tests of our events. Without Node those are skipped.

@@ -31,6 +31,8 @@ class Entry:
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: as its name
+    # Its threads and options hold for a whole process: other ones need another process.
+    for_life: bool = False
 
 
 BUILT_IN = (
@@ -66,6 +68,19 @@ BUILT_IN = (
         formats=("onnx", "openvino-ir"),
         aliases=("ov",),
         title="OpenVINO",
+    ),
+    Entry(
+        name="tensorflow",
+        factory="modeldyno.engines.tensorflow:TensorFlow",
+        package="tensorflow-cpu",
+        install="pip install 'modeldyno[tensorflow]'",
+        devices=("cpu",),
+        formats=("tf-graph", "saved-model", "keras"),
+        aliases=("tf",),
+        options=("onednn", "outputs"),
+        other_builds=("tensorflow", "tf-nightly-cpu", "tf-nightly"),
+        title="TensorFlow",
+        for_life=True,
     ),
     Entry(
         name="scripted",
