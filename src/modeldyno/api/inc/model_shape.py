@@ -19,7 +19,7 @@ from modeldyno.core.inc_ids import (
 from modeldyno.core.models import Boundary, Model, ModelFormat
 from modeldyno.core.precisions import precision_of
 
-_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export", "openvino-ir")
+_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export", "openvino-ir", "litert")
 _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "onnx",
     "torchscript",
