@@ -27,6 +27,7 @@ _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "torch-checkpoint",
     "scripted",
     "openvino-ir",
+    "litert",
 )
 
 # What a project without a model has there: its clients read on without looking.
