@@ -27,6 +27,16 @@ class Target:
     architecture: Architecture | None = None  # for weights that need one
     # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    alias: str = ""  # what people call the engine, where it lives in another Python
+
+
+@dataclass(frozen=True)
+class OtherPython:
+    """The Python that an engine lives in when it is not Modeldyno's own, as it tells of itself."""
+
+    engine: str  # which adapter drives it
+    python: str
+    numpy: str | None
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,7 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    other_python: OtherPython | None = None  # then ``engine`` is what people call it
 
 
 @dataclass(frozen=True)

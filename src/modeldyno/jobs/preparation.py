@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
+from modeldyno.engines.catalog import Entry
 from modeldyno.jobs.protocol import Context
-from modeldyno.worker.launch import Worker
+from modeldyno.jobs.trying import Trying
 from modeldyno.worker.messages import Examine, Examined
 
 
@@ -33,10 +35,11 @@ class Prepared:
     parity: Parity | None = None  # to the outputs of the cell it is held against …
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
+    python: str = sys.executable  # where its engine lives
 
 
 def prepare(
-    worker: Worker,
+    trying: Trying,
     model: ModelSpec,
     facts: ModelFacts,
     copy: Path,
@@ -55,7 +58,9 @@ def prepare(
     comparison, ``party`` says how its inputs correspond to those of the other side, and
     ``beside`` what that one was given, if it came first.
     """
-    target = target_of(cell, facts, copy)
+    entry = engine_of(cell, facts)
+    python = entry.environment.python if entry.environment else sys.executable
+    target = _target(entry, cell, facts, copy)
     check_complete(facts)
     if party is not None:
         ladder = plan_alike(party, cell.batch_size, beside, seed)
@@ -72,7 +77,7 @@ def prepare(
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
-    examined = worker.ask(command, Examined, deadline_s, context.stop)
+    examined = trying.worker(python).ask(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
@@ -89,6 +94,7 @@ def prepare(
         parity=examined.parity,
         against=command.against,
         outputs=examined.outputs,
+        python=python,
     )
 
 
@@ -99,7 +105,8 @@ def shapes_of(inputs: InputPlan) -> dict[str, tuple[int, ...]]:
     return {tensor.name: tensor.shape for tensor in inputs.tensors}
 
 
-def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
+    """Raises where it is not here, or does not read such models."""
     entry = catalog.usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
     if facts.format not in entry.formats:
         raise BadValue(
@@ -107,8 +114,12 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
+    return entry
+
+
+def _target(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
     return Target(
-        engine=entry.name,
+        engine=entry.adapter,
         model=str(copy),
         device=cell.device,
         threads=cell.cores,
@@ -117,4 +128,5 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        alias=entry.name if entry.environment else "",
     )

@@ -53,6 +53,14 @@ class ReadGraph:
 
 
 @dataclass(frozen=True)
+class LoadEngine:
+    """Import an engine: does it work there, and which one is it?"""
+
+    engine: str
+    kind: Literal["load-engine"] = "load-engine"
+
+
+@dataclass(frozen=True)
 class Examine:
     """Try the rungs of the ladder until one inference runs; keep its outputs as the reference."""
 
@@ -155,6 +163,13 @@ class GraphRead:
 
 
 @dataclass(frozen=True)
+class EngineLoaded:
+    version: str
+    numpy: str | None
+    kind: Literal["engine-loaded"] = "engine-loaded"
+
+
+@dataclass(frozen=True)
 class Examined:
     facts: SessionFacts
     rung: int
@@ -209,9 +224,11 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | ProfileSession | Beside
+Looking = Inspect | ReadGraph
+Trying = LoadEngine | Examine
+Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
 Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
-Reply = Inspected | GraphRead | Examined | Measured | Failed
+Reply = Inspected | GraphRead | EngineLoaded | Examined | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
