@@ -361,7 +361,8 @@ def _described(cell: CellResult) -> str:
     assert facts is not None
     precision = facts.precision or "unknown precision"
     walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}"
+    elsewhere = f" · {facts.other_python}" if facts.other_python else ""
+    return f"{facts.engine_title}{elsewhere} · {facts.device} · {precision}{walls}"
 
 
 def _notes(result: BenchmarkResult) -> list[str]:

@@ -233,7 +233,7 @@ def show(result: ProfileResult, by: By = By.op, top: int = TOP, quiet: bool = Fa
         return
     facts = result.facts
     output.tell(
-        f"{facts.engine} {facts.engine_version} on {facts.device}, {result.spec.cell.name}; "
+        f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
         f"{result.repeats} repeats, {result.calls} profiled calls; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )

@@ -38,6 +38,9 @@ class OtherPython:
     python: str
     numpy: str | None
 
+    def __str__(self) -> str:
+        return f"Python {self.python}" + (f", NumPy {self.numpy}" if self.numpy else "")
+
 
 @dataclass(frozen=True)
 class SessionFacts:
@@ -56,6 +59,14 @@ class SessionFacts:
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
     other_python: OtherPython | None = None  # then ``engine`` is what people call it
+
+    @property
+    def engine_title(self) -> str:
+        """``onnxruntime 1.31.1``, ``ort120 (onnxruntime 1.20.0)``."""
+        other = self.other_python
+        if other is None or other.engine == self.engine:
+            return f"{self.engine} {self.engine_version}"
+        return f"{self.engine} ({other.engine} {self.engine_version})"
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Entry:
     licence: str = ""  # what its users must accept first, in a sentence
     newest_opset: int | None = None  # of ONNX files; newer ones are converted for it
     newest_ir: int | None = None
+    starts_programs: bool = False  # merely by being imported; a sandbox must allow that
 
     @property
     def adapter(self) -> str:
@@ -57,6 +58,7 @@ BUILT_IN = (
         aliases=("ort",),
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
+        oldest="1.16.0",
     ),
     Entry(
         name="pytorch",
@@ -69,6 +71,7 @@ BUILT_IN = (
         options=("compile", "channels_last", "tf32"),
         compiling_options=("compile",),
         title="PyTorch",
+        oldest="2.10.0",
     ),
     Entry(
         name="openvino",
@@ -92,7 +95,23 @@ BUILT_IN = (
 
 
 # No longer made: known once somebody has added them (`modeldyno engines add`).
-LEGACY: tuple[Entry, ...] = ()
+LEGACY = (
+    Entry(
+        name="deepsparse",
+        factory="modeldyno.engines.deepsparse:DeepSparse",
+        package="deepsparse",
+        install='modeldyno engines add deepsparse --pip "deepsparse==1.8.0"',
+        devices=("cpu",),
+        formats=("onnx",),
+        title="DeepSparse",
+        oldest="1.8.0",
+        licence="its community licence allows evaluation in development and testing only: no "
+        "production, no service for others, no redistribution",
+        newest_opset=19,
+        newest_ir=9,
+        starts_programs=True,
+    ),
+)
 
 
 def entries() -> tuple[Entry, ...]:
@@ -241,9 +260,13 @@ def usable(name: str) -> Entry:
     return entry
 
 
-def starts_compiler(options: Mapping[str, object]) -> bool:
-    """Whether these options make an engine start other programs, which a sandbox must allow."""
-    return any(options.get(name) for entry in entries() for name in entry.compiling_options)
+def starts_programs(engine: str, options: Mapping[str, object]) -> bool:
+    """Whether this engine, or any with these options, starts others: a sandbox must allow that."""
+    return any(
+        (entry.starts_programs and entry.name == engine)
+        or any(options.get(name) for name in entry.compiling_options)
+        for entry in entries()
+    )
 
 
 def for_format(model_format: str) -> Entry:

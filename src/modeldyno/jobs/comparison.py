@@ -93,7 +93,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     if len(units) < FEWEST_PAIRS:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
-        check_unchanged(side.model, Path(side.prepared.target.model))
+        check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
     items = a.prepared.batch_size, b.prepared.batch_size
     meanwhile = weather.weather(before, weather.read())
     judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
@@ -391,6 +391,11 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
     precisions = a.prepared.facts.precision, b.prepared.facts.precision
     if None not in precisions and precisions[0] != precisions[1]:
         notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")
+    notes += [
+        f"{side.prepared.facts.engine}: {side.prepared.facts.other_python}"
+        for side in (a, b)
+        if side.prepared.facts.other_python
+    ]
     if _are_apart(a, b):
         notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:

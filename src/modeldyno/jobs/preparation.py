@@ -18,7 +18,7 @@ from modeldyno.engines import catalog
 from modeldyno.engines.catalog import Entry
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
-from modeldyno.worker.messages import Examine, Examined
+from modeldyno.worker.messages import Examine, Examined, LowerOpset, OpsetLowered
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Prepared:
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
     python: str = sys.executable  # where its engine lives
+    copy: Path | None = None  # the private copy; the target may be one made of it
 
 
 def prepare(
@@ -60,7 +61,8 @@ def prepare(
     """
     entry = engine_of(cell, facts)
     python = entry.environment.python if entry.environment else sys.executable
-    target = _target(entry, cell, facts, copy)
+    file, lowered = _readable(entry, facts, copy, name, trying, context, deadline_s)
+    target = _target(entry, cell, facts, file)
     check_complete(facts)
     if party is not None:
         ladder = plan_alike(party, cell.batch_size, beside, seed)
@@ -88,13 +90,16 @@ def prepare(
         reference=reference,
         notes=tuple(
             dict.fromkeys(
-                note for note in (warning(facts), *examined.facts.notes, *examined.notes) if note
+                note
+                for note in (warning(facts), lowered, *examined.facts.notes, *examined.notes)
+                if note
             )
         ),
         parity=examined.parity,
         against=command.against,
         outputs=examined.outputs,
         python=python,
+        copy=copy,
     )
 
 
@@ -115,6 +120,33 @@ def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
     return entry
+
+
+def _readable(
+    entry: Entry,
+    facts: ModelFacts,
+    copy: Path,
+    name: str,
+    trying: Trying,
+    context: Context,
+    deadline_s: float,
+) -> tuple[Path, str]:
+    """The model in a version that the engine reads, and what was done for that."""
+    opset, ir = facts.opsets.get("", 0), facts.ir_version or 0
+    newest_opset, newest_ir = entry.newest_opset or opset, entry.newest_ir or ir
+    if facts.format != "onnx" or (opset <= newest_opset and ir <= newest_ir):
+        return copy, ""
+    made = context.folder.scratch / f"lowered-{name}.onnx"
+    command = LowerOpset(str(copy), str(made), newest_opset, newest_ir)
+    trying.ours.ask(command, OpsetLowered, deadline_s, context.stop)
+    kept = context.folder.model / f"lowered-{name}" / copy.name
+    kept.parent.mkdir(exist_ok=True)
+    made.replace(kept)
+    kept.chmod(0o444)
+    lowest = f"opset {min(opset, newest_opset)}, IR {min(ir, newest_ir)}"
+    return kept, (
+        f"{entry.title or entry.name} got a copy converted from opset {opset}, IR {ir} to {lowest}"
+    )
 
 
 def _target(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:

@@ -69,7 +69,7 @@ class Context:
             python=python,
             readable=(self.folder.model, *data, *(Path(folder) for folder in code if folder)),
             devices=_devices(cells),
-            allow_exec=any(catalog.starts_compiler(cell.options) for cell in cells),
+            allow_exec=any(catalog.starts_programs(cell.engine, cell.options) for cell in cells),
             inspectable=tuple(originals),
             sandbox=sandbox,
         )

@@ -355,7 +355,12 @@ def _try(there: Environment) -> EngineLoaded:
     """Import the engine as a measurement would: in a worker, confined."""
     with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
         log = Path(folder) / "log.txt"
-        around = Surroundings(Path(folder) / "scratch", log, python=there.python)
+        around = Surroundings(
+            Path(folder) / "scratch",
+            log,
+            python=there.python,
+            allow_exec=any(e.starts_programs for e in catalog.adapters() if e.name == there.engine),
+        )
         deadline_s = time.monotonic() + LOAD_LIMIT_S
         try:
             with launched(around) as worker:

@@ -59,11 +59,13 @@ from modeldyno.worker.messages import (
     Inspect,
     Inspected,
     LoadEngine,
+    LowerOpset,
     MeasureBlock,
     MeasurePair,
     MeasureSession,
     MeasureWindow,
     OpenSide,
+    OpsetLowered,
     PairMeasured,
     ProfileSession,
     ReadGraph,
@@ -79,7 +81,7 @@ from modeldyno.worker.messages import (
     write_all,
 )
 
-_LOOKING = (Inspect, ReadGraph)  # commands for which no engine is loaded
+_LOOKING = (Inspect, ReadGraph, LowerOpset)  # commands for which no engine is loaded
 _DEVICE_TIME_S = 0.2
 _FEWEST_DEVICE_CALLS, _MOST_DEVICE_CALLS = 10, 200
 _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
@@ -180,6 +182,8 @@ def _do(command: Command, bench: _Bench) -> Reply:
             return _inspect(command)
         case ReadGraph():
             return _read_graph(command)
+        case LowerOpset():
+            return _lower_opset(command)
         case LoadEngine():
             return _load_engine(command)
         case Examine():
@@ -213,6 +217,13 @@ def _read_graph(command: ReadGraph) -> GraphRead:
     from modeldyno.formats import catalog as formats
 
     return GraphRead(to_rows(formats.read_graph(Path(command.path), command.infer_shapes)))
+
+
+def _lower_opset(command: LowerOpset) -> OpsetLowered:
+    from modeldyno.formats.onnx_lowering import lower
+
+    lower(Path(command.path), Path(command.to), command.opset, command.ir_version)
+    return OpsetLowered()
 
 
 # ---------------------------------------------------------------- examine

@@ -53,6 +53,17 @@ class ReadGraph:
 
 
 @dataclass(frozen=True)
+class LowerOpset:
+    """Write an ONNX model anew, for an engine that reads older ones only."""
+
+    path: str
+    to: str  # in the scratch folder
+    opset: int
+    ir_version: int
+    kind: Literal["lower-opset"] = "lower-opset"
+
+
+@dataclass(frozen=True)
 class LoadEngine:
     """Import an engine: does it work there, and which one is it?"""
 
@@ -163,6 +174,11 @@ class GraphRead:
 
 
 @dataclass(frozen=True)
+class OpsetLowered:
+    kind: Literal["opset-lowered"] = "opset-lowered"
+
+
+@dataclass(frozen=True)
 class EngineLoaded:
     version: str
     numpy: str | None
@@ -224,11 +240,12 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Looking = Inspect | ReadGraph
+Looking = Inspect | ReadGraph | LowerOpset
 Trying = LoadEngine | Examine
 Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
 Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
-Reply = Inspected | GraphRead | EngineLoaded | Examined | Measured | Failed
+Looked = Inspected | GraphRead | OpsetLowered
+Reply = Looked | EngineLoaded | Examined | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
