@@ -7,6 +7,7 @@ but in a fraction: that is read back and shown.
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -51,12 +52,10 @@ class DeepSparse:
             raise BadValue("DeepSparse has no switch for spinning", fix="Leave --spin out")
         threads_before = _threads()
         try:
-            raw = deepsparse.compile_model(
-                _with_sizes(target.model, shapes),
-                batch_size=_batch(shapes),
-                num_cores=target.threads,
-                num_streams=1,
-            )
+            with _with_sizes(target.model, shapes) as model:
+                raw = deepsparse.compile_model(
+                    model, batch_size=_batch(shapes), num_cores=target.threads, num_streams=1
+                )
         except Exception as error:
             raise EngineFailed(
                 "DeepSparse could not compile the model",
@@ -124,21 +123,31 @@ class DeepSparseSession:
         )
 
 
-def _with_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> str:
-    """A copy with the sizes that the model leaves open, in the folder for temporary files.
+@contextlib.contextmanager
+def _with_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> Iterator[str]:
+    """The model, or for a while a copy with the sizes that it leaves open.
 
-    DeepSparse sets the first size of each input by itself, and would write others into the model.
+    DeepSparse sets the first size of each input by itself; others it would write into the file.
     """
     import onnx
-    from deepsparse.utils import override_onnx_input_shapes
 
     graph = onnx.load(model, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
-    inputs = [one for one in graph.input if one.name not in weights]
-    if not shapes or all(_fixed(one)[1:] == tuple(shapes[one.name][1:]) for one in inputs):
-        return model
-    wanted = [[int(size) for size in shapes[one.name]] for one in inputs]
-    return str(override_onnx_input_shapes(model, wanted, inplace=False))
+    inputs = [one.name for one in graph.input if one.name not in weights]
+    if not shapes or all(
+        _fixed(one)[1:] == tuple(shapes[one.name][1:]) for one in graph.input if one.name in inputs
+    ):
+        yield model
+        return
+    copy = onnx.load(model)
+    for one in copy.graph.input:
+        if one.name in inputs:
+            del one.type.tensor_type.shape.dim[:]
+            for size in shapes[one.name]:
+                one.type.tensor_type.shape.dim.add().dim_value = int(size)
+    with tempfile.NamedTemporaryFile(suffix=".onnx") as file:
+        onnx.save(copy, file.name)
+        yield file.name
 
 
 def _fixed(declared: Any) -> tuple[int, ...]:
