@@ -57,13 +57,14 @@ _marking = lambda x: (open("marker", "w").write("was here"), x)[1]  # noqa: E731
 
 def save(model: Any, folder: Path) -> None:
     """A SavedModel whose output is called y."""
+    import keras
     import tensorflow as tf
 
-    held = tf.Module()
-    held.model = model
     spec = tf.TensorSpec((None, 4), tf.float32, name="x")
-    function = tf.function(lambda x: {"y": model(x, training=False)})
-    tf.saved_model.save(held, folder, signatures=function.get_concrete_function(spec))
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    archive.add_endpoint("serve", lambda x: {"y": model(x, training=False)}, [spec])
+    archive.write_out(folder, verbose=False)
 
 
 def frozen(model: Any, output: str = "y") -> bytes:

@@ -99,7 +99,7 @@ def test_a_process_has_one_number_of_threads():
 
 
 def test_each_number_of_threads_gets_a_process_of_its_own():
-    """The pool of a process keeps its first number, so two numbers in one table need two of them."""
+    """The pool of a process keeps its first number."""
     result = modeldyno.bench(MODELS / "small.pb", cores=[1, 2], quick=True)
     assert [cell.facts.threads for cell in result.cells] == [1, 2]
     assert [cell.error for cell in result.cells] == [None, None]
@@ -122,12 +122,11 @@ def test_onednn_is_told_and_can_be_left_out():
 
 
 def test_bf16_is_had_or_refused_and_never_swapped():
-    try:
-        facts, _ = ENGINE.examine(of("small.pb", precision="bf16"), pictures())
-    except EngineFailed as error:
-        assert "bf16" in error.title
+    if "avx512_bf16" in Path("/proc/cpuinfo").read_text():
+        assert "bf16" in ENGINE.examine(of("small.pb", precision="bf16"), pictures())[0].precision
     else:
-        assert "bf16" in facts.precision
+        with pytest.raises(EngineFailed, match="bf16"):
+            ENGINE.examine(of("small.pb", precision="bf16"), pictures())
     assert ENGINE.examine(of("small.pb"), pictures())[0].precision == "fp32"
 
 
@@ -165,7 +164,7 @@ def test_a_frozen_graph_can_begin_and_end_anywhere(tmp_path):
 def test_what_the_user_says_of_a_graph_goes_through_the_terminals_path(tmp_path):
     (path := tmp_path / "net.pb").write_bytes(tf_files.linear())
     result = modeldyno.bench(
-        path, input={"product": "float32[batch,2]"}, options={"outputs": "y"}, quick=True
+        path, inputs=["product=float32[batch,2]"], options={"outputs": "y"}, quick=True
     )
     assert result.cells[0].error is None
     assert list(result.cells[0].input_shapes) == ["product"]
@@ -198,10 +197,10 @@ def test_without_its_package_it_says_what_to_install(monkeypatch):
 
 
 def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
-    result = modeldyno.profile(MODELS / "small.pb", quick=True)
+    result = modeldyno.profile(MODELS / "small.pb", repeats=2)
     by_op = {row.op_type: row for row in result.rows}
     assert any("Conv2D" in op for op in by_op)
-    assert any("small/conv" in row.node for row in result.rows)
+    assert any("conv" in row.node for row in result.rows)
     assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
 
 

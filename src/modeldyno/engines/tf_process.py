@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import Target
 
 _TASKS = Path("/proc/self/task")
+_HELPERS = 1  # threads that stay beside the pool, once there was a session: "tf_graph_runner"
 _settled: list[Settled] = []  # one, or none yet
 _settling = threading.Lock()
 
@@ -94,9 +94,12 @@ def _made(setting: Setting) -> Settled:
         )
     tf.config.threading.set_intra_op_parallelism_threads(setting.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    before = _unnamed()
-    with tf.compat.v1.Session(graph=tf.Graph(), config=config(tf, setting.threads)):
-        started = _unnamed() - before
+    before = _tasks()
+    probe = config(tf, setting.threads)
+    probe.use_per_session_threads = True  # those end with the session, the pool does not
+    with tf.compat.v1.Session(graph=tf.Graph(), config=probe):
+        pass
+    started = len(_tasks() - before) - _HELPERS
     return Settled(setting, started if started > 0 else None)
 
 
@@ -110,16 +113,11 @@ def config(tf: Any, threads: int) -> Any:
     )
 
 
-def _unnamed() -> int:
-    """Threads called like the process itself, as those of TensorFlow's pool are: all others that
-    it starts have names of their own."""
-    names: Counter[str] = Counter()
+def _tasks() -> frozenset[str]:
+    """The threads of this process."""
     with contextlib.suppress(OSError):
-        for task in _TASKS.iterdir():
-            with contextlib.suppress(OSError):
-                names[(task / "comm").read_text()] += 1
-        return names[Path("/proc/self/comm").read_text()]
-    return 0
+        return frozenset(task.name for task in _TASKS.iterdir())
+    return frozenset()
 
 
 def _move(cpus: tuple[int, ...]) -> None:

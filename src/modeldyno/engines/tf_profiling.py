@@ -12,9 +12,10 @@ from modeldyno.core.traces import Trace
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Event, Tally, last
 
-_MOST_EVENT_NS = 6_000
-# Hands on what is there already: they stand for the call itself, not for the model.
-_ENDS = ("_SOURCE", "_SINK")
+# A node's clock is read right around it; what is written down about it comes after.
+_MOST_EVENT_NS = 200
+# They hand on what is given and asked for: the call itself, no part of the model.
+_ENDS = ("NoOp", "_Arg", "_Retval")
 
 
 class TensorFlowProfiled:
@@ -77,14 +78,15 @@ def events(told: Any) -> Iterator[Event]:
         if "/device:" not in device.device:
             continue
         for node in device.node_stats:
-            if node.node_name in _ENDS:
+            op, provider = _kind(node)
+            if op in _ENDS:
                 continue
             start_ns = node.all_start_nanos or node.all_start_micros * 1000
             took_ns = node.op_end_rel_nanos - node.op_start_rel_nanos
             yield Event(
                 start_ns=start_ns + node.op_start_rel_nanos,
                 duration_ns=max(0, took_ns),
-                key=(node.node_name, *_kind(node)),
+                key=(node.node_name, op, provider),
             )
 
 
