@@ -177,7 +177,7 @@ class ModelFiles:
         Raises PathRefused and FileNotFound.
         """
         with (
-            self._roots.open(path) as file,
+            self._roots.model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = file.version()
@@ -193,14 +193,14 @@ class ModelFiles:
 
     def opened(self, path: str) -> AbstractContextManager[OpenFile]:
         """A file below an allowed folder; raises PathRefused and FileNotFound."""
-        return self._roots.open(path)
+        return self._roots.model(path)
 
     def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
         """The model of a file below ``roots`` as that is now; copied unless the project has it.
 
         Raises as ``prepared_from`` does, and ModelChanged while somebody writes the file.
         """
-        with roots.open(path) as file:
+        with roots.model(path) as file:
             known = self._known(project_id, file, _said_beside(roots, file))
         return known or self._copied(roots, project_id, path, "", "path").add_once()
 
@@ -345,7 +345,7 @@ class ModelFiles:
         owner = secrets.token_hex(16)
         with (
             ExitStack() as held,
-            roots.open(path) as file,
+            roots.model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = _unwritten(file)
