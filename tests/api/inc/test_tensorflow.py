@@ -69,7 +69,7 @@ def test_it_is_measured_with_two_instances_and_profiled(served, ears, path):
     assert listed["path"] == str(path)
 
     asked = {"project_id": project, "model_id": model, "name": "b", "dataset_id": -1}
-    quick = {"iterations": 5, "warmup_iterations": 1, "batch_size": 2, "cores_per_instance": 1}
+    quick = {"iterations": 5000, "warmup_iterations": 1, "batch_size": 2, "cores_per_instance": 1}
     added = served.post("/api/benchmark/add", asked | quick | {"number_of_instance": 2})
     number = added.json["benchmark_id"]
     served.post("/api/benchmark/execute", {"request_id": f"b {path.name}", "benchmark_id": number})
@@ -87,6 +87,19 @@ def test_it_is_measured_with_two_instances_and_profiled(served, ears, path):
     rows = {row["node_name"]: row for row in csv.DictReader(io.StringIO(sent.text))}
     assert any("Conv2D" in name for name in rows)
     assert all(int(row["total_execution_time"]) >= 0 for row in rows.values())
+
+
+def test_a_graph_ends_where_the_user_says(served, root):
+    nodes = {"input_nodes": ["picture"], "output_nodes": ["small_1/pool_1/Mean"]}
+    said = {"name": "custom", "model": {"path": str(root / "small.pb")} | nodes}
+    made = served.post("/api/project/create", said).json
+    asked = {"project_id": made["project_id"], "model_id": made["model_id"], "dataset_id": -1}
+    added = served.post("/api/benchmark/add", asked | {"name": "b", "batch_size": 1}).json
+    spec = served.server.records.benchmarks.get(added["benchmark_id"]).spec
+    assert spec.cells[0].options == {"outputs": "small_1/pool_1/Mean"}
+    added = served.post("/api/profiling/add", asked | {"name": "p", "num_threads": 1}).json
+    spec = served.server.records.profiles.get(added["profiling_id"]).spec
+    assert spec.cell.options == {"outputs": "small_1/pool_1/Mean"}
 
 
 def test_an_example_is_built_by_keras_and_becomes_a_project_with_all_its_events(served, ears):
