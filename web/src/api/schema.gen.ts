@@ -2093,6 +2093,15 @@ export interface components {
             noise_reasons: string[];
             /** @description What was guessed or adjusted, joined by semicolons. */
             note: string | null;
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Whether overhead_share is more than 0.01. */
             overhead_limited: boolean | null;
             /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
@@ -3289,6 +3298,15 @@ export interface components {
                 median: number;
             };
             model: components["schemas"]["ComparisonDocumentModel"];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -3764,6 +3782,12 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Adapter
+             * @description Which engine it is, where it goes by a name that somebody gave it.
+             * @example onnxruntime
+             */
+            adapter: string;
+            /**
              * Device Notes
              * @description Of `devices`: what only a worker that loads the engine can tell.
              * @example {}
@@ -3797,6 +3821,18 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Origin
+             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
+             * @example
+             */
+            origin: string;
+            /**
+             * Python
+             * @description Version of the other Python that it lives in; null: the server's own.
+             * @example null
+             */
+            python: string | null;
             /**
              * Title
              * @description For people.
@@ -6027,6 +6063,15 @@ export interface components {
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
             outside_ms: number;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
