@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from modeldyno.core.models import Architecture
@@ -58,6 +58,9 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
+    # knows. Known once examined.
+    layout: str | None = None
     other_python: OtherPython | None = None  # then ``engine`` is what people call it
 
     @property
@@ -67,6 +70,16 @@ class SessionFacts:
         if other is None or other.engine == self.engine:
             return f"{self.engine} {self.engine_version}"
         return f"{self.engine} ({other.engine} {self.engine_version})"
+
+
+def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
+    """What a session says of itself, with what was found out beforehand, once for all."""
+    return replace(
+        facts,
+        precision=examined.precision,
+        nodes_by_provider=examined.nodes_by_provider,
+        layout=examined.layout,
+    )
 
 
 @dataclass(frozen=True)

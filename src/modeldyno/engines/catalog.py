@@ -83,6 +83,17 @@ BUILT_IN = (
         title="OpenVINO",
     ),
     Entry(
+        name="litert",
+        factory="modeldyno.engines.litert:LiteRt",
+        package="ai-edge-litert",
+        install="pip install 'modeldyno[litert]'",
+        devices=("cpu",),
+        formats=("litert",),
+        aliases=("tflite",),
+        options=("xnnpack",),
+        title="LiteRT",
+    ),
+    Entry(
         name="scripted",
         factory="modeldyno.engines.scripted:Scripted",
         package=None,
