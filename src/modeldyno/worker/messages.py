@@ -175,6 +175,7 @@ class GraphRead:
 
 @dataclass(frozen=True)
 class OpsetLowered:
+    size_bytes: int
     kind: Literal["opset-lowered"] = "opset-lowered"
 
 
