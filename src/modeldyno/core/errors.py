@@ -46,7 +46,7 @@ ModeldynoError
     ├── TimedOut           the cell's time limit passed
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
-    ├── WrongOutput        sessions of one cell disagree about the result
+    ├── WrongOutput        sessions of one cell, or a model and its conversion, disagree
     ├── DownloadFailed     a host cannot be reached, or broke off
     ├── ModelChanged       the model file changed while it was being measured
     ├── NotYet             what was asked for comes with a later version

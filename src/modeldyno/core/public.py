@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from modeldyno.core.codec import encode
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.doctor import Checkup, Peaks
 from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
@@ -39,6 +40,7 @@ OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
+CONVERSION_SCHEMA = "modeldyno.conversion/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
@@ -86,6 +88,20 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "imports": list(facts.imports),
         "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
+    } | ({"made": encode(facts.made)} if facts.made else {})
+
+
+def conversion_json(result: ConversionResult) -> dict[str, Any]:
+    return {
+        "schema": CONVERSION_SCHEMA,
+        "to": result.to,
+        "source": model_json(result.source),
+        "model": model_json(result.model),
+        "source_engine": result.source_engine,
+        "engine": result.engine,
+        "checks": [asdict(check) for check in result.checks],
+        "seconds": result.seconds,
+        "notes": list(result.notes),
     }
 
 

@@ -14,6 +14,7 @@ from modeldyno.formats import (
     openvino_ir,
     openvino_nodes,
     scripted,
+    sidecar,
     torch_files,
     torch_nodes,
 )
@@ -26,6 +27,10 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
 
     ``without_weights``: weights files beside it that are not there are listed, not refused.
     """
+    return sidecar.with_making(_read(path, without_weights))
+
+
+def _read(path: Path, without_weights: bool) -> ModelFacts:
     match recognise(path):
         case "onnx":
             return onnx.read(path, without_weights)
