@@ -10,7 +10,15 @@ from typing import Any, Literal
 from modeldyno.core.ids import ModelId, ProjectId
 
 ModelFormat = Literal[
-    "onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint", "openvino-ir"
+    "onnx",
+    "scripted",
+    "torchscript",
+    "torch-export",
+    "torch-checkpoint",
+    "openvino-ir",
+    "tf-graph",
+    "saved-model",
+    "keras",
 ]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 
