@@ -381,7 +381,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
-    *("jobs", "model", "note", "profile", "removed", "runs", "trust"),
+    *("jobs", "model", "note", "profile", "ranking", "removed", "runs", "trust"),
 )
 # Only inputs that index something have the one, only converted models the other.
 OPTIONAL = {"indices", "made"}
@@ -404,6 +404,7 @@ def test_there_is_a_schema_for_every_document():
         public.MODEL_SCHEMA,
         note.NOTE_SCHEMA,
         public_profiles.PROFILE_SCHEMA,
+        public.RANKING_SCHEMA,
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",

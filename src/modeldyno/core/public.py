@@ -17,6 +17,7 @@ from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -45,6 +46,7 @@ DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
 EXAMPLES_SCHEMA = "modeldyno.examples/1"
+RANKING_SCHEMA = "modeldyno.ranking/1"
 RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
@@ -102,6 +104,38 @@ def conversion_json(result: ConversionResult) -> dict[str, Any]:
         "checks": [asdict(check) for check in result.checks],
         "seconds": result.seconds,
         "notes": list(result.notes),
+    }
+
+
+def ranking_json(found: Ranking) -> dict[str, Any]:
+    return {
+        "schema": RANKING_SCHEMA,
+        "reference": found.reference,
+        "interrupted": found.interrupted,
+        "sides": [_ranked_json(one) for one in found.sides],
+    }
+
+
+def _ranked_json(one: Ranked) -> dict[str, Any]:
+    side, ratio, parity = one.side, one.ratio, one.parity
+    return {
+        "label": one.label,
+        "place": one.place,
+        "unranked": one.unranked or None,
+        "engine": side.facts.engine if side else None,
+        "engine_version": side.facts.engine_version if side else None,
+        "format": side.model.format if side else None,
+        "precision": side.facts.precision if side else None,
+        "cores": side.spec.cores if side else None,
+        "batch_size": side.batch_size if side else None,
+        "floor_ms": _ms(side.floor_s) if side else None,
+        "typical_ms": _ms(side.typical_s) if side else None,
+        "ratio": ratio.value if ratio else None,
+        "ci95": _interval(ratio) if ratio else None,
+        "max_rel_error": parity.max_rel_error if parity else None,
+        "noise": one.noise,
+        "run_id": one.run_id,
+        "error": encode(one.failure),
     }
 
 

@@ -155,6 +155,12 @@ def comparison_spec(
     )
 
 
+def said_sides(
+    words: Sequence[str], cells: CellOptions, inputs: InputOptions
+) -> tuple[SideSpec, ...]:
+    return tuple(_said_side(word, cells, inputs) for word in dict.fromkeys(words))
+
+
 def comparison_between(
     a: SideSpec,
     b: SideSpec,
