@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from modeldyno.core.models import Architecture
@@ -45,6 +45,19 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
+    # knows. Known once examined.
+    layout: str | None = None
+
+
+def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
+    """What a session says of itself, with what was found out beforehand, once for all."""
+    return replace(
+        facts,
+        precision=examined.precision,
+        nodes_by_provider=examined.nodes_by_provider,
+        layout=examined.layout,
+    )
 
 
 @dataclass(frozen=True)

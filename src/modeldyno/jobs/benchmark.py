@@ -50,7 +50,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     meanwhile = weather.weather(before, weather.read())
     ending = _changed(facts, copy) or stopped
     told = _attributable(meanwhile, cells)
-    results = tuple(cell.result(facts.path, told, ending) for cell in cells)
+    results = tuple(cell.result(facts, told, ending) for cell in cells)
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),

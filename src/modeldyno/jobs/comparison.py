@@ -16,7 +16,7 @@ from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
-from modeldyno.core.sessions import Calibration, Pair, PairPlan, SessionFacts, took_s
+from modeldyno.core.sessions import Calibration, Pair, PairPlan, SessionFacts, examined_as, took_s
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
@@ -364,11 +364,7 @@ def _side_result(
         label=side.spec.label,
         spec=side.spec.cell,
         model=side.model,
-        facts=replace(
-            measured,
-            precision=examined.precision,
-            nodes_by_provider=examined.nodes_by_provider,
-        ),
+        facts=examined_as(measured, examined),
         floor_s=judgement.floor_s[index],
         typical_s=judgement.typical_s[index],
         batch_size=side.prepared.batch_size,

@@ -2778,6 +2778,12 @@ export interface components {
              * @description Null unless one clearly is.
              */
             faster: ("a" | "b") | null;
+            /**
+             * Pairs
+             * @description Of sessions, in that comparison.
+             * @example 6
+             */
+            pairs: number | null;
             /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
             ratio: components["schemas"]["RatioTold"] | null;
             /**

@@ -8,7 +8,7 @@ from modeldyno.core.commands import compare_command
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ComparisonResult, Estimate
-from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
+from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence, surprising
 from modeldyno.core.tables import comparison_rows
 
 _READ = "The bar is the interval; in the shaded band a difference does not matter."
@@ -69,7 +69,7 @@ def _method(result: ComparisonResult) -> str:
 
 
 def _limits(result: ComparisonResult) -> list[str]:
-    told = [*result.notes]
+    told = [*surprising(result), *result.notes]
     if result.noise != "quiet":
         told.append(f"The machine was {result.noise}: other work was in the way")
     if result.pairs < FEW_PAIRS:

@@ -12,7 +12,7 @@ from modeldyno.core.names import shown_name
 from modeldyno.core.profile_tables import LEFT, OUTSIDE, Slice, profile_rows, slices
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.sentences import profile_sentence
+from modeldyno.core.sentences import profile_sentence, surprising
 
 TOP = 10
 Span = tuple[float, float] | None
@@ -32,7 +32,7 @@ def profile_section(result: ProfileResult) -> Section:
         method=_method(result),
         table=table(head, rows, LEFT),
         charts=(_chart(result, found),) if found else (),
-        limits=(*result.warnings, *result.notes),
+        limits=(*result.warnings, *surprising(result), *result.notes),
         command=profile_command(result.spec, name),
     )
 
