@@ -82,7 +82,6 @@ OTHERS = {
     "xz": (b"\xfd7zXZ\x00\x00\x04", ModelUnreadable, "an xz archive", "Unpack it"),
     "zstd": (b"\x28\xb5\x2f\xfd\x04", ModelUnreadable, "a zstd archive", "Unpack it"),
     "HDF5": (b"\x89HDF\r\n\x1a\n\x00", UnsafeFormat, "an HDF5 file", '.save("net.keras")'),
-    "TFLite": (b"\x1c\x00\x00\x00TFL3\x00", ModelUnreadable, "a TensorFlow Lite", "--tflite"),
     "ORT format": (b"\x1c\x00\x00\x00ORTM\x00", ModelUnreadable, "own ORT format", "made from"),
     "GGUF": (b"GGUF\x03\x00\x00\x00", ModelUnreadable, "a GGUF file", "optimum-cli"),
     "safetensors": (safetensors(), ModelUnreadable, "a safetensors file", "torch.onnx.export"),

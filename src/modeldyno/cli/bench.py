@@ -362,7 +362,8 @@ def _described(cell: CellResult) -> str:
     facts = cell.facts
     assert facts is not None
     walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {ran_as(facts)}{walls}"
+    elsewhere = f" · {facts.other_python}" if facts.other_python else ""
+    return f"{facts.engine_title}{elsewhere} · {facts.device} · {ran_as(facts)}{walls}"
 
 
 def _notes(result: BenchmarkResult) -> list[str]:

@@ -19,6 +19,7 @@ ModelFormat = Literal[
     "tf-graph",
     "saved-model",
     "keras",
+    "litert",
 ]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 

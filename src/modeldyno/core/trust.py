@@ -17,6 +17,7 @@ TIERS: dict[ModelFormat, Tier] = {
     "tf-graph": "data",
     "saved-model": "data",
     "keras": "data",
+    "litert": "data",
     "torchscript": "program",  # torch interprets it; it can allocate, loop and call operators
     "torch-export": "code",  # its loader unpickles members: torch.export says so itself
     "torch-checkpoint": "code",  # weights alone are data; what builds the model is Python code

@@ -11,6 +11,8 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.formats import (
     keras_files,
     keras_nodes,
+    litert,
+    litert_nodes,
     onnx,
     onnx_nodes,
     openvino_ir,
@@ -55,6 +57,8 @@ def _read(path: Path, without_weights: bool) -> ModelFacts:
             return saved_model.read(path, without_weights)
         case "keras":
             return keras_files.read(path)
+        case "litert":
+            return litert.read(path)
         case unreachable:
             assert_never(unreachable)
 
@@ -74,6 +78,8 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
             return tf_nodes.read_saved_model(path)
         case "keras":
             return keras_nodes.read_graph(path)
+        case "litert":
+            return litert_nodes.read_graph(path)
         case "torchscript":
             raise _no_graph(path, "is TorchScript, whose graph is written as code")
         case "torch-checkpoint":
@@ -88,6 +94,6 @@ def _no_graph(path: Path, what: str) -> GraphUnavailable:
     return GraphUnavailable(
         f"There is no graph to show for {shown(path)}",
         why=f"it {what}; graphs are read from ONNX files, torch.export programs (.pt2), OpenVINO "
-        "IR and TensorFlow's files",
+        "IR, LiteRT and TensorFlow's files",
         fix="Export the model to ONNX, or with torch.export.save, and look at that file",
     )

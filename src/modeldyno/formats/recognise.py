@@ -13,6 +13,7 @@ from modeldyno.core.models import ModelFormat
 from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
 from modeldyno.formats.archives import is_zip, member_names
+from modeldyno.formats.litert_file import is_litert
 from modeldyno.formats.onnx_outline import Outline, broken, outline_of
 from modeldyno.formats.plain_text import is_text
 from modeldyno.formats.protobuf import Field, Foreign, Wire
@@ -46,6 +47,8 @@ def recognise(path: Path) -> ModelFormat:
         return "openvino-ir"
     if (found := tf_format(path, head, outline)) is not None:
         return found
+    if is_litert(head):
+        return "litert"
     if (found := torch_format(path, head)) is not None:
         return found
     raise _refusal(path, head, size, outline)

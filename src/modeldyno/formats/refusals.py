@@ -1,7 +1,7 @@
 """What we say about files that we do not read: what they are, and how to get ONNX from them.
 
-Every sentence must be true of this version: it reads ONNX, OpenVINO IR, and the own files of
-PyTorch, TensorFlow and Keras.
+Every sentence must be true of this version: it reads ONNX, OpenVINO IR, LiteRT, and the own files
+of PyTorch, TensorFlow and Keras.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat, UserError
 
 _ONLY_ONNX = (
-    "this version of Modeldyno reads ONNX, OpenVINO, PyTorch, TensorFlow and Keras models only"
+    "this version of Modeldyno reads models of ONNX, OpenVINO, LiteRT, PyTorch, TensorFlow and "
+    "Keras only"
 )
 _EXPORT_TORCH = (
     "Export it to ONNX where it was made: "
@@ -103,11 +104,6 @@ NPZ = Refusal(
     "Give an ONNX model; these arrays can be its inputs with --data {name}",
 )
 NPY = Refusal("a NumPy array, not a model", "Give an ONNX model")
-TFLITE = Refusal(
-    "a TensorFlow Lite (LiteRT) model, which is not supported yet",
-    "Convert it: `pip install tf2onnx`, then "
-    "`python -m tf2onnx.convert --tflite {name} --output {stem}.onnx`",
-)
 ORT_FORMAT = Refusal(
     "a model in ONNX Runtime's own ORT format, which is not supported",
     "Give the .onnx file it was made from",
@@ -167,7 +163,6 @@ UNKNOWN = Refusal(
 # Where a format writes its name into the file.
 BY_MAGIC: tuple[tuple[int, bytes, Refusal], ...] = (
     (0, b"\x89HDF\r\n\x1a\n", HDF5),
-    (4, b"TFL3", TFLITE),
     (4, b"ORTM", ORT_FORMAT),
     (0, b"GGUF", GGUF),
     (0, b"\x93NUMPY", NPY),

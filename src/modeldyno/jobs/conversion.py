@@ -39,7 +39,7 @@ from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
 from modeldyno.jobs.inspection import inspect
-from modeldyno.jobs.preparation import shapes_of, target_of
+from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
 from modeldyno.store.beneath import open_beneath
 from modeldyno.store.models import copy_privately, transfer
@@ -260,7 +260,8 @@ class _Work:
         return tuple(dict.fromkeys((masked, *plans)))
 
     def _target(self, facts: ModelFacts, copy: Path) -> Target:
-        return replace(target_of(CellSpec(), facts, copy), cpus=self._cpus)
+        cell = CellSpec()
+        return replace(target_of(engine_of(cell, facts), cell, facts, copy), cpus=self._cpus)
 
     @contextmanager
     def _worker(self, model: ModelSpec) -> Iterator[Worker]:

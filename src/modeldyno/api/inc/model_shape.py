@@ -20,7 +20,13 @@ from modeldyno.core.models import Boundary, Model, ModelFormat
 from modeldyno.core.precisions import precision_of
 
 _OF_TENSORFLOW: tuple[ModelFormat, ...] = ("tf-graph", "saved-model", "keras")
-_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export", "openvino-ir", *_OF_TENSORFLOW)
+_WITH_GRAPH: tuple[ModelFormat, ...] = (
+    "onnx",
+    "torch-export",
+    "openvino-ir",
+    "litert",
+    *_OF_TENSORFLOW,
+)
 _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "onnx",
     "torchscript",
@@ -29,6 +35,7 @@ _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "scripted",
     "openvino-ir",
     *_OF_TENSORFLOW,
+    "litert",
 )
 
 # What a project without a model has there: its clients read on without looking.
