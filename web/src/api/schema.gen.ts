@@ -2164,6 +2164,15 @@ export interface components {
             noise_reasons: string[];
             /** @description What was guessed or adjusted, joined by semicolons. */
             note: string | null;
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Whether overhead_share is more than 0.01. */
             overhead_limited: boolean | null;
             /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
@@ -2373,7 +2382,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3345,7 +3354,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3459,6 +3468,15 @@ export interface components {
             nodes_by_provider: {
                 [key: string]: number;
             };
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -4116,6 +4134,12 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Adapter
+             * @description Which engine it is, where it goes by a name that somebody gave it.
+             * @example onnxruntime
+             */
+            adapter: string;
+            /**
              * Device Notes
              * @description Of `devices`: what only a worker that loads the engine can tell.
              * @example {}
@@ -4149,6 +4173,18 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Origin
+             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
+             * @example
+             */
+            origin: string;
+            /**
+             * Python
+             * @description Version of the other Python that it lives in; null: the server's own.
+             * @example null
+             */
+            python: string | null;
             /**
              * Title
              * @description For people.
@@ -4497,7 +4533,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "torch-export";
+            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -5297,7 +5333,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -5386,7 +5422,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5498,7 +5534,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -6434,6 +6470,15 @@ export interface components {
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
             outside_ci95_ms: number[] | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
@@ -6567,7 +6612,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
