@@ -17,7 +17,7 @@ def test_a_model_is_converted_from_its_page(desk, model):
     page.get_by_role("button", name="Convert", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("listitem", name="ONNX", exact=True)).to_contain_text(
-        "it is ONNX already"
+        "It is ONNX already"
     )
     openvino = dialog.get_by_role("listitem", name="OpenVINO IR")
     openvino.get_by_role("button", name="Convert to OpenVINO IR").click()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.metadata
 from collections.abc import Callable
@@ -41,9 +42,12 @@ class Route:
     packages: dict[str, str]  # distributions that take part → how to install them
 
     def versions(self) -> dict[str, str]:
-        return {package: importlib.metadata.version(package) for package in self.packages}
+        found = {package: _version(package) for package in self.packages}
+        return {package: version for package, version in found.items() if version is not None}
 
 
+# Distributions that bring the same package.
+_BUILDS = {"tensorflow": ("tensorflow-cpu", "tf-nightly-cpu", "tf-nightly")}
 _TORCH = "pip install 'modeldyno[torch]'"
 _TENSORFLOW = "pip install 'modeldyno[tensorflow]'"
 _OPENVINO = "pip install 'modeldyno[openvino]'"
@@ -67,6 +71,24 @@ ROUTES = (
         tool="openvino.convert_model",
         factory="modeldyno.engines.onnx_to_openvino:convert",
         packages={"openvino": _OPENVINO},
+    ),
+    Route(
+        formats=("saved-model", "keras", "tf-graph"),
+        to="onnx",
+        makes="onnx",
+        names=("model.onnx",),
+        tool="tf2onnx",
+        factory="modeldyno.engines.tf_to_onnx:convert",
+        packages={"tensorflow": _TENSORFLOW, "tf2onnx": _CONVERT},
+    ),
+    Route(
+        formats=("saved-model", "keras", "tf-graph"),
+        to="litert",
+        makes="litert",
+        names=("model.tflite",),
+        tool="tf.lite.TFLiteConverter",
+        factory="modeldyno.engines.tf_to_litert:convert",
+        packages={"tensorflow": _TENSORFLOW},
     ),
 )
 
@@ -114,7 +136,7 @@ def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
         why = f"{title} is made of {', '.join(sources)}; this one is {model_format}"
         return Possibility(to, title, why, _by_way_of(model_format, sources))
     for package, install in ways[0].packages.items():
-        if not _is_installed(package):
+        if _version(package) is None:
             why = f"the Python package {package!r} is not installed"
             return Possibility(to, title, why, f"Run `{install}`")
     return Possibility(to, title)
@@ -132,9 +154,8 @@ def _ways(model_format: ModelFormat, to: Goal) -> list[Route]:
     return [route for route in ROUTES if route.to == to and model_format in route.formats]
 
 
-def _is_installed(package: str) -> bool:
-    try:
-        importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+def _version(package: str) -> str | None:
+    for name in (package, *_BUILDS.get(package, ())):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return None

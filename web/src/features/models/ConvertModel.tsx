@@ -59,7 +59,7 @@ function Format({ model, possible, latest }: { model: ModelDetails; possible: Po
           <Text fw={600}>{possible.title}</Text>
           {possible.why_not && (
             <Text size="sm" className="dim">
-              {[possible.why_not, possible.fix].filter(Boolean).join(". ")}.
+              {[capital(possible.why_not), possible.fix].filter(Boolean).join(". ")}.
             </Text>
           )}
         </Stack>
@@ -74,6 +74,8 @@ function Format({ model, possible, latest }: { model: ModelDetails; possible: Po
     </Stack>
   );
 }
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Standing({ of, title }: { of: ConversionTold; title: string }) {
   const cancel = useMutation({
