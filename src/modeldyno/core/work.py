@@ -337,3 +337,38 @@ _BYTES = {
     "signed char": 1,
     "unsigned char": 1,
 }
+
+
+# ---------------------------------------------------------------- kinds of work
+
+
+def family(op_type: str) -> str:
+    """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
+    name = plain_name(op_type)
+    found = next((word for word, names in _FAMILIES if name in names), None)
+    if found is None and "conv" in name and "convert" not in name:
+        return "convolution"
+    return found or name
+
+
+_NORMS = _named(
+    "layernormalization skiplayernormalization mvn normalizel2 instancenormalization "
+    "groupnormalization groupnorm simplifiedlayernormalization rmsnormalization rms "
+    "skipsimplifiedlayernormalization native_layer_norm native_group_norm layer_norm "
+    "batchnormalization batchnorminference native_batch_norm batch_norm"
+)
+_FAMILIES = (
+    ("convolution", _named("deconvolution")),
+    ("product", _PRODUCTS),
+    ("attention", _RULES[1][0] | _RULES[2][0]),
+    ("pooling", _RULES[3][0]),
+    ("recurrent", frozenset(_GATES)),
+    ("normalization", _NORMS),
+    ("softmax", _named("softmax logsoftmax softmax_lastdim")),
+    ("reduction", _REDUCTIONS | _named("mean sum max min")),
+    ("reordering", _named("reorder reorderinput reorderoutput transpose")),
+    ("joining", _named("concat cat")),
+    ("view", _VIEWS),
+    ("cast", _named("cast convert convertlike")),
+    ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),
+)
