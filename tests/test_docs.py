@@ -381,7 +381,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
-    *("model", "note", "profile", "removed", "runs", "trust"),
+    *("model", "note", "profile-diff", "profile", "removed", "runs", "trust"),
 )
 OPTIONAL = {"indices"}  # only inputs that index something have it
 
@@ -401,6 +401,7 @@ def test_there_is_a_schema_for_every_document():
         jobs.JOBS_SCHEMA,
         public.MODEL_SCHEMA,
         note.NOTE_SCHEMA,
+        public_profiles.DIFF_SCHEMA,
         public_profiles.PROFILE_SCHEMA,
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,

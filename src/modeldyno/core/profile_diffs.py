@@ -1,8 +1,8 @@
 """Two profiles side by side: which node of one is which of the other, and what changed.
 
 Nodes are the same when they have the same name, or are made of the same nodes of the model; engines
-fuse, so several of one side may be one of the other. What is left is matched by its kind of work and
-its place in the order of execution. What still has no counterpart appeared, or vanished.
+fuse, so several of one side may be one of the other. What is left is matched by its kind of work
+and its place in the order of execution. What still has no counterpart appeared, or vanished.
 """
 
 from __future__ import annotations
@@ -50,9 +50,12 @@ class Change:
 
     @property
     def name(self) -> str:
-        """As the side calls it that has it; B's where both have."""
+        """As the side calls it that has it; B's where both have. Operators that engines call
+        differently are called by their kind."""
         side = self.b or self.a
         assert side is not None
+        if self.matched_by == "kind":
+            return family(side.op_types[0])
         if self.a and self.b and len(self.a.names) == 1 < len(self.b.names):
             side = self.a
         return side.names[0] if side.names else "+".join(side.op_types)
@@ -126,7 +129,7 @@ def _by_node(a: ProfileResult, b: ProfileResult) -> list[Change]:
             right.difference_update(theirs)
             pairs.append((mine, theirs, how))
     found = [Change(_part(a.rows, mine), _part(b.rows, theirs), how) for mine, theirs, how in pairs]
-    found = _moved(found)
+    found = _moved(found, is_one_engine=a.facts.engine == b.facts.engine)
     found += [Change(_part(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
     found += [Change(None, _part(b.rows, [n]), None, "appeared") for n in sorted(right)]
     return found
@@ -208,26 +211,18 @@ def _roughly(row: NodeResult) -> tuple[object, ...]:
     return (family(row.op_type),)
 
 
-def _moved(changes: list[Change]) -> list[Change]:
-    """Those that run in another order than the others, or at another provider."""
-    ranked = sorted(changes, key=lambda change: change.a.place if change.a else 0)
-    stays = _longest_rising([change.b.place if change.b else 0 for change in ranked])
-    found = []
-    for number, change in enumerate(ranked):
-        assert change.a is not None
-        assert change.b is not None
-        is_elsewhere = change.a.providers != change.b.providers and bool(
-            set(change.a.providers) & _all_providers(changes, "b")
-        )
-        moved = number not in stays or is_elsewhere
-        found.append(replace(change, standing="moved" if moved else "kept"))
-    return found
-
-
-def _all_providers(changes: Sequence[Change], side: Literal["a", "b"]) -> set[str]:
-    """Two engines have other names for all of theirs: that is no move."""
-    parts = [change.b if side == "b" else change.a for change in changes]
-    return {name for part in parts if part for name in part.providers}
+def _moved(changes: list[Change], *, is_one_engine: bool) -> list[Change]:
+    """Those that run in another order than the others, or at another provider: engines differ in
+    what they call theirs."""
+    both = [(c, c.a, c.b) for c in changes if c.a is not None and c.b is not None]
+    both.sort(key=lambda pair: pair[1].place)
+    stays = _longest_rising([b.place for _, _, b in both])
+    return [
+        replace(change, standing="moved")
+        if number not in stays or (is_one_engine and a.providers != b.providers)
+        else change
+        for number, (change, a, b) in enumerate(both)
+    ]
 
 
 def _longest_rising(places: Sequence[int]) -> set[int]:

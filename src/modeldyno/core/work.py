@@ -244,27 +244,21 @@ _PRODUCTS = _named(
     "matmulintegertofloat dynamicquantizematmul fullyconnected mm bmm addmm baddbmm linear "
     "mkldnn_linear onednn_linear transposematmul"
 )
+_ATTENTIONS = _named(
+    "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
+    "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
+    "scaled_dot_product_efficient_attention scaled_dot_product_attention_math"
+)
+_PACKED_ATTENTIONS = _named("attention qattention")
+_POOLINGS = _named(
+    "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool max_pool2d "
+    "max_pool2d_with_indices avg_pool2d"
+)
 _RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
     (_PRODUCTS, _product),
-    (
-        _named(
-            "multiheadattention scaleddotproductattention scaled_dot_product_attention "
-            "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
-            "scaled_dot_product_efficient_attention scaled_dot_product_attention_math sdpa"
-        ),
-        _attention,
-    ),
-    (
-        _named("attention qattention"),
-        lambda found: _packed_attention(found) or _attention(found),
-    ),
-    (
-        _named(
-            "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool "
-            "max_pool2d max_pool2d_with_indices avg_pool2d"
-        ),
-        _pooling,
-    ),
+    (_ATTENTIONS, _attention),
+    (_PACKED_ATTENTIONS, lambda found: _packed_attention(found) or _attention(found)),
+    (_POOLINGS, _pooling),
     (_named("sum mean max min"), _sum_of_many),
     (
         _named(
@@ -360,8 +354,8 @@ _NORMS = _named(
 _FAMILIES = (
     ("convolution", _named("deconvolution")),
     ("product", _PRODUCTS),
-    ("attention", _RULES[1][0] | _RULES[2][0]),
-    ("pooling", _RULES[3][0]),
+    ("attention", _ATTENTIONS | _PACKED_ATTENTIONS),
+    ("pooling", _POOLINGS),
     ("recurrent", frozenset(_GATES)),
     ("normalization", _NORMS),
     ("softmax", _named("softmax logsoftmax softmax_lastdim")),
