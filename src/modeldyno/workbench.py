@@ -274,6 +274,7 @@ def open_server(
             models.admit,
             sole.confirm,
             job_limit_s,
+            settings.workspace / "queue-paused",
         )
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)

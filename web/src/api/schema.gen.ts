@@ -3489,6 +3489,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3552,6 +3564,18 @@ export interface components {
              * @description The comparison that this one repeats.
              */
             rerun_of: number | null;
+            /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
             /**
              * State
              * @description Of its latest run; `draft` before the first.

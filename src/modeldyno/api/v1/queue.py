@@ -41,8 +41,8 @@ def router(server: Server) -> APIRouter:
 
     @routes.post("/pause", response_model=QueueViewTold, responses=problems())
     def pause_queue() -> Response:
-        """What runs goes on to its end; nothing begins until somebody resumes, or the server is
-        started anew."""
+        """What runs goes on to its end; nothing begins until somebody resumes, also when the
+        server is started anew."""
         jobs.pause()
         return answer(_told(jobs.queue()))
 
