@@ -280,7 +280,7 @@ def open_server(
             job_limit_s,
             settings.workspace / "queue-paused",
         )
-        jobs = JobService(records, history, queue, progress)
+        jobs = JobService(records, history, queue, progress, leases)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
         profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))

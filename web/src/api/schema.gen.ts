@@ -1453,8 +1453,8 @@ export interface paths {
         put?: never;
         /**
          * Pause queue
-         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
-         *     started anew.
+         * @description What runs goes on to its end; nothing begins until somebody resumes, also when the
+         *     server is started anew.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -3872,12 +3872,18 @@ export interface components {
             core: number;
             /**
              * Job Id
-             * @description Null: nobody measures on it.
+             * @description Null: no job of this server measures on it.
              * @example 7
              */
             job_id: number | null;
             /** Since */
             since: string | null;
+            /**
+             * Used By
+             * @description Another process on this machine that measures on it; null: none does.
+             * @example modeldyno pid 4711
+             */
+            used_by: string | null;
         };
         /** CountsTold */
         CountsTold: {
