@@ -96,8 +96,15 @@ def test_a_server_lists_it_without_its_folder_and_runs_it(tmp_path):
         assert (found["name"], found["version"]) == ("older", VERSION)
         assert (found["title"], found["adapter"]) == ("ONNX Runtime (older)", "onnxruntime")
         assert found["origin"] == "python"
-        path = f"projects/{served.project()}/models?name=digits.onnx"
+        project = served.project()
+        path = f"projects/{project}/models?name=digits.onnx"
         sent = served.post(path, MODEL.read_bytes(), content_type="application/octet-stream")
         model = sent.json["id"]
         tried = served.post(f"models/{model}/try", {"engine": "older"}).json["inference"]
         assert (tried["engine"], tried["engine_version"]) == ("older", VERSION)
+        both = {"engines": ["onnxruntime", "older"], "iterations": 5}
+        made = served.benchmark(project, model, **both)
+        served.ended(made["latest_run"]["job_id"])
+        cells = served.get(f"benchmarks/{made['id']}").json["latest_run"]["cells"]
+        assert [cell["engine"] for cell in cells] == ["onnxruntime", "older"]
+        assert [cell["status"] for cell in cells] == ["done", "done"]

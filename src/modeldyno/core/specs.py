@@ -85,7 +85,7 @@ class BenchmarkSpec:
     seed: int = 0
     dataset: str | None = None  # later: real inputs for accuracy
     recipe: str | None = None  # later: how an optimized model was made
-    environment: str | None = None  # later: another Python that holds the engine
+    environment: str | None = None  # not used: an engine in another Python goes by its name
     kind: Literal["benchmark"] = "benchmark"
 
 
