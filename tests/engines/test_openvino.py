@@ -19,7 +19,7 @@ from modeldyno.engines.openvino import OpenVino
 from modeldyno.engines.openvino_devices import check_hint, placement
 from modeldyno.engines.openvino_profiling import Reading, reading, shared_out
 from modeldyno.engines.outputs import compare
-from tests import onnx_models
+from tests import litert_files, onnx_models
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
@@ -45,6 +45,18 @@ class TestContractOfIr(EngineContract):
         model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
         openvino.save_model(openvino.convert_model(model), tmp_path / "m.xml")
         return target(tmp_path / "m.xml", "openvino", format="openvino-ir")
+
+
+class TestContractOfLiteRt(EngineContract):
+    """Its inputs and outputs have the names for callers, which OpenVINO does not read."""
+
+    engine = OpenVino()
+
+    @pytest.fixture
+    def target(self, tmp_path):
+        model = litert_files.saved(tmp_path / "m.tflite")
+        said = {"format": "litert", "inputs": ("x",), "outputs": ("y",)}
+        return target(model, "openvino", **said)
 
 
 @pytest.fixture

@@ -27,6 +27,9 @@ class Target:
     architecture: Architecture | None = None  # for weights that need one
     # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # As the file names them for callers, in its order: for engines that call them otherwise.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -58,16 +58,6 @@ BUILT_IN = (
         title="PyTorch",
     ),
     Entry(
-        name="openvino",
-        factory="modeldyno.engines.openvino:OpenVino",
-        package="openvino",
-        install="pip install 'modeldyno[openvino]'",
-        devices=("cpu", "gpu", "npu"),
-        formats=("onnx", "openvino-ir"),
-        aliases=("ov",),
-        title="OpenVINO",
-    ),
-    Entry(
         name="litert",
         factory="modeldyno.engines.litert:LiteRt",
         package="ai-edge-litert",
@@ -77,6 +67,16 @@ BUILT_IN = (
         aliases=("tflite",),
         options=("xnnpack",),
         title="LiteRT",
+    ),
+    Entry(
+        name="openvino",
+        factory="modeldyno.engines.openvino:OpenVino",
+        package="openvino",
+        install="pip install 'modeldyno[openvino]'",
+        devices=("cpu", "gpu", "npu"),
+        formats=("onnx", "openvino-ir", "litert"),
+        aliases=("ov",),
+        title="OpenVINO",
     ),
     Entry(
         name="scripted",

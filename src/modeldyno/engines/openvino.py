@@ -1,4 +1,4 @@
-"""OpenVINO: ONNX files and its own IR.
+"""OpenVINO: ONNX and LiteRT files, and its own IR.
 
 A model with open sizes is compiled for those of its inputs, as its makers advise; the sizes come
 with the target, or with the first call. See docs/engines.md.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,16 @@ _PRECISIONS = {
     **{"f32": "fp32", "bf16": "bf16", "f16": "fp16", "f64": "fp64"},
     **{"i8": "int8", "u8": "int8"},
 }
+_READERS = {"onnx": "onnx", "litert": "tflite"}  # formats, and who reads them
 _PASSIVE = ("Const", "Input", "Output")
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 class OpenVino:
     name = "openvino"
-    capabilities = Capabilities(formats=("onnx", "openvino-ir"), devices=openvino_devices.DEVICES)
+    capabilities = Capabilities(
+        formats=("onnx", "openvino-ir", "litert"), devices=openvino_devices.DEVICES
+    )
 
     def version(self) -> str:
         import openvino
@@ -98,6 +101,7 @@ class OpenVinoSession:
 
     @property
     def facts(self) -> SessionFacts:
+        ports = self._compiled.inputs
         return SessionFacts(
             engine="openvino",
             engine_version=self._version,
@@ -105,7 +109,7 @@ class OpenVinoSession:
             providers=tuple(self._compiled.get_property("EXECUTION_DEVICES")),
             threads=self._threads(),
             spinning=None,
-            input_dtypes={_name(port): _dtype(port) for port in self._compiled.inputs},
+            input_dtypes=dict(zip(self._input_names(), map(_dtype, ports), strict=True)),
             notes=self._notes(),
         )
 
@@ -119,8 +123,8 @@ class OpenVinoSession:
         given = self._given(inputs)
         # A request of its own: a model that keeps state begins anew.
         outputs = self._compiled.create_infer_request().infer(given)
-        ports = self._compiled.outputs
-        return {_name(port): np.array(outputs[place]) for place, port in enumerate(ports)}
+        names = self._called(self._compiled.outputs, self._target.outputs)
+        return {name: np.array(outputs[place]) for place, name in enumerate(names)}
 
     def examined(self) -> SessionFacts:
         """The facts with precision and placement, as the compiled graph tells them."""
@@ -148,7 +152,7 @@ class OpenVinoSession:
             raise _cannot_load(error) from error
         self._is_open = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_open and self._shapes:
-            _settle_sizes(model, self._shapes)
+            _settle_sizes(model, self._shapes, self._places(model.inputs))
         try:
             compiled = _core().compile_model(model, self._placed.name, self._settings)
         except RuntimeError as error:
@@ -166,7 +170,7 @@ class OpenVinoSession:
         if self._is_open and shapes != self._shapes:
             self._shapes = shapes
             self._compiled = self._compile()
-        places = _places(self._compiled.inputs)
+        places = self._places(self._compiled.inputs)
         given = {}
         for name, value in inputs.items():
             if name not in places:
@@ -176,6 +180,24 @@ class OpenVinoSession:
                 raise ValueError(f"input {name!r} is {wanted}, and {value.dtype} was given")
             given[places[name]] = value
         return given
+
+    def _input_names(self) -> list[str]:
+        return self._called(self._compiled.inputs, self._target.inputs)
+
+    def _called(self, ports: Any, said: Sequence[str]) -> list[str]:
+        """OpenVINO does not read the names that a LiteRT file has for callers, but keeps the
+        order."""
+        if self._target.format == "litert" and len(said) == len(ports):
+            return list(said)
+        return [_name(port) for port in ports]
+
+    def _places(self, ports: Any) -> dict[str, int]:
+        """Each name of an input, and where it stands among them."""
+        found = {name: place for place, name in enumerate(self._called(ports, self._target.inputs))}
+        for place, port in enumerate(ports):
+            for name in (*port.get_names(), port.get_node().get_friendly_name()):
+                found.setdefault(name, place)
+        return found
 
     def _threads(self) -> int | None:
         if self._placed.kind != "cpu":
@@ -219,28 +241,18 @@ def _read(path: Path, model_format: str) -> Any:
         return _core().read_model(path, weights) if weights.exists() else _core().read_model(path)
     from openvino.frontend import FrontEndManager
 
-    reader = FrontEndManager().load_by_framework("onnx")
+    reader = FrontEndManager().load_by_framework(_READERS[model_format or "onnx"])
     return reader.convert(reader.load(str(path)))
 
 
-def _settle_sizes(model: Any, shapes: Shapes) -> None:
+def _settle_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None:
     """Where the graph allows it; else sizes stay open, and a note says so."""
-    places = _places(model.inputs)
     wanted = {places[name]: list(shape) for name, shape in shapes.items() if name in places}
     before = {place: port.partial_shape for place, port in enumerate(model.inputs)}
     try:
         model.reshape(wanted)
     except RuntimeError:
         model.reshape(before)
-
-
-def _places(ports: Any) -> dict[str, int]:
-    """Each name of an input, and where it stands among them."""
-    found: dict[str, int] = {}
-    for place, port in enumerate(ports):
-        for name in (*port.get_names(), port.get_node().get_friendly_name()):
-            found.setdefault(name, place)
-    return found
 
 
 def _name(port: Any) -> str:

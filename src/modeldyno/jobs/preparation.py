@@ -117,4 +117,6 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        inputs=tuple(spec.name for spec in facts.inputs),
+        outputs=tuple(spec.name for spec in facts.outputs),
     )
