@@ -188,6 +188,9 @@ def test_under_the_profiler_it_computes_the_same(linear):
 def test_a_library_without_a_profiler_is_told(linear, monkeypatch):
     monkeypatch.setattr(litert_library, "_LIBRARY", "no such library.so")
     wanted = asked(linear)
-    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
-        with pytest.raises(EngineFailed, match="no profiler that we can use"):
-            profiled.bind(X, "hot")
+    with (
+        ENGINE.open(wanted) as session,
+        ENGINE.profiled(wanted, session) as profiled,
+        pytest.raises(EngineFailed, match="no profiler that we can use"),
+    ):
+        profiled.bind(X, "hot")

@@ -147,6 +147,11 @@ class CellResult:
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * (self.facts.streams if self.facts else 1)
+
 
 @dataclass(frozen=True)
 class Standing:

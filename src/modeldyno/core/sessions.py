@@ -30,6 +30,7 @@ class Target:
     # As the file names them for callers, in its order: for engines that call them otherwise.
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+    streams: int = 1  # requests that one call makes at the same time
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    streams: int = 1  # requests that one call makes at the same time
 
 
 @dataclass(frozen=True)

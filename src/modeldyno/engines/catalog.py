@@ -31,6 +31,7 @@ class Entry:
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: as its name
+    has_streams: bool = False  # it can run several requests at the same time
 
 
 BUILT_IN = (
@@ -76,6 +77,7 @@ BUILT_IN = (
         devices=("cpu", "gpu", "npu"),
         formats=("onnx", "openvino-ir", "litert"),
         aliases=("ov",),
+        has_streams=True,
         title="OpenVINO",
     ),
     Entry(

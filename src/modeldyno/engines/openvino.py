@@ -92,7 +92,7 @@ class OpenVinoSession:
         self._placed = openvino_devices.placement(target.device, lambda: _core().available_devices)
         self._hint = openvino_devices.hint(target.precision)
         self._settings = {
-            **openvino_devices.settings(self._placed, target.threads, self._hint),
+            **openvino_devices.settings(self._placed, target.threads, self._hint, target.streams),
             **(extra or {}),
         }
         self._is_open = False
@@ -111,10 +111,13 @@ class OpenVinoSession:
             spinning=None,
             input_dtypes=dict(zip(self._input_names(), map(_dtype, ports), strict=True)),
             notes=self._notes(),
+            streams=self._streams(),
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         given = self._given(inputs)
+        if self._streams() > 1:
+            return _bound_streams(self._compiled, given, contract, self._streams())
         return _bound(self._compiled, given, contract)
 
     def run(self, inputs: Tensors) -> Tensors:
@@ -161,6 +164,9 @@ class OpenVinoSession:
             raise _cannot_load(error) from error
         taken = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         openvino_devices.check_hint(self._hint, taken)
+        if self._target.streams > 1:
+            made = int(compiled.get_property("NUM_STREAMS"))
+            openvino_devices.check_streams(self._target.streams, made, self._target.threads)
         return compiled
 
     def _given(self, inputs: Tensors) -> dict[int, Any]:
@@ -204,6 +210,10 @@ class OpenVinoSession:
             return None
         return int(self._compiled.get_property("INFERENCE_NUM_THREADS"))
 
+    def _streams(self) -> int:
+        """What was asked for: other numbers are refused when it is compiled."""
+        return self._target.streams
+
     def _notes(self) -> tuple[str, ...]:
         free = [_name(port) for port in self._compiled.inputs if port.partial_shape.is_dynamic]
         if not (free and self._shapes):
@@ -229,6 +239,42 @@ def _bound(compiled: Any, given: dict[int, Any], contract: CallContract) -> Call
     for place, value in given.items():
         request.set_input_tensor(place, openvino.Tensor(value, shared_memory=True))
     return lambda: infer(share_outputs=True)
+
+
+def _bound_streams(
+    compiled: Any, given: dict[int, Any], contract: CallContract, streams: int
+) -> Callable[[], object]:
+    """A round: one request in every stream, started together; it ends with the last of them."""
+    import numpy as np
+    import openvino
+
+    requests = [compiled.create_infer_request() for _ in range(streams)]
+    if contract == "hot":
+        for request in requests:
+            for place, value in given.items():  # each has its own, as requests of a server have
+                request.set_input_tensor(place, openvino.Tensor(np.array(value)))
+
+        def hot() -> object:
+            for request in requests:
+                request.start_async()
+            for request in requests:
+                request.wait()
+            return None
+
+        return hot
+
+    def call() -> object:
+        for request in requests:
+            is_copied = contract == "e2e"
+            request.start_async({p: np.array(v) if is_copied else v for p, v in given.items()})
+        outputs = []
+        for request in requests:
+            request.wait()
+            made = [tensor.data for tensor in request.output_tensors]
+            outputs.append([np.array(one) for one in made])
+        return outputs
+
+    return call
 
 
 # ---------------------------------------------------------------- a model

@@ -34,6 +34,11 @@ class Prepared:
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
+
 
 def prepare(
     worker: Worker,
@@ -107,6 +112,12 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
+    if cell.streams > 1 and not entry.has_streams:
+        raise BadValue(
+            f"Engine {entry.name!r} has no streams",
+            why="it runs one request at a time",
+            fix="Leave --streams out, or use --instances to run several processes side by side",
+        )
     return Target(
         engine=entry.name,
         model=str(copy),
@@ -119,4 +130,5 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
         architecture=facts.architecture,
         inputs=tuple(spec.name for spec in facts.inputs),
         outputs=tuple(spec.name for spec in facts.outputs),
+        streams=cell.streams,
     )
