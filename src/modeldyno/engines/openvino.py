@@ -111,13 +111,13 @@ class OpenVinoSession:
             spinning=None,
             input_dtypes=dict(zip(self._input_names(), map(_dtype, ports), strict=True)),
             notes=self._notes(),
-            streams=self._streams(),
+            streams=self._streams,
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         given = self._given(inputs)
-        if self._streams() > 1:
-            return _bound_streams(self._compiled, given, contract, self._streams())
+        if self._streams > 1:
+            return _bound_streams(self._compiled, given, contract, self._streams)
         return _bound(self._compiled, given, contract)
 
     def run(self, inputs: Tensors) -> Tensors:
@@ -164,9 +164,8 @@ class OpenVinoSession:
             raise _cannot_load(error) from error
         taken = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         openvino_devices.check_hint(self._hint, taken)
-        if self._target.streams > 1:
-            made = int(compiled.get_property("NUM_STREAMS"))
-            openvino_devices.check_streams(self._target.streams, made, self._target.threads)
+        self._streams = int(compiled.get_property("NUM_STREAMS"))
+        openvino_devices.check_streams(self._target.streams, self._streams, self._target.threads)
         return compiled
 
     def _given(self, inputs: Tensors) -> dict[int, Any]:
@@ -209,10 +208,6 @@ class OpenVinoSession:
         if self._placed.kind != "cpu":
             return None
         return int(self._compiled.get_property("INFERENCE_NUM_THREADS"))
-
-    def _streams(self) -> int:
-        """What was asked for: other numbers are refused when it is compiled."""
-        return self._target.streams
 
     def _notes(self) -> tuple[str, ...]:
         free = [_name(port) for port in self._compiled.inputs if port.partial_shape.is_dynamic]
