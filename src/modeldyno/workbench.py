@@ -201,6 +201,7 @@ def open_server(
     workspace or database.
     """
     from contextlib import ExitStack
+    from functools import partial
 
     from modeldyno.jobs.aside import Aside
     from modeldyno.jobs.settling import Settling
@@ -226,6 +227,7 @@ def open_server(
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
+    from modeldyno.services.peaks import of_here as peaks_here
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -234,6 +236,7 @@ def open_server(
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
+    from modeldyno.store import peaks as stored_peaks
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
@@ -275,9 +278,11 @@ def open_server(
         jobs = JobService(records, history, queue, progress)
         benchmarks = BenchmarkService(records, models, jobs)
         comparisons = ComparisonService(records, models, jobs)
-        profiles = ProfileService(records, models, jobs)
+        profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))
         archive = Archive(history, folders, records)
-        exports = ExportService(records, history, folders)
+        exports = ExportService(
+            records, history, folders, partial(stored_peaks.load, settings.workspace)
+        )
         return Server(
             settings=settings,
             records=records,

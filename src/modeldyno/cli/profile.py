@@ -14,6 +14,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ProfileResult
     from modeldyno.services.requests import CellOptions, InputOptions
@@ -93,7 +94,7 @@ def profile(
         more_said = (value, data, input_, architecture, arg, option, repeats != 5)
         requests.expect_no_settings((*said, *more_said))
         result = listened(_resumed(resume, server, workspace), quiet)
-        _end(result, json, quiet, by, top, csv)
+        _end(result, json, quiet, by, top, csv, workspace)
     files, words = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
@@ -127,13 +128,19 @@ def profile(
     }
     asked = (files[0], cells, inputs, more)
     run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    _end(listened(run, quiet), json, quiet, by, top, csv)
+    _end(listened(run, quiet), json, quiet, by, top, csv, workspace)
 
 
 def _end(
-    result: ProfileResult, as_json: bool, quiet: bool, by: By, top: int, csv: Path | None
+    result: ProfileResult,
+    as_json: bool,
+    quiet: bool,
+    by: By,
+    top: int,
+    csv: Path | None,
+    workspace: Path | None,
 ) -> NoReturn:
-    present(result, as_json, quiet, by, top, csv)
+    present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
     if result.interrupted and not quiet:
         output.tell(f"next: modeldyno profile --resume {result.run_id}")
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
@@ -204,6 +211,7 @@ def present(
     by: By = By.op,
     top: int = TOP,
     csv: Path | None = None,
+    peaks: Peaks | None = None,
 ) -> None:
     if csv is not None:
         from modeldyno.core.profile_tables import profile_csv
@@ -213,30 +221,51 @@ def present(
     if as_json:
         from modeldyno.core.public_profiles import profile_json
 
-        output.document(profile_json(result))
+        output.document(profile_json(result, peaks))
     else:
-        show(result, by, top, quiet)
+        show(result, by, top, quiet, peaks)
 
 
-def show(result: ProfileResult, by: By = By.op, top: int = TOP, quiet: bool = False) -> None:
-    from modeldyno.core.profile_tables import LEFT, profile_rows
-    from modeldyno.core.sentences import profile_sentence
+def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:
+    """Of the machine that it was measured on, where they are in this workspace."""
+    from modeldyno.settings import Settings
+    from modeldyno.store import peaks
 
-    head, rows = profile_rows(result, by.value, top or None)
+    return peaks.load(Settings.read(workspace).workspace, result.host.fingerprint)
+
+
+def show(
+    result: ProfileResult,
+    by: By = By.op,
+    top: int = TOP,
+    quiet: bool = False,
+    peaks: Peaks | None = None,
+) -> None:
+    from modeldyno.core.profile_tables import LEFT, limit_lines, profile_rows
+    from modeldyno.core.roofline import roof_of
+    from modeldyno.core.sentences import profile_sentence, surprising
+    from modeldyno.core.surprises import ran_as
+
+    roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
+    head, rows = profile_rows(result, by.value, top or None, roof)
     output.table(head, rows, left=LEFT)
     output.say("")
     stopped = "stopped before its end; " if result.interrupted else ""
     output.headline(f"{stopped}{profile_sentence(result)}")
-    for warning in result.warnings:
+    for warning in (*result.warnings, *surprising(result)):
         output.warn(warning)
     if quiet:
         return
     facts = result.facts
     output.tell(
-        f"{facts.engine} {facts.engine_version} on {facts.device}, {result.spec.cell.name}; "
+        f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
+        f"{ran_as(facts)}; "
         f"{result.repeats} repeats, {result.calls} profiled calls; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )
+    output.tell(f"limits: {roof.text}")
+    for line in limit_lines(result, by.value, roof):
+        output.tell(f"  {line}")
     if str(result.sandbox) != "full":
         output.tell(f"sandbox: {result.sandbox}")
     for note in result.notes:

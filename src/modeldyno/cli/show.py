@@ -43,7 +43,7 @@ def show(
         with output.writing(csv):
             kept.result.to_csv(csv)
     if json:
-        _document(kept)
+        _document(kept, workspace)
     elif kept.result is None:
         _unfinished(kept, None if server else _log(workspace, kept.run_id))
     elif isinstance(kept.result, BenchmarkResult):
@@ -51,16 +51,18 @@ def show(
 
         show_benchmark(kept.result, quiet=False)
     elif isinstance(kept.result, ProfileResult):
+        from modeldyno.cli.profile import known_peaks
         from modeldyno.cli.profile import show as show_profile
 
-        show_profile(kept.result)
+        show_profile(kept.result, peaks=known_peaks(kept.result, workspace))
     else:
         from modeldyno.cli.compare import show as show_comparison
 
         show_comparison(kept.result, quiet=False)
 
 
-def _document(kept: KeptRun) -> None:
+def _document(kept: KeptRun, workspace: Path | None) -> None:
+    from modeldyno.cli.profile import known_peaks
     from modeldyno.core import public
     from modeldyno.core.public_profiles import profile_json
     from modeldyno.core.results import BenchmarkResult, ProfileResult
@@ -71,7 +73,7 @@ def _document(kept: KeptRun) -> None:
         case BenchmarkResult():
             output.document(public.benchmarks_json([kept.result]))
         case ProfileResult():
-            output.document(profile_json(kept.result))
+            output.document(profile_json(kept.result, known_peaks(kept.result, workspace)))
         case _:
             output.document(public.comparison_json(kept.result))
 

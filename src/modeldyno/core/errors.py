@@ -48,6 +48,7 @@ ModeldynoError
     ├── WorkerGarbled      the worker said something that is not our protocol
     ├── WrongOutput        sessions of one cell disagree about the result
     ├── DownloadFailed     a host cannot be reached, or broke off
+    ├── InstallFailed      pip could not install an engine
     ├── ModelChanged       the model file changed while it was being measured
     ├── NotYet             what was asked for comes with a later version
     └── StorageFailed      a result could not be written
@@ -282,6 +283,10 @@ class WrongOutput(RunFailed):
 
 class DownloadFailed(RunFailed):
     code = "DOWNLOAD_FAILED"
+
+
+class InstallFailed(RunFailed):
+    code = "INSTALL_FAILED"
 
 
 class ModelChanged(RunFailed):

@@ -16,6 +16,9 @@ ModelFormat = Literal[
     "torch-export",
     "torch-checkpoint",
     "openvino-ir",
+    "tf-graph",
+    "saved-model",
+    "keras",
     "litert",
 ]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed

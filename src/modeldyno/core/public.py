@@ -33,6 +33,7 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory
+from modeldyno.core.surprises import Surprise, fallback_share
 from modeldyno.core.trust import TIERS
 
 OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
@@ -164,6 +165,7 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "model": cell.model,
         "engine": facts.engine if facts else cell.spec.engine,
         "engine_version": facts.engine_version if facts else None,
+        "other_python": encode(facts.other_python) if facts else None,
         "device": facts.device if facts else cell.spec.device,
         "providers": list(facts.providers) if facts else [],
         "precision": facts.precision if facts else None,
@@ -174,6 +176,8 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else None,
         "nodes_by_provider": facts.nodes_by_provider if facts else {},
+        "fallback_share": fallback_share(facts) if facts else None,
+        "layout": facts.layout if facts else None,
         "input_dtypes": facts.input_dtypes if facts else {},
         "input_shapes": {name: list(shape) for name, shape in cell.input_shapes.items()},
         "status": cell.status,
@@ -182,9 +186,15 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "call_contract": (facts.contract if facts else None) or cell.spec.contract,
         "sandbox": sandbox_text(cell.sandbox),
         "mismatches": list(cell.mismatches),
+        "surprises": surprises_json(cell.surprises),
         **measurement_json(cell.measurement),
         **_parity_json(cell),
     }
+
+
+def surprises_json(found: Sequence[Surprise]) -> list[dict[str, str]]:
+    """Where it is not what was asked for."""
+    return [{"about": one.about, "text": one.text} for one in found]
 
 
 def _parity_json(cell: CellResult) -> dict[str, Any]:
@@ -347,6 +357,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "model": model_json(side.model),
         "engine": facts.engine,
         "engine_version": facts.engine_version,
+        "other_python": encode(facts.other_python),
         "device": facts.device,
         "providers": list(facts.providers),
         "precision": facts.precision,
@@ -354,6 +365,11 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "cores": side.spec.cores,
         "threads": facts.threads,
         "spinning": facts.spinning,
+        "layout": facts.layout,
+        "nodes_by_provider": facts.nodes_by_provider,
+        "fallback_share": fallback_share(facts),
+        "input_dtypes": facts.input_dtypes,
+        "surprises": surprises_json(side.surprises),
         "call_contract": facts.contract or side.spec.contract,
         "sandbox": sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},

@@ -13,6 +13,7 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
+from modeldyno.core.surprises import Surprise, surprises
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
@@ -146,6 +147,7 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
+    surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
 
     @property
     def items(self) -> int:
@@ -220,6 +222,10 @@ class SideResult:
     typical_s: float
     batch_size: int
     sandbox: SandboxReport | None = None
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec, self.model, self.facts)
 
 
 @dataclass(frozen=True)
@@ -301,6 +307,9 @@ class NodeResult:
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
+    flop: float | None = None  # in one call of the model; None: not known
+    moved_bytes: float | None = None  # read and written
+    parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, where told
 
     @property
     def cpu_s(self) -> float:
@@ -338,6 +347,12 @@ class ProfileResult:
     sandbox: SandboxReport | None = None
     interrupted: bool = False
     ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
+    # Of "latency", "sum" and "outside".
+    ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec.cell, self.model, self.facts)
 
     def __repr__(self) -> str:
         return (

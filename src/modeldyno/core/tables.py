@@ -167,7 +167,7 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
         (
             name,
             shown_name(side.model.path),
-            f"{side.facts.engine} {side.facts.engine_version}",
+            side.facts.engine_title,
             side.facts.precision or figures.NOTHING,
             str(side.spec.cores),
             str(side.batch_size),

@@ -9,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
 from modeldyno.engines.openvino_profiling import OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
@@ -139,11 +140,23 @@ class OpenVinoSession:
             facts,
             precision=_precision(layers),
             nodes_by_provider={"+".join(facts.providers): runs},
+            layout=_layout(_told(n, "outputLayouts") for n in nodes if _is_convolution(n)),
         )
 
     def profiling(self) -> list[Any]:
         """What its nodes took, in the mean of all calls since it was compiled."""
         return list(self._compiled.create_infer_request().get_profiling_info())
+
+    def described(self) -> dict[str, tuple[Operands | None, tuple[str, ...]]]:
+        """Of each node that was compiled: its operands, and the model's nodes it was made of."""
+        nodes = self._compiled.get_runtime_model().get_ordered_ops()
+        return {
+            str(node.get_friendly_name()): (
+                _operands(node),
+                tuple(filter(None, _told(node, "originalLayersNames").split(","))),
+            )
+            for node in nodes
+        }
 
     # ------------------------------------------------------------ inside
 
@@ -308,6 +321,24 @@ def _dtype(port: Any) -> str:
     return str(kind.to_dtype()) if kind.is_static() else str(kind.get_type_name())
 
 
+def _operands(node: Any) -> Operands | None:
+    """None where a size is open."""
+    sides = node.inputs(), node.outputs()
+    if any(port.get_partial_shape().is_dynamic for side in sides for port in side):
+        return None
+    inputs, outputs = (
+        tuple(
+            Operand(
+                str(port.get_element_type().get_type_name()),
+                tuple(int(size) for size in port.get_partial_shape().to_shape()),
+            )
+            for port in side
+        )
+        for side in sides
+    )
+    return Operands(inputs, outputs) if outputs else None
+
+
 def _told(node: Any, what: str) -> str:
     said = node.get_rt_info()
     return str(said[what].astype(str)) if what in said else ""
@@ -323,6 +354,20 @@ def _precision(layers: list[tuple[str, str]]) -> str | None:
     types = [kernel.rpartition("_")[2].lower() for kernel in kernels]
     seen = Counter(_PRECISIONS.get(one, one) for one in types)
     return "+".join(name for name, _ in seen.most_common()) or None
+
+
+def _is_convolution(node: Any) -> bool:
+    return _told(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
+
+
+def _layout(told: Iterable[str]) -> str | None:
+    """oneDNN's way of writing it: abcd is NCHW, acdb NHWC, aBcd16b has channels in blocks of 16."""
+    seen = Counter(
+        "NCHWc" if any(c.isupper() for c in one) else "NHWC" if one.endswith("b") else "NCHW"
+        for one in (text.partition(",")[0] for text in told)
+        if len(one) >= len("abc")
+    )
+    return next((name for name, _ in seen.most_common(1)), None)
 
 
 def _cannot_load(error: Exception) -> EngineFailed:

@@ -32,6 +32,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.engines import catalog
+from modeldyno.formats.saved_model import FILE as SAVED_MODEL
 
 MOST_CELLS = 200
 MOST_BATCH = 1_000_000_000  # no memory holds more, and no column of a database
@@ -329,6 +330,8 @@ def _engines(names: Sequence[str]) -> list[str]:
 def model_path(model: str | Path) -> Path:
     try:
         path = Path(model).expanduser()
+        if path.is_dir() and (path / SAVED_MODEL).is_file():
+            path = path / SAVED_MODEL
         if path.exists():
             return path.resolve()
         folder = path.parent if path.parent.is_dir() else Path()

@@ -53,6 +53,25 @@ class ReadGraph:
 
 
 @dataclass(frozen=True)
+class LowerOpset:
+    """Write an ONNX model anew, for an engine that reads older ones only."""
+
+    path: str
+    to: str  # in the scratch folder
+    opset: int
+    ir_version: int
+    kind: Literal["lower-opset"] = "lower-opset"
+
+
+@dataclass(frozen=True)
+class LoadEngine:
+    """Import an engine: does it work there, and which one is it?"""
+
+    engine: str
+    kind: Literal["load-engine"] = "load-engine"
+
+
+@dataclass(frozen=True)
 class Examine:
     """Try the rungs of the ladder until one inference runs; keep its outputs as the reference."""
 
@@ -155,6 +174,18 @@ class GraphRead:
 
 
 @dataclass(frozen=True)
+class OpsetLowered:
+    kind: Literal["opset-lowered"] = "opset-lowered"
+
+
+@dataclass(frozen=True)
+class EngineLoaded:
+    version: str
+    numpy: str | None
+    kind: Literal["engine-loaded"] = "engine-loaded"
+
+
+@dataclass(frozen=True)
 class Examined:
     facts: SessionFacts
     rung: int
@@ -209,9 +240,12 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | ProfileSession | Beside
+Looking = Inspect | ReadGraph | LowerOpset
+Trying = LoadEngine | Examine
+Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
 Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
-Reply = Inspected | GraphRead | Examined | Measured | Failed
+Looked = Inspected | GraphRead | OpsetLowered
+Reply = Looked | EngineLoaded | Examined | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:

@@ -2058,6 +2058,8 @@ export interface components {
             engine_version: string | null;
             /** @description null when done. */
             error: components["schemas"]["BenchmarkDocumentFailure"] | null;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description Binding the inputs and the first call after loading: median of the first session of each process. */
             first_inference_ms: number | null;
             /** @description Types of the inputs as the engine takes them, by name. */
@@ -2072,6 +2074,8 @@ export interface components {
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             /** @description Time to load the model with the engine already imported: median of the first session of each process. */
             load_ms: number | null;
             /** @description The readings behind peak_memory_bytes; null when the system does not tell. */
@@ -2093,6 +2097,15 @@ export interface components {
             noise_reasons: string[];
             /** @description What was guessed or adjusted, joined by semicolons. */
             note: string | null;
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Whether overhead_share is more than 0.01. */
             overhead_limited: boolean | null;
             /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
@@ -2138,6 +2151,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Items per second of one caller that never pauses: items ÷ wall time of all samples. */
@@ -2300,7 +2315,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2383,6 +2398,16 @@ export interface components {
             leader: number;
             /** @description Places of all cells that cannot be told from the leader, the leader included. */
             tied: number[];
+        };
+        /** @description One thing that is not as it was asked for. */
+        BenchmarkDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description A percentile of the samples, or how many it would take to know it. */
         BenchmarkDocumentTail: {
@@ -2778,6 +2803,12 @@ export interface components {
              * @description Null unless one clearly is.
              */
             faster: ("a" | "b") | null;
+            /**
+             * Pairs
+             * @description Of sessions, in that comparison.
+             * @example 6
+             */
+            pairs: number | null;
             /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
             ratio: components["schemas"]["RatioTold"] | null;
             /**
@@ -2864,6 +2895,8 @@ export interface components {
              * @example cpu
              */
             device: string;
+            /** @description Null before it ran. */
+            effective: components["schemas"]["EffectiveTold"] | null;
             /**
              * Engine
              * @description Empty before the first run: the first that reads the model.
@@ -2951,6 +2984,11 @@ export interface components {
              * @example done
              */
             status: ("done" | "partial" | "failed") | null;
+            /**
+             * Surprises
+             * @description Where it is not what was asked for: silent defaults of the engine.
+             */
+            surprises: components["schemas"]["SurpriseTold"][];
             /**
              * Throughput Per S
              * @example 243.9
@@ -3208,7 +3246,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3279,6 +3317,12 @@ export interface components {
             engine: string;
             /** @description Its version, read back from the library. */
             engine_version: string;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description As it was given, options included. */
             label: string;
             /** @description Milliseconds of one call, geometric means over the pairs. */
@@ -3288,7 +3332,22 @@ export interface components {
                 /** @description Median of a session's samples. */
                 median: number;
             };
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ComparisonDocumentModel"];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -3297,8 +3356,20 @@ export interface components {
             sandbox: string | null;
             /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
             spinning: boolean | null;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ComparisonDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ComparisonDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ComparisonDocumentTensor: {
@@ -3761,8 +3832,58 @@ export interface components {
              */
             verdict: "fit" | "fit with care" | "unfit";
         };
+        /**
+         * EffectiveTold
+         * @description As what a cell really ran: read back from the engine, never echoed.
+         */
+        EffectiveTold: {
+            /**
+             * Fallback Share
+             * @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell.
+             * @example 0
+             */
+            fallback_share: number | null;
+            /**
+             * Input Dtypes
+             * @example {
+             *       "x": "float32"
+             *     }
+             */
+            input_dtypes: {
+                [key: string]: string;
+            };
+            /**
+             * Layout
+             * @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown.
+             * @example NCHWc
+             */
+            layout: string | null;
+            /**
+             * Precision
+             * @description Of the kernels that compute; null when the engine does not tell.
+             * @example fp32
+             */
+            precision: string | null;
+            /**
+             * Text
+             * @description The same in words.
+             * @example fp32 · float32 in · 2 threads · all 85 nodes on CPUExecutionProvider
+             */
+            text: string;
+            /**
+             * Threads
+             * @example 2
+             */
+            threads: number | null;
+        };
         /** EngineTold */
         EngineTold: {
+            /**
+             * Adapter
+             * @description Which engine it is, where it goes by a name that somebody gave it.
+             * @example onnxruntime
+             */
+            adapter: string;
             /**
              * Device Notes
              * @description Of `devices`: what only a worker that loads the engine can tell.
@@ -3797,6 +3918,18 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Origin
+             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
+             * @example
+             */
+            origin: string;
+            /**
+             * Python
+             * @description Version of the other Python that it lives in; null: the server's own.
+             * @example null
+             */
+            python: string | null;
             /**
              * Title
              * @description For people.
@@ -4145,7 +4278,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "openvino-ir" | "torch-export";
+            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -4945,7 +5078,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -5034,7 +5167,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5125,7 +5258,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -6013,20 +6146,45 @@ export interface components {
             engine_version: string;
             /** @description Taken out of a node for each event that was recorded in it. */
             event_cost_us: number;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description What the work costs: the lower tenth of the calls. */
             floor_ms: number;
             host: components["schemas"]["ProfileDocumentHost"];
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
+            /** @description Low and high end of the 95 % interval of the latency, over repeats; null where there are fewer than four. */
+            latency_ci95_ms: number[] | null;
             /** @description Typical time of a call without the profiler, of a whole batch. */
             latency_ms: number;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ProfileDocumentModel"];
             /** @description The slowest first. */
             nodes: components["schemas"]["ProfileDocumentNode"][];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            outside_ci95_ms: number[] | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
             outside_ms: number;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
@@ -6039,6 +6197,8 @@ export interface components {
             providers: string[];
             /** @description Fresh sessions that were measured with the profiler and without. */
             repeats: number;
+            /** @description The machine's peaks that operators and nodes are held against. */
+            roof: components["schemas"]["ProfileDocumentRoof"];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
             /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
@@ -6050,8 +6210,12 @@ export interface components {
              * @constant
              */
             schema: "modeldyno.profile/1";
+            /** @description Low and high end of the 95 % interval of the sum, over repeats; null where there are fewer than four. */
+            sum_ci95_ms: number[] | null;
             /** @description Of all nodes. */
             sum_ms: number;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ProfileDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Of all nodes, as the profiler told it, its own cost included. */
@@ -6152,7 +6316,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -6199,16 +6363,35 @@ export interface components {
         ProfileDocumentNode: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Its name in the model, or kind and place where it has none. */
             node: string;
             /** @description Kind of operator. */
             op_type: string;
+            /** @description Names of nodes of the model that the engine made this one of; empty where it does not tell. */
+            parts: string[];
             /** @description Who ran it; several joined by +. */
             provider: string;
             /** @description Of the latency. */
@@ -6224,12 +6407,29 @@ export interface components {
         ProfileDocumentOperator: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Nodes of this kind that ran. */
             nodes: number;
             /** @description Kind of operator. */
@@ -6244,6 +6444,27 @@ export interface components {
             total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
+        };
+        /** @description What so many cores of this machine reach at the most, as `modeldyno doctor --peaks` measured it. */
+        ProfileDocumentRoof: {
+            /** @description Peak of moving data. */
+            gbyte_per_s: number | null;
+            /** @description Peak of arithmetic; null where none was measured, or none holds. */
+            gflop_per_s: number | null;
+            /** @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving data. */
+            ridge_flop_per_byte: number | null;
+            /** @description Where they come from, or how to get them. */
+            text: string;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ProfileDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ProfileDocumentTensor: {
@@ -6839,6 +7060,33 @@ export interface components {
              */
             terminal: string;
         };
+        /**
+         * RoofTold
+         * @description The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured.
+         */
+        RoofTold: {
+            /**
+             * Gbyte Per S
+             * @example 11.2
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 86
+             */
+            gflop_per_s: number | null;
+            /**
+             * Ridge Flop Per Byte
+             * @description With more arithmetic per byte, arithmetic is the limit.
+             * @example 7.7
+             */
+            ridge_flop_per_byte: number | null;
+            /**
+             * Text
+             * @description Where they come from, or how to get them.
+             */
+            text: string;
+        };
         /** RunDetailsTold */
         RunDetailsTold: {
             /**
@@ -7401,6 +7649,28 @@ export interface components {
              */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
+        /**
+         * SurpriseTold
+         * @description One thing that is not as it was asked for.
+         */
+        SurpriseTold: {
+            /**
+             * About
+             * @example precision
+             * @enum {string}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /**
+             * Fix
+             * @example compare it with care
+             */
+            fix: string;
+            /**
+             * Text
+             * @example asked for fp32, computed in bf16
+             */
+            text: string;
+        };
         /** SystemTold */
         SystemTold: {
             health: components["schemas"]["HealthTold"];
@@ -7492,6 +7762,24 @@ export interface components {
              */
             accelerator_ms: number | null;
             /**
+             * Bound
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @example compute
+             */
+            bound: ("compute" | "memory" | "overhead") | null;
+            /**
+             * Bound Reason
+             * @description The same in numbers, or why there is no answer.
+             * @example 61.2 GFLOP/s, 71 % of the peak
+             */
+            bound_reason: string;
+            /**
+             * Bytes
+             * @description Read and written, from the shapes; null where not known.
+             * @example 2457600
+             */
+            bytes: number | null;
+            /**
              * Calls
              * @description In one call of the model.
              * @example 1
@@ -7502,6 +7790,27 @@ export interface components {
              * @example 0.31
              */
             cpu_ms: number | null;
+            /**
+             * Flop
+             * @description Arithmetic, from the shapes; null where not known.
+             * @example 236027904
+             */
+            flop: number | null;
+            /**
+             * Flop Per Byte
+             * @example 14.1
+             */
+            flop_per_byte: number | null;
+            /**
+             * Gbyte Per S
+             * @example 4.3
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 61.2
+             */
+            gflop_per_s: number | null;
             /**
              * Node
              * @description Null by operator.
@@ -7544,6 +7853,7 @@ export interface components {
              * @description The cursor of the next page; null: that was all.
              */
             next?: string | null;
+            roof: components["schemas"]["RoofTold"];
             /**
              * Run Id
              * @example 20261115-095116-3fa9c1
@@ -7810,6 +8120,7 @@ export type BenchmarkDocumentModel = components['schemas']['BenchmarkDocumentMod
 export type BenchmarkDocumentParity = components['schemas']['BenchmarkDocumentParity'];
 export type BenchmarkDocumentSideBySide = components['schemas']['BenchmarkDocumentSideBySide'];
 export type BenchmarkDocumentStanding = components['schemas']['BenchmarkDocumentStanding'];
+export type BenchmarkDocumentSurprise = components['schemas']['BenchmarkDocumentSurprise'];
 export type BenchmarkDocumentTail = components['schemas']['BenchmarkDocumentTail'];
 export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTensor'];
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
@@ -7832,6 +8143,7 @@ export type ComparisonDocumentIndexRange = components['schemas']['ComparisonDocu
 export type ComparisonDocumentModel = components['schemas']['ComparisonDocumentModel'];
 export type ComparisonDocumentParity = components['schemas']['ComparisonDocumentParity'];
 export type ComparisonDocumentSide = components['schemas']['ComparisonDocumentSide'];
+export type ComparisonDocumentSurprise = components['schemas']['ComparisonDocumentSurprise'];
 export type ComparisonDocumentTensor = components['schemas']['ComparisonDocumentTensor'];
 export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumentWeather'];
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
@@ -7845,6 +8157,7 @@ export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
+export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
 export type EntryTold = components['schemas']['EntryTold'];
@@ -7929,6 +8242,8 @@ export type ProfileDocumentIndexRange = components['schemas']['ProfileDocumentIn
 export type ProfileDocumentModel = components['schemas']['ProfileDocumentModel'];
 export type ProfileDocumentNode = components['schemas']['ProfileDocumentNode'];
 export type ProfileDocumentOperator = components['schemas']['ProfileDocumentOperator'];
+export type ProfileDocumentRoof = components['schemas']['ProfileDocumentRoof'];
+export type ProfileDocumentSurprise = components['schemas']['ProfileDocumentSurprise'];
 export type ProfileDocumentTensor = components['schemas']['ProfileDocumentTensor'];
 export type ProfileDocumentWeather = components['schemas']['ProfileDocumentWeather'];
 export type ProfileEdited = components['schemas']['ProfileEdited'];
@@ -7946,6 +8261,7 @@ export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type ReproductionTold = components['schemas']['ReproductionTold'];
+export type RoofTold = components['schemas']['RoofTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -7958,6 +8274,7 @@ export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
+export type SurpriseTold = components['schemas']['SurpriseTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];

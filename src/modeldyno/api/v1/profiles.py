@@ -42,6 +42,8 @@ from modeldyno.core.profiles import (
     RowsWanted,
     spec_of,
 )
+from modeldyno.core.public_profiles import roof_json, work_json
+from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import RunOf, State
 
 if TYPE_CHECKING:
@@ -121,11 +123,40 @@ class TimeTold(Told):
     share: float | None = Field(description="Of the latency.", examples=[0.076])
     cpu_ms: float | None = Field(examples=[0.31])
     accelerator_ms: float | None = Field(description="By an accelerator's own clock.")
+    flop: float | None = Field(
+        description="Arithmetic, from the shapes; null where not known.", examples=[236027904.0]
+    )
+    bytes: float | None = Field(
+        description="Read and written, from the shapes; null where not known.", examples=[2457600.0]
+    )
+    gflop_per_s: float | None = Field(examples=[61.2])
+    gbyte_per_s: float | None = Field(examples=[4.3])
+    flop_per_byte: float | None = Field(examples=[14.1])
+    bound: Bound | None = Field(
+        description="What limits it; null without peaks, or where its work is not known.",
+        examples=["compute"],
+    )
+    bound_reason: str = Field(
+        description="The same in numbers, or why there is no answer.",
+        examples=["61.2 GFLOP/s, 71 % of the peak"],
+    )
+
+
+class RoofTold(Told):
+    """The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured."""
+
+    gflop_per_s: float | None = Field(examples=[86.0])
+    gbyte_per_s: float | None = Field(examples=[11.2])
+    ridge_flop_per_byte: float | None = Field(
+        description="With more arithmetic per byte, arithmetic is the limit.", examples=[7.7]
+    )
+    text: str = Field(description="Where they come from, or how to get them.")
 
 
 class TimesTold(PageTold[TimeTold]):
     run_id: str = Field(examples=["20261115-095116-3fa9c1"])
     by: By
+    roof: RoofTold
 
 
 Sort = Annotated[
@@ -231,8 +262,10 @@ def router(server: Server) -> APIRouter:
         wanted = RowsWanted(by=by, sort=sort, limit=limit, start=int(cursor or 0))
         found = profiles.rows(ProfileId(profile_id), wanted)
         more = str(found.next) if found.next is not None else None
-        items = [_time(row, found.latency_s) for row in found.rows]
-        return answer({"items": items, "next": more, "run_id": found.run_id, "by": by})
+        roof = profiles.roof(ProfileId(profile_id))
+        items = [_time(row, found.latency_s, roof) for row in found.rows]
+        told = {"items": items, "next": more, "run_id": found.run_id, "by": by}
+        return answer(told | {"roof": roof_json(roof)})
 
     @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:
@@ -296,7 +329,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _time(row: ProfileRow | OpTypeRow, latency_s: float | None) -> dict[str, Any]:
+def _time(row: ProfileRow | OpTypeRow, latency_s: float | None, roof: Roof) -> dict[str, Any]:
     return {
         "node": row.node if isinstance(row, ProfileRow) else None,
         "op_type": row.op_type,
@@ -306,4 +339,5 @@ def _time(row: ProfileRow | OpTypeRow, latency_s: float | None) -> dict[str, Any
         "share": row.total_s / latency_s if latency_s else None,
         "cpu_ms": ms(row.cpu_s),
         "accelerator_ms": ms(row.accelerator_s),
+        **work_json(row.flop, row.moved_bytes, row.total_s, roof),
     }
