@@ -159,6 +159,8 @@ class LiteRtSession:
             self.facts,
             precision=_precision(own),
             nodes_by_provider={name: count for name, count in placed.items() if count},
+            # Its operators for pictures have no other way, and neither has XNNPACK for them.
+            layout="NHWC" if any("CONV" in one["op_name"] for one in own) else None,
         )
 
     def close(self) -> None:

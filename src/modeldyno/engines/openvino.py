@@ -1,4 +1,4 @@
-"""OpenVINO: ONNX and LiteRT files, and its own IR.
+"""OpenVINO: its own IR, and files of ONNX, LiteRT and TensorFlow.
 
 A model with open sizes is compiled for those of its inputs, as its makers advise; the sizes come
 with the target, or with the first call. See docs/engines.md.
@@ -35,7 +35,8 @@ _PRECISIONS = {
     **{"f32": "fp32", "bf16": "bf16", "f16": "fp16", "f64": "fp64"},
     **{"i8": "int8", "u8": "int8"},
 }
-_READERS = {"onnx": "onnx", "litert": "tflite"}  # formats, and who reads them
+# Formats, and who reads them.
+_READERS = {"onnx": "onnx", "litert": "tflite", "tf-graph": "tf", "saved-model": "tf"}
 _PASSIVE = ("Const", "Input", "Output")
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -43,7 +44,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 class OpenVino:
     name = "openvino"
     capabilities = Capabilities(
-        formats=("onnx", "openvino-ir", "litert"), devices=openvino_devices.DEVICES
+        formats=("onnx", "openvino-ir", "litert", "tf-graph", "saved-model"),
+        devices=openvino_devices.DEVICES,
     )
 
     def version(self) -> str:
@@ -204,10 +206,10 @@ class OpenVinoSession:
 
     def _called(self, ports: Any, said: Sequence[str]) -> list[str]:
         """OpenVINO does not read the names that a LiteRT file has for callers, but keeps the
-        order."""
+        order; of TensorFlow's operators it names an output, ``x:0``."""
         if self._target.format == "litert" and len(said) == len(ports):
             return list(said)
-        return [_name(port) for port in ports]
+        return [_name(port, said) for port in ports]
 
     def _places(self, ports: Any) -> dict[str, int]:
         """Each name of an input, and where it stands among them."""
@@ -296,7 +298,9 @@ def _read(path: Path, model_format: str) -> Any:
     from openvino.frontend import FrontEndManager
 
     reader = FrontEndManager().load_by_framework(_READERS[model_format or "onnx"])
-    return reader.convert(reader.load(str(path)))
+    # The file of a SavedModel stands for its folder, in which the weights lie.
+    wanted = path.parent if model_format == "saved-model" else path
+    return reader.convert(reader.load(str(wanted)))
 
 
 def _settle_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None:
@@ -309,10 +313,12 @@ def _settle_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None
         model.reshape(before)
 
 
-def _name(port: Any) -> str:
-    """A port may have no name but its node's, which of an output is the one that makes it."""
-    names = port.get_names()
-    return str(min(names) if names else port.get_node().get_friendly_name())
+def _name(port: Any, said: Sequence[str] = ()) -> str:
+    """The one that the file has for callers, if it is among them. A port may have no name but its
+    node's, which of an output is the one that makes it."""
+    names = sorted(port.get_names()) or [str(port.get_node().get_friendly_name())]
+    known = [name for own in names for name in (own, own.removesuffix(":0")) if name in said]
+    return str((known or names)[0])
 
 
 def _dtype(port: Any) -> str:
