@@ -250,6 +250,7 @@ def _is_side(side: SideResult, cell: CellResult) -> bool:
         side.batch_size,
         side.spec.cores,
         side.spec.instances,
+        side.spec.streams,
         facts.device,
         facts.engine,
         facts.precision or side.spec.precision,

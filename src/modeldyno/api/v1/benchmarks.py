@@ -87,6 +87,7 @@ class AxesTold(Told):
     batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
     cores: list[int] = Field(examples=[[1, 2, 4]])
     instances: list[int] = Field(examples=[[1]])
+    streams: list[int] = Field(examples=[[1]])
 
 
 class VersusBaselineTold(Told):
@@ -332,6 +333,7 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
         "batch_sizes": "batch_size",
         "cores": "cores",
         "instances": "instances",
+        "streams": "streams",
     }
     return {
         axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
