@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, ViewportSize
 
 CHROMIUM = os.environ.get("MODELDYNO_CHROMIUM", "/usr/bin/chromium")
 QUIETLY = (
@@ -23,7 +23,7 @@ QUIETLY = (
 )
 PATIENCE_MS = 120_000
 READY_MS = 700  # a new tab's process is started by then: that is the browser's time, not ours
-SIZE = {"width": 1366, "height": 768}
+SIZE: ViewportSize = {"width": 1366, "height": 768}
 
 # When something is painted that tells something, how long the page stood still, and how long
 # interactions took. (The browser does not tell of those below 16 ms.)
@@ -106,7 +106,7 @@ class Desk:
         """A browser as people have one: what it has seen it keeps on disk, compiled code too."""
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             context = self._chromium.launch_persistent_context(
-                folder, executable_path=CHROMIUM, args=QUIETLY, viewport={**SIZE}
+                folder, executable_path=CHROMIUM, args=QUIETLY, viewport=SIZE
             )
             with contextlib.closing(context):
                 yield context
@@ -116,7 +116,7 @@ class Desk:
         page = context.new_page()
         with contextlib.closing(page):
             page.set_default_timeout(PATIENCE_MS)
-            page.set_viewport_size({**SIZE})
+            page.set_viewport_size(SIZE)
             page.add_init_script(watch)
             page.wait_for_timeout(READY_MS)
             page.goto(self.server.url + path)
