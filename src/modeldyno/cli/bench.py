@@ -357,11 +357,13 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
 
 
 def _described(cell: CellResult) -> str:
+    from modeldyno.core.surprises import ran_as
+
     facts = cell.facts
     assert facts is not None
-    precision = facts.precision or "unknown precision"
     walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    return f"{facts.engine} {facts.engine_version} · {facts.device} · {precision}{walls}"
+    elsewhere = f" · {facts.other_python}" if facts.other_python else ""
+    return f"{facts.engine_title}{elsewhere} · {facts.device} · {ran_as(facts)}{walls}"
 
 
 def _notes(result: BenchmarkResult) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from modeldyno.core.results import Estimate
+if TYPE_CHECKING:
+    from modeldyno.core.results import Estimate
 
 UNITS = ((1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
 NOTHING = "–"

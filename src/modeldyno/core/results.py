@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.hosts import HostFacts, HostWeather
@@ -13,12 +13,14 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
+from modeldyno.core.surprises import Surprise, surprises
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
 StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"]
 Objective = Literal["latency", "throughput"]
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
 
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
@@ -146,6 +148,7 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
+    surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
 
 
 @dataclass(frozen=True)
@@ -215,6 +218,10 @@ class SideResult:
     typical_s: float
     batch_size: int
     sandbox: SandboxReport | None = None
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec, self.model, self.facts)
 
 
 @dataclass(frozen=True)
@@ -296,6 +303,9 @@ class NodeResult:
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
+    flop: float | None = None  # in one call of the model; None: not known
+    moved_bytes: float | None = None  # read and written
+    parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, where told
 
     @property
     def cpu_s(self) -> float:
@@ -333,6 +343,12 @@ class ProfileResult:
     sandbox: SandboxReport | None = None
     interrupted: bool = False
     ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
+    # Of "latency", "sum" and "outside".
+    ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec.cell, self.model, self.facts)
 
     def __repr__(self) -> str:
         return (

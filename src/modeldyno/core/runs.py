@@ -98,6 +98,7 @@ class CellOutcome(Sureness):
     throughput_per_s: float | None = None
     error_code: str | None = None
     error: dict[str, str] | None = None  # code, title, why, fix
+    effective: dict[str, Any] | None = None  # as what it ran: see core/summaries.py
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,6 +25,7 @@ from modeldyno.core.specs import (
     OptimizationSpec,
     ProfileSpec,
 )
+from modeldyno.core.surprises import fallback_share, ran_as
 
 
 def summarise_result(result: MeasuringResult) -> RunSummary:
@@ -114,8 +115,25 @@ def outcome_of(number: int, cell: CellResult) -> CellOutcome:
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,
         error_code=cell.error.code if cell.error else None,
         error=encode(cell.error),
+        effective=_effective(cell),
         **_sureness(measured),
     )
+
+
+def _effective(cell: CellResult) -> dict[str, Any] | None:
+    """As what it really ran, and where that is not what was asked for."""
+    facts = cell.facts
+    if facts is None:
+        return None
+    return {
+        "precision": facts.precision,
+        "input_dtypes": facts.input_dtypes,
+        "layout": facts.layout,
+        "threads": facts.threads,
+        "fallback_share": fallback_share(facts),
+        "text": ran_as(facts),
+        "surprises": encode(cell.surprises),
+    }
 
 
 def _sureness(measured: Measurement | None) -> dict[str, Any]:

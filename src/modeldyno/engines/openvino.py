@@ -9,15 +9,16 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
-from modeldyno.engines.openvino_profiling import OpenVinoProfiled
+from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
 
 # Layers whose precision is the one in which a model is computed.
@@ -93,6 +94,7 @@ class OpenVinoSession:
             **(extra or {}),
         }
         self._is_open = False
+        self._own_names: set[str] = set()  # of nodes, as the model's file calls them
         self._shapes: Shapes = target.shapes
         self._compiled = self._compile()
 
@@ -132,11 +134,27 @@ class OpenVinoSession:
             facts,
             precision=_precision(layers),
             nodes_by_provider={"+".join(facts.providers): runs},
+            layout=_layout(_told(n, "outputLayouts") for n in nodes if _is_convolution(n)),
         )
 
     def profiling(self) -> list[Any]:
         """What its nodes took, in the mean of all calls since it was compiled."""
         return list(self._compiled.create_infer_request().get_profiling_info())
+
+    def described(self) -> dict[str, Described]:
+        """Nodes that were compiled, by the names that its profiler calls them by."""
+        found: dict[str, Described] = {}
+        counts: Counter[str] = Counter()
+        for node in self._compiled.get_runtime_model().get_ordered_ops():
+            told, kind = str(node.get_friendly_name()), _told(node, "layerType")
+            parts = tuple(filter(None, _told(node, "originalLayersNames").split(",")))
+            own = tuple(part for part in parts if part in self._own_names)
+            name = told if told in self._own_names else next(iter(own), "")
+            if not name:
+                counts[kind] += 1
+                name = f"{kind} #{counts[kind]}"
+            found[told] = Described(name, _operands(node), own)
+        return found
 
     # ------------------------------------------------------------ inside
 
@@ -146,6 +164,12 @@ class OpenVinoSession:
             model = _read(Path(self._target.model), self._target.format)
         except Exception as error:  # its readers have exceptions of their own
             raise _cannot_load(error) from error
+        # The others are made of a counter, and are new ones each time that a model is read.
+        self._own_names = {
+            str(op.get_friendly_name())
+            for op in model.get_ordered_ops()
+            if op.get_friendly_name() != op.get_name()
+        }
         self._is_open = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_open and self._shapes:
             _settle_sizes(model, self._shapes)
@@ -255,6 +279,24 @@ def _dtype(port: Any) -> str:
     return str(kind.to_dtype()) if kind.is_static() else str(kind.get_type_name())
 
 
+def _operands(node: Any) -> Operands | None:
+    """None where a size is open."""
+    sides = node.inputs(), node.outputs()
+    if any(port.get_partial_shape().is_dynamic for side in sides for port in side):
+        return None
+    inputs, outputs = (
+        tuple(
+            Operand(
+                str(port.get_element_type().get_type_name()),
+                tuple(int(size) for size in port.get_partial_shape().to_shape()),
+            )
+            for port in side
+        )
+        for side in sides
+    )
+    return Operands(inputs, outputs) if outputs else None
+
+
 def _told(node: Any, what: str) -> str:
     said = node.get_rt_info()
     return str(said[what].astype(str)) if what in said else ""
@@ -270,6 +312,20 @@ def _precision(layers: list[tuple[str, str]]) -> str | None:
     types = [kernel.rpartition("_")[2].lower() for kernel in kernels]
     seen = Counter(_PRECISIONS.get(one, one) for one in types)
     return "+".join(name for name, _ in seen.most_common()) or None
+
+
+def _is_convolution(node: Any) -> bool:
+    return _told(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
+
+
+def _layout(told: Iterable[str]) -> str | None:
+    """oneDNN's way of writing it: abcd is NCHW, acdb NHWC, aBcd16b has channels in blocks of 16."""
+    seen = Counter(
+        "NCHWc" if any(c.isupper() for c in one) else "NHWC" if one.endswith("b") else "NCHW"
+        for one in (text.partition(",")[0] for text in told)
+        if len(one) >= len("abc")
+    )
+    return next((name for name, _ in seen.most_common(1)), None)
 
 
 def _cannot_load(error: Exception) -> EngineFailed:

@@ -187,6 +187,7 @@ def _apart(
         typical_ratio=typical,
         basis="one run" if is_one_run else "separate runs",
         comparison_id=None,
+        pairs=None,
     )
 
 
@@ -206,6 +207,7 @@ def _by_alternation(
         typical_ratio=typical,
         basis="alternation",
         comparison_id=found.id,
+        pairs=result.pairs,
     )
 
 
@@ -221,6 +223,7 @@ def _not_comparable(
         typical_ratio=None,
         basis=None,
         comparison_id=None,
+        pairs=None,
     )
 
 

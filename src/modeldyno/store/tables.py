@@ -278,6 +278,7 @@ class CellOutcomes(Sureness, Table):
     throughput_per_s: Mapped[float | None]
     error_code: Mapped[str | None]
     error: Mapped[Json | None]
+    effective: Mapped[Json | None]
 
 
 class Trials(Table):
@@ -312,6 +313,8 @@ class ProfileRows(Table):
     accelerator_s: Mapped[float | None]
     calls: Mapped[int]
     defined: Mapped[int]
+    flop: Mapped[float | None]
+    moved_bytes: Mapped[float | None]
 
 
 class Pins(Table):

@@ -29,6 +29,15 @@ export function StateBadge({ state, children }: { state: State; children?: React
   );
 }
 
+/** Begun, and waiting for cores. */
+export function WaitingBadge() {
+  return (
+    <Badge color="blue" variant="light" tt="none" miw="max-content" leftSection={<span aria-hidden>◷</span>}>
+      Waiting
+    </Badge>
+  );
+}
+
 export function NoiseBadge({ noise, why }: { noise: Noise | null | undefined; why?: string }) {
   if (!noise) return null;
   const { sign, color, means } = NOISES[noise];

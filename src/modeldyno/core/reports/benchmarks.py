@@ -43,7 +43,7 @@ def _engine(cell: CellResult) -> str:
     if facts is None:
         return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
     precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine} {facts.engine_version} on {facts.device}{precision}"
+    return f"{facts.engine_title} on {facts.device}{precision}"
 
 
 def _is_noisy(cell: CellResult) -> bool:
