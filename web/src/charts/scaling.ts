@@ -175,6 +175,11 @@ export function extremes(points: readonly Point[], isRate: boolean): { best: Poi
   return { best, worst };
 }
 
+/** Too few sessions have none: then nothing can be told apart. */
+export function hasInterval(point: Point): boolean {
+  return point.low !== null && point.high !== null;
+}
+
 export function overlap(a: Point, b: Point): boolean {
   if (a.low === null || a.high === null || b.low === null || b.high === null) return true;
   return a.low <= b.high && b.low <= a.high;

@@ -88,6 +88,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
   const figure = figureOf(cell, looked.metric);
   const interval = (low: number | null, high: number | null) => (low === null || high === null ? null : ([low, high] as const));
   const basis = (sessions: number | null) => `measured · n = ${sessions ?? "–"} sessions`;
+  const areKnown = ends !== null && hasInterval(ends.best) && hasInterval(ends.worst);
   const isClear = ends !== null && !overlap(ends.best, ends.worst);
   return (
     <>
@@ -100,7 +101,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
       )}
       {ends && !isClear && (
         <Text size="sm" className="dim">
-          No clear difference between best and worst: their intervals overlap.
+          {areKnown ? "No clear difference between best and worst: their intervals overlap." : "Too few sessions to tell the best from the worst."}
         </Text>
       )}
       <Quality cell={cell} />
