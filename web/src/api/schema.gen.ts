@@ -312,6 +312,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversions/{conversion_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get conversion
+         * @description How far it is, or what became of it.
+         */
+        get: operations["get_conversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversions/{conversion_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel conversion
+         * @description It ends within two seconds, and nothing is kept. What is over stays as it is.
+         */
+        post: operations["cancel_conversion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets": {
         parameters: {
             query?: never;
@@ -719,6 +759,33 @@ export interface paths {
          * @description Its name is all that changes.
          */
         patch: operations["rename_model"];
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/conversions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversions
+         * @description What the model can be converted to, why not to the rest, and what was tried.
+         */
+        get: operations["list_conversions"];
+        put?: never;
+        /**
+         * Convert model
+         * @description In the background, by a worker with all the walls around it, on a core of its own. Source
+         *     and result are run on the same inputs, and what computes something else is not kept. The
+         *     events `conversion.progress` and `model.created` tell of it. Asked again while it is under
+         *     way, nothing more happens.
+         */
+        post: operations["convert_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/models/{model_id}/file": {
@@ -2324,6 +2391,27 @@ export interface components {
             inputs: components["schemas"]["BenchmarkDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -2995,6 +3083,26 @@ export interface components {
              */
             throughput_per_s: number | null;
         };
+        /** CheckTold */
+        CheckTold: {
+            /**
+             * Batch Size
+             * @description Items of the input.
+             * @example 3
+             */
+            batch_size: number;
+            /**
+             * Max Abs Error
+             * @description The largest difference of outputs.
+             */
+            max_abs_error: number;
+            /**
+             * Max Rel Error
+             * @description The same, of the largest value of the same output.
+             * @example 2.5e-7
+             */
+            max_rel_error: number;
+        };
         /** CodeTold */
         CodeTold: {
             /**
@@ -3255,6 +3363,27 @@ export interface components {
             inputs: components["schemas"]["ComparisonDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -3606,6 +3735,132 @@ export interface components {
              * @description Of the benchmark.
              */
             name: string;
+        };
+        /** ConversionAsked */
+        ConversionAsked: {
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /**
+         * ConversionMessage
+         * @description Not kept either; that the model is there is told as ``model.created``.
+         */
+        ConversionMessage: {
+            /** At */
+            at: string;
+            data: components["schemas"]["ConversionStanding"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "conversion.progress";
+            /**
+             * Number
+             * @default null
+             */
+            number?: null;
+            /** Project Id */
+            project_id: number | null;
+        };
+        /**
+         * ConversionStanding
+         * @description How far a conversion is.
+         */
+        ConversionStanding: {
+            /** Doing */
+            doing: string;
+            /** Id */
+            id: number;
+            /** Made Id */
+            made_id: number | null;
+            /** Model Id */
+            model_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /** Steps Planned */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionTold */
+        ConversionTold: {
+            /**
+             * Checks
+             * @description One for each input on which both were run.
+             */
+            checks: components["schemas"]["CheckTold"][];
+            /**
+             * Doing
+             * @description The step it is at.
+             * @example converting
+             */
+            doing: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Id
+             * @example 1
+             */
+            id: number;
+            /**
+             * Made Id
+             * @description The new model, in the same project.
+             */
+            made_id: number | null;
+            /**
+             * Model Id
+             * @description What it is made of.
+             * @example 1
+             */
+            model_id: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /**
+             * Steps Planned
+             * @description 0 as long as it has not begun.
+             */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionsTold */
+        ConversionsTold: {
+            /**
+             * Conversions
+             * @description Of this model, oldest first, as far as this server remembers.
+             */
+            conversions: components["schemas"]["ConversionTold"][];
+            /**
+             * Possible
+             * @description Every format, whether it can be or not.
+             */
+            possible: components["schemas"]["PossibilityTold"][];
         };
         /** CoreTold */
         CoreTold: {
@@ -4017,7 +4272,7 @@ export interface components {
              */
             size_bytes: number;
         };
-        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"];
+        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
          * EventsTold
          * @description Of the same shape as those that Socket.IO tells.
@@ -5136,7 +5391,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5206,6 +5461,27 @@ export interface components {
             inputs: components["schemas"]["ModelDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5316,7 +5592,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5973,6 +6249,26 @@ export interface components {
              */
             session: number;
         };
+        /** PossibilityTold */
+        PossibilityTold: {
+            /** Fix */
+            fix: string;
+            /**
+             * Title
+             * @example OpenVINO IR
+             */
+            title: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+            /**
+             * Why Not
+             * @description Empty: it can be made.
+             */
+            why_not: string;
+        };
         /**
          * Problem
          * @description What went wrong, why, and what to do (RFC 9457).
@@ -6355,6 +6651,27 @@ export interface components {
             inputs: components["schemas"]["ProfileDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -8164,6 +8481,7 @@ export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
+export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
@@ -8180,6 +8498,11 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type ConversionAsked = components['schemas']['ConversionAsked'];
+export type ConversionMessage = components['schemas']['ConversionMessage'];
+export type ConversionStanding = components['schemas']['ConversionStanding'];
+export type ConversionTold = components['schemas']['ConversionTold'];
+export type ConversionsTold = components['schemas']['ConversionsTold'];
 export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
@@ -8263,6 +8586,7 @@ export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
+export type PossibilityTold = components['schemas']['PossibilityTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -10766,6 +11090,178 @@ export interface operations {
             };
         };
     };
+    get_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_datasets: {
         parameters: {
             query?: {
@@ -12939,6 +13435,229 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionsTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    convert_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversionAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
