@@ -62,10 +62,9 @@ def _method(result: BenchmarkResult) -> str:
     return (
         f"{subject} was measured in {_span(found, 'processes', 'fresh process')} with "
         f"{_span(found, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"± is half the {_levels(found)} interval over sessions{_without_interval(found)}; the floor "
-        "is the tenth "
-        f"percentile, p99 is there where the samples can tell it, and {figures.NOTHING} is not "
-        "measured."
+        f"± is half the {_levels(found)} interval over sessions{_without_interval(found)}; the "
+        "floor is the tenth percentile, p99 is there where the samples can tell it, and "
+        f"{figures.NOTHING} is not measured."
     )
 
 
@@ -175,9 +174,7 @@ def _points(sweep: _Sweep, per_item: bool, scale: float = 1.0) -> tuple[Point, .
 def _point(cell: CellResult, x: int, scale: float) -> Point:
     assert cell.measurement is not None
     typical = cell.measurement.latency.typical
-    known = (
-        typical.is_over_units and math.isfinite(typical.low) and math.isfinite(typical.high)
-    )
+    known = typical.is_over_units and math.isfinite(typical.low) and math.isfinite(typical.high)
     low, high = (typical.low, typical.high) if known else (typical.value, typical.value)
     return Point(x, typical.value / scale, low / scale, high / scale, _is_noisy(cell))
 

@@ -127,8 +127,8 @@ function HistogramOf({ samples, engine, percentiles, name }: { samples: Samples;
 
 function SampleTable({ samples }: { samples: Samples }) {
   const rows = useMemo<Row[]>(() => {
-    const { limit } = shapeOf(samples.ms);
-    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit }));
+    const { limit, hasPeaks } = shapeOf(samples.ms);
+    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit && !hasPeaks }));
   }, [samples]);
   const columns: Column<Row>[] = [
     { id: "place", header: "Iteration", value: (row) => row.place, isNumber: true },
