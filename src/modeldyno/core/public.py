@@ -441,7 +441,10 @@ def _run_json(run: KeptRun) -> dict[str, Any]:
     result = run.result
     best = quickest(result) if isinstance(result, BenchmarkResult) else None
     typical = best.measurement.latency.typical if best and best.measurement else None
-    latency = typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)}
+    latency = typical and {
+        "median": _ms(typical.value),
+        "ci95": _interval(typical, 1e3) if typical.is_over_units else None,
+    }
     if isinstance(result, ProfileResult):
         latency = {"median": _ms(result.latency_s), "ci95": None}
     compared = result if isinstance(result, ComparisonResult) else None

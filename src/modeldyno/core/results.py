@@ -38,6 +38,11 @@ class Estimate:
     units: Literal["sessions", "samples", "pairs", "processes"]
 
     @property
+    def is_over_units(self) -> bool:
+        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        return self.units != "samples"
+
+    @property
     def half_width(self) -> float:
         """Half the interval, in the value's own unit."""
         return (self.high - self.low) / 2

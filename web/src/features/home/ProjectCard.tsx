@@ -72,7 +72,7 @@ function Best({ best }: { best: BestTold | undefined }) {
   return (
     <Stack gap={2}>
       <Group align="flex-start" style={{ columnGap: 20, rowGap: 4 }}>
-        <CellFigure cell={leader.cell} metric="ms_per_item" />
+        <CellFigure cell={leader.cell} metric="ms_per_batch" />
         <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
       </Group>
       <Text size="sm">
