@@ -37,6 +37,7 @@ class Entry:
     title: str = ""  # as its makers write it; empty: as its name
     # Its threads and options hold for a whole process: other ones need another process.
     for_life: bool = False
+    has_streams: bool = False  # it can run several requests at the same time
     environment: Environment | None = None  # the other Python that it lives in; None: this one
     oldest: str = ""  # the first version that has all we use
     licence: str = ""  # what its users must accept first, in a sentence
@@ -61,7 +62,6 @@ BUILT_IN = (
         aliases=("ort",),
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
-        oldest="1.16.0",
     ),
     Entry(
         name="pytorch",
@@ -75,16 +75,6 @@ BUILT_IN = (
         compiling_options=("compile",),
         title="PyTorch",
         oldest="2.10.0",
-    ),
-    Entry(
-        name="openvino",
-        factory="modeldyno.engines.openvino:OpenVino",
-        package="openvino",
-        install="pip install 'modeldyno[openvino]'",
-        devices=("cpu", "gpu", "npu"),
-        formats=("onnx", "openvino-ir"),
-        aliases=("ov",),
-        title="OpenVINO",
     ),
     Entry(
         name="tensorflow",
@@ -109,6 +99,17 @@ BUILT_IN = (
         aliases=("tflite",),
         options=("xnnpack",),
         title="LiteRT",
+    ),
+    Entry(
+        name="openvino",
+        factory="modeldyno.engines.openvino:OpenVino",
+        package="openvino",
+        install="pip install 'modeldyno[openvino]'",
+        devices=("cpu", "gpu", "npu"),
+        formats=("onnx", "openvino-ir", "litert", "tf-graph", "saved-model"),
+        aliases=("ov",),
+        has_streams=True,
+        title="OpenVINO",
     ),
     Entry(
         name="scripted",

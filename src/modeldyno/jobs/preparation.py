@@ -39,6 +39,11 @@ class Prepared:
     life: str = ""  # what its process is for good; others need another process
     copy: Path | None = None  # the private copy; the target may be one made of it
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
+
 
 def prepare(
     trying: Trying,
@@ -63,7 +68,7 @@ def prepare(
     entry = engine_of(cell, facts)
     python = entry.environment.python if entry.environment else sys.executable
     file, lowered = _readable(entry, facts, copy, name, trying, context, deadline_s)
-    target = _target(entry, cell, facts, file)
+    target = target_of(entry, cell, facts, file)
     check_complete(facts)
     if party is not None:
         ladder = plan_alike(party, cell.batch_size, beside, seed)
@@ -122,6 +127,12 @@ def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
+    if cell.streams > 1 and not entry.has_streams:
+        raise BadValue(
+            f"Engine {entry.name!r} has no streams",
+            why="it runs one request at a time",
+            fix="Leave --streams out, or use --instances to run several processes side by side",
+        )
     return entry
 
 
@@ -152,7 +163,7 @@ def _readable(
     )
 
 
-def _target(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
     return Target(
         engine=entry.adapter,
         model=str(copy),
@@ -163,5 +174,8 @@ def _target(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Targ
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        inputs=tuple(spec.name for spec in facts.inputs),
+        outputs=tuple(spec.name for spec in facts.outputs),
+        streams=cell.streams,
         alias=entry.name if entry.environment else "",
     )
