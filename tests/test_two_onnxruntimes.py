@@ -105,6 +105,6 @@ def test_a_server_lists_it_without_its_folder_and_runs_it(tmp_path):
         both = {"engines": ["onnxruntime", "older"], "iterations": 5}
         made = served.benchmark(project, model, **both)
         served.ended(made["latest_run"]["job_id"])
-        cells = served.get(f"benchmarks/{made['id']}").json["latest_run"]["cells"]
-        assert [cell["engine"] for cell in cells] == ["onnxruntime", "older"]
+        cells = served.get(f"runs/{made['latest_run']['id']}/result").json["cells"]
+        assert versions(cells) == [("onnxruntime", OURS), ("older", VERSION)]
         assert [cell["status"] for cell in cells] == ["done", "done"]
