@@ -4,6 +4,7 @@ import json
 from typing import get_args
 
 import pytest
+from onnx import helper
 
 import modeldyno
 from modeldyno.core.errors import EngineFailed
@@ -77,12 +78,12 @@ def test_its_profiler_works_and_instances_do(tmp_path):
 
 def test_a_model_that_it_cannot_load_fails_its_own_cell_alone(tmp_path):
     broken = onnx_models.model(
-        [onnx_models.helper.make_node("NoSuchOperator", ["x"], ["y"], domain="test")],
+        [helper.make_node("NoSuchOperator", ["x"], ["y"], domain="test")],
         [onnx_models.value("x", shape=[1, 4])],
         [onnx_models.value("y", shape=[1, 4])],
         opset_imports=[
-            onnx_models.helper.make_opsetid("", 17),
-            onnx_models.helper.make_opsetid("test", 1),
+            helper.make_opsetid("", 17),
+            helper.make_opsetid("test", 1),
         ],
     )
     model = onnx_models.saved(broken, tmp_path / "m.onnx")
