@@ -38,6 +38,11 @@ class Estimate:
     units: Literal["sessions", "samples", "pairs", "processes"]
 
     @property
+    def is_over_units(self) -> bool:
+        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        return self.units != "samples"
+
+    @property
     def half_width(self) -> float:
         """Half the interval, in the value's own unit."""
         return (self.high - self.low) / 2
@@ -149,6 +154,11 @@ class CellResult:
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
     surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * (self.facts.streams if self.facts else 1)
 
 
 @dataclass(frozen=True)

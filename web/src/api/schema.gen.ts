@@ -1860,6 +1860,13 @@ export interface components {
              *     ]
              */
             precisions: string[];
+            /**
+             * Streams
+             * @example [
+             *       1
+             *     ]
+             */
+            streams: number[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2022,6 +2029,14 @@ export interface components {
              */
             start?: boolean;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -2158,7 +2173,7 @@ export interface components {
             input_shapes: {
                 [key: string]: number[];
             };
-            /** @description Copies running at once; always 1 in this version. */
+            /** @description Processes running side by side. */
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
@@ -2239,6 +2254,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
             /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
@@ -2686,6 +2703,11 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
@@ -2763,6 +2785,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2831,6 +2855,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BestTold */
         BestTold: {
@@ -3093,6 +3119,12 @@ export interface components {
              * @example done
              */
             status: ("done" | "partial" | "failed") | null;
+            /**
+             * Streams
+             * @description Requests that one call makes at a time.
+             * @example 1
+             */
+            streams: number;
             /**
              * Surprises
              * @description Where it is not what was asked for: silent defaults of the engine.
@@ -6368,6 +6400,14 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -7907,6 +7947,8 @@ export interface components {
             seed: number;
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number[];
             /** Timeout S */
             timeout_s: number;
             /** Values */
@@ -8628,6 +8670,30 @@ export interface components {
              */
             used_bytes: number;
         };
+        /**
+         * WorstNoiseTold
+         * @description Of all its cells; `summary` is about the best one only.
+         */
+        WorstNoiseTold: {
+            /**
+             * Cells
+             * @description So many are as noisy as that.
+             * @example 3
+             */
+            cells: number;
+            /**
+             * Noise
+             * @example unusable
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /**
+             * Of
+             * @description Of so many that were measured.
+             * @example 4
+             */
+            of: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -8834,6 +8900,7 @@ export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
+export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
