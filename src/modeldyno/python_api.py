@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
@@ -205,6 +206,39 @@ def profile(
     )
     result = _workbench(workspace).service.run(spec, listen)
     assert isinstance(result, ProfileResult)
+    return result
+
+
+def convert(
+    model: str | Path,
+    to: str,
+    output: str | Path | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Sequence[str] = (),
+    architecture: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> ConversionResult:
+    """The same network as ``onnx``, ``openvino`` or ``litert``, in the file ``output``, which is
+    beside the model unless said. Raises WrongOutput when the two compute different things, and then
+    nothing is kept."""
+    spec = requests.conversion_spec(
+        model,
+        to,
+        output,
+        InputOptions(dims or {}, values or {}, None, inputs, architecture, arguments or {}),
+        timeout_s=timeout,
+        memory_limit_bytes=memory_limit,
+        seed=seed,
+    )
+    result = _workbench(workspace).service.run(spec, listen)
+    assert isinstance(result, ConversionResult)
     return result
 
 

@@ -12,6 +12,7 @@ import typer
 from modeldyno.cli import (
     bench,
     compare,
+    convert,
     demo,
     doctor,
     engines,
@@ -76,6 +77,7 @@ app.command("rerun")(rerun.rerun)
 app.command("rm")(rm.rm)
 app.command("note")(note.note)
 app.command("inspect")(inspect.inspect)
+app.command("convert")(convert.convert)
 app.command("trust")(trust.trust)
 app.add_typer(examples.app, name="examples")
 app.add_typer(engines.app, name="engines")

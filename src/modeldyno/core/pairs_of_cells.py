@@ -141,6 +141,18 @@ _ENVIRONMENT = {
 }  # fmt: skip
 
 
+_MACHINE = ("cpu_model", "cpus", "memory_bytes")  # another of these is another machine
+
+
+def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """That two sets of host facts are of different machines, and by what; empty where not."""
+    for name in _MACHINE:
+        if a.get(name) != b.get(name):
+            one, other = _text(a.get(name)), _text(b.get(name))
+            return f"measured on different machines: {one} against {other}"
+    return ""
+
+
 def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
     host = encode(result.host)
     told = {words: host[name] for name, words in _ENVIRONMENT.items()}

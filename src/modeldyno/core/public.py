@@ -11,11 +11,13 @@ from dataclasses import asdict
 from typing import Any
 
 from modeldyno.core.codec import encode
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.doctor import Checkup, Peaks
 from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -40,10 +42,12 @@ OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
+CONVERSION_SCHEMA = "modeldyno.conversion/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
 EXAMPLES_SCHEMA = "modeldyno.examples/1"
+RANKING_SCHEMA = "modeldyno.ranking/1"
 RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
@@ -87,6 +91,52 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "imports": list(facts.imports),
         "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
+    } | ({"made": encode(facts.made)} if facts.made else {})
+
+
+def conversion_json(result: ConversionResult) -> dict[str, Any]:
+    return {
+        "schema": CONVERSION_SCHEMA,
+        "to": result.to,
+        "source": model_json(result.source),
+        "model": model_json(result.model),
+        "source_engine": result.source_engine,
+        "engine": result.engine,
+        "checks": [asdict(check) for check in result.checks],
+        "seconds": result.seconds,
+        "notes": list(result.notes),
+    }
+
+
+def ranking_json(found: Ranking) -> dict[str, Any]:
+    return {
+        "schema": RANKING_SCHEMA,
+        "reference": found.reference,
+        "interrupted": found.interrupted,
+        "sides": [_ranked_json(one) for one in found.sides],
+    }
+
+
+def _ranked_json(one: Ranked) -> dict[str, Any]:
+    side, ratio, parity = one.side, one.ratio, one.parity
+    return {
+        "label": one.label,
+        "place": one.place,
+        "unranked": one.unranked or None,
+        "engine": side.facts.engine if side else None,
+        "engine_version": side.facts.engine_version if side else None,
+        "format": side.model.format if side else None,
+        "precision": side.facts.precision if side else None,
+        "cores": side.spec.cores if side else None,
+        "batch_size": side.batch_size if side else None,
+        "floor_ms": _ms(side.floor_s) if side else None,
+        "typical_ms": _ms(side.typical_s) if side else None,
+        "ratio": ratio.value if ratio else None,
+        "ci95": _interval(ratio) if ratio else None,
+        "max_rel_error": parity.max_rel_error if parity else None,
+        "noise": one.noise,
+        "run_id": one.run_id,
+        "error": encode(one.failure),
     }
 
 
@@ -391,7 +441,10 @@ def _run_json(run: KeptRun) -> dict[str, Any]:
     result = run.result
     best = quickest(result) if isinstance(result, BenchmarkResult) else None
     typical = best.measurement.latency.typical if best and best.measurement else None
-    latency = typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)}
+    latency = typical and {
+        "median": _ms(typical.value),
+        "ci95": _interval(typical, 1e3) if typical.is_over_units else None,
+    }
     if isinstance(result, ProfileResult):
         latency = {"median": _ms(result.latency_s), "ci95": None}
     compared = result if isinstance(result, ComparisonResult) else None

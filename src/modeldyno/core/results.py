@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.hosts import HostFacts, HostWeather
@@ -20,6 +20,7 @@ Noise = Literal["quiet", "noisy", "contended", "unusable"]
 StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"]
 Objective = Literal["latency", "throughput"]
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
 
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
@@ -35,6 +36,11 @@ class Estimate:
     level: float
     n: int
     units: Literal["sessions", "samples", "pairs", "processes"]
+
+    @property
+    def is_over_units(self) -> bool:
+        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        return self.units != "samples"
 
     @property
     def half_width(self) -> float:

@@ -100,6 +100,7 @@ class CellOutcome(Sureness):
     error: dict[str, str] | None = None  # code, title, why, fix
     streams: int = 1
     effective: dict[str, Any] | None = None  # as what it ran: see core/summaries.py
+    run_id: RunId | None = field(default=None, compare=False)  # None before it is kept
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -154,7 +154,7 @@ def _sureness(measured: Measurement | None) -> dict[str, Any]:
 def _intervals(measured: Measurement) -> dict[str, float | None]:
     """None where they would be within sessions: that leaves out what differs between them."""
     floor, typical = measured.latency.floor, measured.latency.typical
-    if typical.units != "sessions":
+    if not typical.is_over_units:
         return {}
     found = {
         "floor_low_s": _finite(floor.low),

@@ -10,6 +10,7 @@ from typing import Any
 from modeldyno.core import exports, figures
 from modeldyno.core.models import Dim, ModelFacts
 from modeldyno.core.names import shown_name
+from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -177,6 +178,54 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
         for name, side in (("A", result.a), ("B", result.b))
     ]
     return head, rows
+
+
+def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
+    """In the order of their places; those without one come last."""
+    measured = [one.side.floor_s for one in found.sides if one.side is not None]
+    scale, unit = figures.unit_for(measured)
+    head = (
+        "place",
+        "model",
+        "engine",
+        "precision",
+        "cores",
+        "batch",
+        f"floor {unit}",
+        "×",
+        "outputs",
+    )
+    last = len(found.sides) + 1
+    order = sorted(
+        found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
+    )
+    return head, [_ranked_row(one, scale) for one in order]
+
+
+def _ranked_row(one: Ranked, scale: float) -> tuple[str, ...]:
+    place = str(one.place) if one.place else figures.NOTHING
+    if one.side is None or one.ratio is None:
+        nothing = figures.NOTHING
+        return place, one.label, nothing, nothing, nothing, nothing, nothing, nothing, nothing
+    side = one.side
+    return (
+        place,
+        shown_name(side.model.path),
+        f"{side.facts.engine} {side.facts.engine_version}",
+        side.facts.precision or figures.NOTHING,
+        str(side.spec.cores),
+        str(side.batch_size),
+        figures.plain(side.floor_s / scale, 4),
+        "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
+        _outputs(one),
+    )
+
+
+def _outputs(one: Ranked) -> str:
+    """How far its outputs are from those of the first side, of their largest value."""
+    if one.run_id is None:
+        return "reference"
+    return figures.NOTHING if one.parity is None else f"{one.parity.max_rel_error:.1g}"
 
 
 def comparison_html(result: ComparisonResult) -> str:

@@ -59,7 +59,6 @@ BUILT_IN = (
         aliases=("ort",),
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
-        oldest="1.16.0",
     ),
     Entry(
         name="pytorch",

@@ -18,7 +18,7 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
-from modeldyno.engines.openvino_profiling import OpenVinoProfiled
+from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
 
 # Layers whose precision is the one in which a model is computed.
@@ -99,6 +99,7 @@ class OpenVinoSession:
             **(extra or {}),
         }
         self._is_open = False
+        self._own_names: set[str] = set()  # of nodes, as the model's file calls them
         self._shapes: Shapes = target.shapes
         self._compiled = self._compile()
 
@@ -149,16 +150,20 @@ class OpenVinoSession:
         """What its nodes took, in the mean of all calls since it was compiled."""
         return list(self._compiled.create_infer_request().get_profiling_info())
 
-    def described(self) -> dict[str, tuple[Operands | None, tuple[str, ...]]]:
-        """Of each node that was compiled: its operands, and the model's nodes it was made of."""
-        nodes = self._compiled.get_runtime_model().get_ordered_ops()
-        return {
-            str(node.get_friendly_name()): (
-                _operands(node),
-                tuple(filter(None, _told(node, "originalLayersNames").split(","))),
-            )
-            for node in nodes
-        }
+    def described(self) -> dict[str, Described]:
+        """Nodes that were compiled, by the names that its profiler calls them by."""
+        found: dict[str, Described] = {}
+        counts: Counter[str] = Counter()
+        for node in self._compiled.get_runtime_model().get_ordered_ops():
+            told, kind = str(node.get_friendly_name()), _told(node, "layerType")
+            parts = tuple(filter(None, _told(node, "originalLayersNames").split(",")))
+            own = tuple(part for part in parts if part in self._own_names)
+            name = told if told in self._own_names else next(iter(own), "")
+            if not name:
+                counts[kind] += 1
+                name = f"{kind} #{counts[kind]}"
+            found[told] = Described(name, _operands(node), own)
+        return found
 
     # ------------------------------------------------------------ inside
 
@@ -168,6 +173,12 @@ class OpenVinoSession:
             model = _read(Path(self._target.model), self._target.format)
         except Exception as error:  # its readers have exceptions of their own
             raise _cannot_load(error) from error
+        # The others are made of a counter, and are new ones each time that a model is read.
+        self._own_names = {
+            str(op.get_friendly_name())
+            for op in model.get_ordered_ops()
+            if op.get_friendly_name() != op.get_name()
+        }
         self._is_open = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_open and self._shapes:
             _settle_sizes(model, self._shapes, self._places(model.inputs))

@@ -19,6 +19,7 @@ from modeldyno.formats import (
     openvino_nodes,
     saved_model,
     scripted,
+    sidecar,
     tf_graph,
     tf_nodes,
     torch_files,
@@ -33,6 +34,10 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
 
     ``without_weights``: weights files beside it that are not there are listed, not refused.
     """
+    return sidecar.with_making(_read(path, without_weights))
+
+
+def _read(path: Path, without_weights: bool) -> ModelFacts:
     match recognise(path):
         case "onnx":
             return onnx.read(path, without_weights)

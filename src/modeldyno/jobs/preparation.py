@@ -67,7 +67,7 @@ def prepare(
     entry = engine_of(cell, facts)
     python = entry.environment.python if entry.environment else sys.executable
     file, lowered = _readable(entry, facts, copy, name, trying, context, deadline_s)
-    target = _target(entry, cell, facts, file)
+    target = target_of(entry, cell, facts, file)
     check_complete(facts)
     if party is not None:
         ladder = plan_alike(party, cell.batch_size, beside, seed)
@@ -160,7 +160,7 @@ def _readable(
     )
 
 
-def _target(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
     return Target(
         engine=entry.adapter,
         model=str(copy),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from modeldyno.core.conversions import GOALS, SUFFIXES, Goal
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture, Dim, InputSpec
 from modeldyno.core.near_misses import near_misses
@@ -24,6 +25,7 @@ from modeldyno.core.specs import (
     Budget,
     CellSpec,
     ComparisonSpec,
+    ConversionSpec,
     GraphSpec,
     InspectionSpec,
     ModelSpec,
@@ -158,6 +160,12 @@ def comparison_spec(
     )
 
 
+def said_sides(
+    words: Sequence[str], cells: CellOptions, inputs: InputOptions
+) -> tuple[SideSpec, ...]:
+    return tuple(_said_side(word, cells, inputs) for word in dict.fromkeys(words))
+
+
 def comparison_between(
     a: SideSpec,
     b: SideSpec,
@@ -236,6 +244,46 @@ def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpe
 def graph_spec(model: str | Path, timeout_s: float = 60.0) -> GraphSpec:
     _positive("timeout", timeout_s)
     return GraphSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
+
+
+def conversion_spec(
+    model: str | Path,
+    to: str,
+    output: str | Path | None = None,
+    inputs: InputOptions | None = None,
+    *,
+    timeout_s: float = 600.0,
+    memory_limit_bytes: int | None = None,
+    seed: int = 0,
+) -> ConversionSpec:
+    """``output``: beside the model, under its name, unless said."""
+    goal = parse_goal(to)
+    path = model_path(model)
+    _positive("timeout", timeout_s)
+    _at_least(0, "seed", seed)
+    suffix = SUFFIXES[goal]
+    place = path.parent / (path.stem + suffix) if output is None else Path(output).expanduser()
+    if place.suffix != suffix:
+        raise BadValue(
+            f"{GOALS[goal]} files are called {suffix}, not {place.suffix or place.name!r}",
+            fix=f"Use --output {place.with_suffix(suffix)}",
+        )
+    check_folder(place)
+    return ConversionSpec(
+        model=_model_spec(path, inputs or InputOptions()),
+        to=goal,
+        output=str(place.absolute()),
+        timeout_s=timeout_s,
+        memory_limit_bytes=memory_limit_bytes or default_memory_limit(),
+        seed=seed,
+    )
+
+
+def parse_goal(to: str) -> Goal:
+    for goal in GOALS:
+        if to == goal:
+            return goal
+    raise BadValue(f"Models cannot be converted to {to!r}", fix=f"Use one of {', '.join(GOALS)}")
 
 
 def choose_budget(

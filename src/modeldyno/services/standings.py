@@ -137,18 +137,17 @@ def _best(
         running = [one for one in usable if not any(_is(one, loser) for loser in lost)] or usable
     leader = min(running, key=lambda one: _seconds(one.cell, by).value)
     tied = [one for one in running if one is not leader and not _is_behind(leader, one, by)]
-    return Best(by, leader, tuple(tied), _note(leader, tied))
+    return Best(by, leader, tuple(tied), _note(leader, tied, by))
 
 
-def _note(leader: Contender, tied: Sequence[Contender]) -> str:
+def _note(leader: Contender, tied: Sequence[Contender], by: Objective) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
         notes.append(f"cannot be told from {others}; compare them in alternation")
     if leader.cell.noise == "contended":
-        notes.append("other work ran beside: read the floor")
-    elif leader.cell.noise == "noisy":
-        notes.append("noisy")
+        floor = ": read the floor" if by == "latency" else ""  # throughput has none
+        notes.append(f"other work ran beside{floor}")
     return "; ".join(notes)
 
 

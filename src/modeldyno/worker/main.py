@@ -51,6 +51,8 @@ from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
     CloseSide,
     Command,
+    Convert,
+    Converted,
     EngineLoaded,
     Examine,
     Examined,
@@ -188,6 +190,8 @@ def _do(command: Command, bench: _Bench) -> Reply:
             return _load_engine(command)
         case Examine():
             return _examine(command)
+        case Convert():
+            return _convert(command)
         case MeasureSession():
             return SessionMeasured(_measure_session(command))
         case MeasurePair():
@@ -222,8 +226,9 @@ def _read_graph(command: ReadGraph) -> GraphRead:
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
     from modeldyno.formats.onnx_lowering import lower
 
-    lower(Path(command.path), Path(command.to), command.opset, command.ir_version)
-    return OpsetLowered()
+    made = Path(command.to)
+    lower(Path(command.path), made, command.opset, command.ir_version)
+    return OpsetLowered(made.stat().st_size)
 
 
 # ---------------------------------------------------------------- examine
@@ -318,6 +323,23 @@ def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
 
     made = synthesise(plan)
     return made.tensors, made.batch_size, made.notes
+
+
+# ---------------------------------------------------------------- convert
+
+
+def _convert(command: Convert) -> Converted:
+    from modeldyno.engines import conversions
+
+    settle(command.target)
+    route = conversions.find(command.target.format, command.to)  # type: ignore[arg-type]
+    material = conversions.Material(
+        command.target, command.inputs, command.outputs, command.example
+    )
+    folder = Path(command.folder)
+    folder.mkdir()
+    notes = conversions.load(route)(material, folder / route.names[0])
+    return Converted(route.tool, route.versions(), notes)
 
 
 # ---------------------------------------------------------------- measure

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.inputs import InputPlan
-from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
     Calibration,
@@ -162,6 +163,19 @@ class CloseSide:
 
 
 @dataclass(frozen=True)
+class Convert:
+    """Write the model in another format, into a folder of its own below the scratch folder."""
+
+    target: Target
+    to: Goal
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    example: InputPlan  # known to run
+    folder: str
+    kind: Literal["convert"] = "convert"
+
+
+@dataclass(frozen=True)
 class Inspected:
     facts: ModelFacts
     kind: Literal["inspected"] = "inspected"
@@ -175,6 +189,7 @@ class GraphRead:
 
 @dataclass(frozen=True)
 class OpsetLowered:
+    size_bytes: int
     kind: Literal["opset-lowered"] = "opset-lowered"
 
 
@@ -195,6 +210,14 @@ class Examined:
     parity: Parity | None = None  # to the other cell's outputs
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
     kind: Literal["examined"] = "examined"
+
+
+@dataclass(frozen=True)
+class Converted:
+    tool: str
+    versions: dict[str, str]
+    notes: tuple[str, ...] = ()
+    kind: Literal["converted"] = "converted"
 
 
 @dataclass(frozen=True)
@@ -241,11 +264,11 @@ class Failed:
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
 Looking = Inspect | ReadGraph | LowerOpset
-Trying = LoadEngine | Examine
+Trying = LoadEngine | Examine | Convert
 Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
 Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
 Looked = Inspected | GraphRead | OpsetLowered
-Reply = Looked | EngineLoaded | Examined | Measured | Failed
+Reply = Looked | EngineLoaded | Examined | Converted | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:

@@ -144,6 +144,9 @@ function hear(event: EventMessage): void {
     case "example.progress":
       setFetch(event.data);
       return;
+    case "conversion.progress":
+      invalidate([...queryKeys.models, event.data.model_id, "conversions"]);
+      return;
     default:
       event satisfies never; // a new kind must not compile unnoticed
   }

@@ -312,6 +312,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversions/{conversion_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get conversion
+         * @description How far it is, or what became of it.
+         */
+        get: operations["get_conversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversions/{conversion_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel conversion
+         * @description It ends within two seconds, and nothing is kept. What is over stays as it is.
+         */
+        post: operations["cancel_conversion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets": {
         parameters: {
             query?: never;
@@ -721,6 +761,33 @@ export interface paths {
         patch: operations["rename_model"];
         trace?: never;
     };
+    "/api/v1/models/{model_id}/conversions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversions
+         * @description What the model can be converted to, why not to the rest, and what was tried.
+         */
+        get: operations["list_conversions"];
+        put?: never;
+        /**
+         * Convert model
+         * @description In the background, by a worker with all the walls around it, on a core of its own. Source
+         *     and result are run on the same inputs, and what computes something else is not kept. The
+         *     events `conversion.progress` and `model.created` tell of it. Asked again while it is under
+         *     way, nothing more happens.
+         */
+        post: operations["convert_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{model_id}/file": {
         parameters: {
             query?: never;
@@ -1094,6 +1161,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff profiles
+         * @description What changes from this profile (A) to another (B): their latest runs, aligned by node
+         *     and by operator.
+         */
+        get: operations["diff_profiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/note": {
         parameters: {
             query?: never;
@@ -1386,8 +1474,8 @@ export interface paths {
         put?: never;
         /**
          * Pause queue
-         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
-         *     started anew.
+         * @description What runs goes on to its end; nothing begins until somebody resumes, also when the
+         *     server is started anew.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -2324,6 +2412,27 @@ export interface components {
             inputs: components["schemas"]["BenchmarkDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -2654,6 +2763,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2722,6 +2833,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BestTold */
         BestTold: {
@@ -2995,6 +3108,58 @@ export interface components {
              */
             throughput_per_s: number | null;
         };
+        /** ChangeTold */
+        ChangeTold: {
+            a: components["schemas"]["DiffPartTold"] | null;
+            b: components["schemas"]["DiffPartTold"] | null;
+            /**
+             * Delta Ms
+             * @description B less A.
+             * @example -0.12
+             */
+            delta_ms: number;
+            /**
+             * Matched By
+             * @description How its counterpart was found: by its name, by the model's nodes it is made of, by operator and place, or by its kind of work.
+             */
+            matched_by: ("name" | "parts" | "place" | "kind") | null;
+            /**
+             * Name
+             * @example /layer1/Conv
+             */
+            name: string;
+            /**
+             * Standing
+             * @description `moved`: in both, at another place in the order of execution, or run by another provider.
+             * @enum {string}
+             */
+            standing: "kept" | "moved" | "appeared" | "vanished";
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** CheckTold */
+        CheckTold: {
+            /**
+             * Batch Size
+             * @description Items of the input.
+             * @example 3
+             */
+            batch_size: number;
+            /**
+             * Max Abs Error
+             * @description The largest difference of outputs.
+             */
+            max_abs_error: number;
+            /**
+             * Max Rel Error
+             * @description The same, of the largest value of the same output.
+             * @example 2.5e-7
+             */
+            max_rel_error: number;
+        };
         /** CodeTold */
         CodeTold: {
             /**
@@ -3255,6 +3420,27 @@ export interface components {
             inputs: components["schemas"]["ComparisonDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -3489,6 +3675,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3553,6 +3751,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3583,6 +3793,132 @@ export interface components {
              */
             name: string;
         };
+        /** ConversionAsked */
+        ConversionAsked: {
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /**
+         * ConversionMessage
+         * @description Not kept either; that the model is there is told as ``model.created``.
+         */
+        ConversionMessage: {
+            /** At */
+            at: string;
+            data: components["schemas"]["ConversionStanding"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "conversion.progress";
+            /**
+             * Number
+             * @default null
+             */
+            number?: null;
+            /** Project Id */
+            project_id: number | null;
+        };
+        /**
+         * ConversionStanding
+         * @description How far a conversion is.
+         */
+        ConversionStanding: {
+            /** Doing */
+            doing: string;
+            /** Id */
+            id: number;
+            /** Made Id */
+            made_id: number | null;
+            /** Model Id */
+            model_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /** Steps Planned */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionTold */
+        ConversionTold: {
+            /**
+             * Checks
+             * @description One for each input on which both were run.
+             */
+            checks: components["schemas"]["CheckTold"][];
+            /**
+             * Doing
+             * @description The step it is at.
+             * @example converting
+             */
+            doing: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Id
+             * @example 1
+             */
+            id: number;
+            /**
+             * Made Id
+             * @description The new model, in the same project.
+             */
+            made_id: number | null;
+            /**
+             * Model Id
+             * @description What it is made of.
+             * @example 1
+             */
+            model_id: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /**
+             * Steps Planned
+             * @description 0 as long as it has not begun.
+             */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionsTold */
+        ConversionsTold: {
+            /**
+             * Conversions
+             * @description Of this model, oldest first, as far as this server remembers.
+             */
+            conversions: components["schemas"]["ConversionTold"][];
+            /**
+             * Possible
+             * @description Every format, whether it can be or not.
+             */
+            possible: components["schemas"]["PossibilityTold"][];
+        };
         /** CoreTold */
         CoreTold: {
             /**
@@ -3593,12 +3929,18 @@ export interface components {
             core: number;
             /**
              * Job Id
-             * @description Null: nobody measures on it.
+             * @description Null: no job of this server measures on it.
              * @example 7
              */
             job_id: number | null;
             /** Since */
             since: string | null;
+            /**
+             * Used By
+             * @description Another process on this machine that measures on it; null: none does.
+             * @example modeldyno pid 4711
+             */
+            used_by: string | null;
         };
         /** CountsTold */
         CountsTold: {
@@ -3740,6 +4082,137 @@ export interface components {
              * @example 1
              */
             project_id: number;
+        };
+        /**
+         * DiffPartTold
+         * @description One node, or several that do the work of the other side's.
+         */
+        DiffPartTold: {
+            /**
+             * Names
+             * @example [
+             *       "/layer1/Conv",
+             *       "/layer1/Relu"
+             *     ]
+             */
+            names: string[];
+            /**
+             * Nodes
+             * @example 2
+             */
+            nodes: number;
+            /**
+             * Op Types
+             * @example [
+             *       "Conv",
+             *       "Relu"
+             *     ]
+             */
+            op_types: string[];
+            /**
+             * Providers
+             * @example [
+             *       "CPUExecutionProvider"
+             *     ]
+             */
+            providers: string[];
+            /**
+             * Total Ci95 Ms
+             * @example [
+             *       0.3,
+             *       0.32
+             *     ]
+             */
+            total_ci95_ms: number[] | null;
+            /**
+             * Total Ms
+             * @example 0.31
+             */
+            total_ms: number;
+        };
+        /**
+         * DiffTold
+         * @description What changes from profile A to profile B.
+         */
+        DiffTold: {
+            a: components["schemas"]["DiffedTold"];
+            b: components["schemas"]["DiffedTold"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "node" | "op";
+            /**
+             * Changes
+             * @description The largest first.
+             */
+            changes: components["schemas"]["ChangeTold"][];
+            /**
+             * Delta Ms
+             * @example -0.4
+             */
+            delta_ms: number;
+            /**
+             * Differences
+             * @description What was not the same in how they were measured.
+             * @example [
+             *       "cores: 1 in A, 2 in B"
+             *     ]
+             */
+            differences: string[];
+            /**
+             * Schema
+             * @constant
+             */
+            schema: "modeldyno.profile-diff/1";
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** DiffedTold */
+        DiffedTold: {
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.31.0
+             */
+            engine_version: string;
+            /**
+             * Latency Ci95 Ms
+             * @example [
+             *       4.05,
+             *       4.16
+             *     ]
+             */
+            latency_ci95_ms: number[] | null;
+            /**
+             * Latency Ms
+             * @example 4.1
+             */
+            latency_ms: number;
+            /**
+             * Model
+             * @example resnet50.onnx
+             */
+            model: string;
+            /**
+             * Repeats
+             * @example 5
+             */
+            repeats: number;
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
         };
         /** DistributionTold */
         DistributionTold: {
@@ -3987,7 +4460,7 @@ export interface components {
              */
             size_bytes: number;
         };
-        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"];
+        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
          * EventsTold
          * @description Of the same shape as those that Socket.IO tells.
@@ -5106,7 +5579,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5176,6 +5649,27 @@ export interface components {
             inputs: components["schemas"]["ModelDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5286,7 +5780,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5943,6 +6437,26 @@ export interface components {
              */
             session: number;
         };
+        /** PossibilityTold */
+        PossibilityTold: {
+            /** Fix */
+            fix: string;
+            /**
+             * Title
+             * @example OpenVINO IR
+             */
+            title: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+            /**
+             * Why Not
+             * @description Empty: it can be made.
+             */
+            why_not: string;
+        };
         /**
          * Problem
          * @description What went wrong, why, and what to do (RFC 9457).
@@ -6325,6 +6839,27 @@ export interface components {
             inputs: components["schemas"]["ProfileDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -8097,6 +8632,30 @@ export interface components {
              */
             used_bytes: number;
         };
+        /**
+         * WorstNoiseTold
+         * @description Of all its cells; `summary` is about the best one only.
+         */
+        WorstNoiseTold: {
+            /**
+             * Cells
+             * @description So many are as noisy as that.
+             * @example 3
+             */
+            cells: number;
+            /**
+             * Noise
+             * @example unusable
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /**
+             * Of
+             * @description Of so many that were measured.
+             * @example 4
+             */
+            of: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -8134,6 +8693,8 @@ export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
+export type ChangeTold = components['schemas']['ChangeTold'];
+export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
@@ -8150,11 +8711,19 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type ConversionAsked = components['schemas']['ConversionAsked'];
+export type ConversionMessage = components['schemas']['ConversionMessage'];
+export type ConversionStanding = components['schemas']['ConversionStanding'];
+export type ConversionTold = components['schemas']['ConversionTold'];
+export type ConversionsTold = components['schemas']['ConversionsTold'];
 export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
+export type DiffPartTold = components['schemas']['DiffPartTold'];
+export type DiffTold = components['schemas']['DiffTold'];
+export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EffectiveTold = components['schemas']['EffectiveTold'];
@@ -8233,6 +8802,7 @@ export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
+export type PossibilityTold = components['schemas']['PossibilityTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -8292,6 +8862,7 @@ export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
+export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
@@ -10736,6 +11307,178 @@ export interface operations {
             };
         };
     };
+    get_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_datasets: {
         parameters: {
             query?: {
@@ -12909,6 +13652,229 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionsTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    convert_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversionAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15758,6 +16724,96 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_profiles: {
+        parameters: {
+            query: {
+                /** @description The other profile: B. */
+                to: number;
+                by?: "node" | "op";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffTold"];
                 };
             };
             /** @description The request cannot work */
