@@ -380,10 +380,11 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
-    *("model", "note", "profile", "removed", "runs", "trust"),
+    *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
+    *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
 )
-OPTIONAL = {"indices"}  # only inputs that index something have it
+# Only inputs that index something have the one, only converted models the other.
+OPTIONAL = {"indices", "made"}
 
 
 def test_there_is_a_schema_for_every_document():
@@ -393,6 +394,7 @@ def test_there_is_a_schema_for_every_document():
     assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
         public.BENCHMARK_SCHEMA,
         public.COMPARISON_SCHEMA,
+        public.CONVERSION_SCHEMA,
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
@@ -401,7 +403,9 @@ def test_there_is_a_schema_for_every_document():
         jobs.JOBS_SCHEMA,
         public.MODEL_SCHEMA,
         note.NOTE_SCHEMA,
+        public_profiles.DIFF_SCHEMA,
         public_profiles.PROFILE_SCHEMA,
+        public.RANKING_SCHEMA,
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",

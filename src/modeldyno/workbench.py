@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.conversions import ConversionService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.distributions import DistributionService
@@ -85,6 +86,7 @@ class Server:
     files: ModelFiles
     looks: Looks
     inferences: InferenceService
+    conversions: ConversionService
     folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
@@ -122,6 +124,7 @@ class Server:
         self.watch.close()
         is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
+        is_still = self.conversions.close() and is_still
         is_still = self.example_projects.close() and is_still
         self.feed.close()
         self.sweeping.close()
@@ -201,6 +204,7 @@ def open_server(
     workspace or database.
     """
     from contextlib import ExitStack
+    from functools import partial
 
     from modeldyno.jobs.aside import Aside
     from modeldyno.jobs.settling import Settling
@@ -211,6 +215,7 @@ def open_server(
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.conversions import ConversionService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.distributions import DistributionService
@@ -227,6 +232,7 @@ def open_server(
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
+    from modeldyno.services.peaks import of_here as peaks_here
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -235,6 +241,7 @@ def open_server(
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
+    from modeldyno.store import peaks as stored_peaks
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
@@ -274,12 +281,14 @@ def open_server(
             job_limit_s,
             settings.workspace / "queue-paused",
         )
-        jobs = JobService(records, history, queue, progress)
+        jobs = JobService(records, history, queue, progress, leases)
         benchmarks = BenchmarkService(records, models, jobs, Baselines(history))
         comparisons = ComparisonService(records, models, jobs)
-        profiles = ProfileService(records, models, jobs)
+        profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))
         archive = Archive(history, folders, records)
-        exports = ExportService(records, history, folders)
+        exports = ExportService(
+            records, history, folders, partial(stored_peaks.load, settings.workspace)
+        )
         return Server(
             settings=settings,
             records=records,
@@ -297,6 +306,7 @@ def open_server(
             files=files,
             looks=Looks(records, files, models),
             inferences=InferenceService(models, LocalJobs()),
+            conversions=ConversionService(records, models, files, LocalJobs(Leases(cores))),
             folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),

@@ -14,6 +14,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ProfileResult
     from modeldyno.services.requests import CellOptions, InputOptions
@@ -62,6 +63,10 @@ def profile(
         int, typer.Option("--top", help="Rows to show, the slowest first; 0: all.")
     ] = TOP,
     csv: Annotated[Path | None, typer.Option(help="Also write all rows to a CSV file.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Show what changes from that profile to this one."),
+    ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
@@ -82,18 +87,21 @@ def profile(
         modeldyno profile m.onnx
 
         modeldyno profile m.onnx --cores 2 --by node --top 10 --csv nodes.csv
+
+        modeldyno profile m.onnx --engine openvino --by node --against 3fa9c1
     """
     from modeldyno.cli.bench import split_models
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
     requests.check_folder(csv)
+    before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
         more_said = (value, data, input_, architecture, arg, option, repeats != 5)
         requests.expect_no_settings((*said, *more_said))
         result = listened(_resumed(resume, server, workspace), quiet)
-        _end(result, json, quiet, by, top, csv)
+        _end(result, json, quiet, by, top, csv, workspace, before)
     files, words = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
@@ -127,13 +135,25 @@ def profile(
     }
     asked = (files[0], cells, inputs, more)
     run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    _end(listened(run, quiet), json, quiet, by, top, csv)
+    _end(listened(run, quiet), json, quiet, by, top, csv, workspace, before)
 
 
 def _end(
-    result: ProfileResult, as_json: bool, quiet: bool, by: By, top: int, csv: Path | None
+    result: ProfileResult,
+    as_json: bool,
+    quiet: bool,
+    by: By,
+    top: int,
+    csv: Path | None,
+    workspace: Path | None,
+    before: ProfileResult | None,
 ) -> NoReturn:
-    present(result, as_json, quiet, by, top, csv)
+    if before is not None and not result.interrupted:
+        if csv is not None:
+            _write(result, by, csv)
+        present_diff(before, result, as_json, by, top)
+        raise typer.Exit(0)
+    present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
     if result.interrupted and not quiet:
         output.tell(f"next: modeldyno profile --resume {result.run_id}")
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
@@ -204,39 +224,99 @@ def present(
     by: By = By.op,
     top: int = TOP,
     csv: Path | None = None,
+    peaks: Peaks | None = None,
 ) -> None:
     if csv is not None:
-        from modeldyno.core.profile_tables import profile_csv
-
-        with output.writing(csv):
-            profile_csv(result, by.value, csv)
+        _write(result, by, csv)
     if as_json:
         from modeldyno.core.public_profiles import profile_json
 
-        output.document(profile_json(result))
+        output.document(profile_json(result, peaks))
     else:
-        show(result, by, top, quiet)
+        show(result, by, top, quiet, peaks)
 
 
-def show(result: ProfileResult, by: By = By.op, top: int = TOP, quiet: bool = False) -> None:
-    from modeldyno.core.profile_tables import LEFT, profile_rows
-    from modeldyno.core.sentences import profile_sentence
+def _write(result: ProfileResult, by: By, csv: Path) -> None:
+    from modeldyno.core.profile_tables import profile_csv
 
-    head, rows = profile_rows(result, by.value, top or None)
+    with output.writing(csv):
+        profile_csv(result, by.value, csv)
+
+
+def kept_profile(word: str, server: str | None, workspace: Path | None) -> ProfileResult:
+    """The result of a run; raises BadValue where it is no profile, or has none."""
+    from modeldyno.cli.remote import kept_runs
+    from modeldyno.core.errors import BadValue
+    from modeldyno.core.results import ProfileResult
+
+    kept = kept_runs(server, workspace).find(word)
+    if not isinstance(kept.result, ProfileResult):
+        why = f"it is {kept.state}" if kept.kind == "profile" else f"it is a {kept.kind}"
+        fix = "Give the run of a profile; `modeldyno ls` lists them"
+        raise BadValue(f"Run {kept.run_id} has no profile", why=why, fix=fix)
+    return kept.result
+
+
+def present_diff(
+    a: ProfileResult, b: ProfileResult, as_json: bool, by: By = By.op, top: int = TOP
+) -> None:
+    from modeldyno.core.profile_diffs import diff, diff_sentence
+    from modeldyno.core.profile_tables import DIFF_LEFT, diff_rows
+    from modeldyno.core.public_profiles import diff_json
+
+    found = diff(a, b, by.value)
+    if as_json:
+        output.document(diff_json(found))
+        return
+    head, rows = diff_rows(found, top or None)
+    output.table(head, rows, left=DIFF_LEFT)
+    output.say("")
+    output.headline(diff_sentence(found))
+    for difference in found.differences:
+        output.tell(f"not the same: {difference}")
+    output.tell(f"A is run {a.run_id}, B is run {b.run_id}; ± is half the 95 % interval")
+
+
+def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:
+    """Of the machine that it was measured on, where they are in this workspace."""
+    from modeldyno.settings import Settings
+    from modeldyno.store import peaks
+
+    return peaks.load(Settings.read(workspace).workspace, result.host.fingerprint)
+
+
+def show(
+    result: ProfileResult,
+    by: By = By.op,
+    top: int = TOP,
+    quiet: bool = False,
+    peaks: Peaks | None = None,
+) -> None:
+    from modeldyno.core.profile_tables import LEFT, limit_lines, profile_rows
+    from modeldyno.core.roofline import roof_of
+    from modeldyno.core.sentences import profile_sentence, surprising
+    from modeldyno.core.surprises import ran_as
+
+    roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
+    head, rows = profile_rows(result, by.value, top or None, roof)
     output.table(head, rows, left=LEFT)
     output.say("")
     stopped = "stopped before its end; " if result.interrupted else ""
     output.headline(f"{stopped}{profile_sentence(result)}")
-    for warning in result.warnings:
+    for warning in (*result.warnings, *surprising(result)):
         output.warn(warning)
     if quiet:
         return
     facts = result.facts
     output.tell(
-        f"{facts.engine} {facts.engine_version} on {facts.device}, {result.spec.cell.name}; "
+        f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
+        f"{ran_as(facts)}; "
         f"{result.repeats} repeats, {result.calls} profiled calls; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )
+    output.tell(f"limits: {roof.text}")
+    for line in limit_lines(result, by.value, roof):
+        output.tell(f"  {line}")
     if str(result.sandbox) != "full":
         output.tell(f"sandbox: {result.sandbox}")
     for note in result.notes:

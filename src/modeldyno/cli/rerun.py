@@ -46,7 +46,8 @@ def rerun(
         from modeldyno.cli import profile
 
         profiled = profile.listened(task.run, quiet)
-        profile.present(profiled, json, quiet)
+        peaks = profile.known_peaks(profiled, workspace)
+        profile.present(profiled, json, quiet, peaks=peaks)
         raise typer.Exit(profile.INTERRUPTED if profiled.interrupted else 0)
     from modeldyno.cli.compare import INTERRUPTED, listened, present
 

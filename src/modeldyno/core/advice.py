@@ -39,7 +39,8 @@ def _about(
         yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec, longer)
     if found.sessions < FEWEST_SESSIONS:
         yield (
-            "the interval is from within sessions: what differs between sessions is not in it",
+            f"no interval: {figures.counted(found.sessions, 'session')}, and it takes "
+            f"{FEWEST_SESSIONS} to know how far they differ",
             "measure without --iterations" if spec.iterations else f"use {longer}",
         )
     if found.overhead_share > 0.01:
@@ -52,13 +53,8 @@ def _about(
     times = found.first_inference_s / found.latency.typical.value
     if times > SLOW_FIRST_CALL:
         yield f"the first call took {times:.0f} × a typical one", "warm your service up at start"
-    facts = cell.facts
-    if facts and facts.threads is not None and facts.threads != cell.spec.cores:
-        yield (
-            f"the engine computes with {figures.counted(facts.threads, 'thread')}, "
-            f"{cell.spec.cores} were asked for",
-            "compare it with care",
-        )
+    for surprise in cell.surprises:
+        yield surprise.text, surprise.fix
 
 
 def _calmer(found: Measurement, spec: BenchmarkSpec, longer: str) -> str:

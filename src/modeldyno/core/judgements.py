@@ -46,6 +46,7 @@ class CellJudgement:
     typical_ratio: Estimate | None
     basis: Basis | None
     comparison_id: ComparisonId | None  # that measured the very pair in alternation
+    pairs: int | None  # of sessions, in that comparison
 
     @property
     def faster(self) -> Side | None:

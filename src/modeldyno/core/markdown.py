@@ -21,6 +21,7 @@ from modeldyno.core.sentences import (
     comparison_sentence,
     profile_sentence,
     remarks,
+    surprising,
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
@@ -33,7 +34,7 @@ def benchmark_markdown(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
     lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in remarks(result)]
+    lines += [f"- {plain(remark)}" for remark in (*remarks(result), *surprising(result))]
     lines += [""] if lines[-1] else []
     lines += ["± is half the 95 % interval.", ""]
     lines += _origin(result, result.host, bench_command(result.spec, name))
@@ -47,7 +48,7 @@ def comparison_markdown(result: ComparisonResult) -> str:
     lines = [f"### {plain(a)} against {plain(b)}", ""]
     lines += [f"**{stopped}{result.verdict}**: {plain(comparison_sentence(result))}", ""]
     lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
-    lines += [f"- {plain(note)}" for note in result.notes]
+    lines += [f"- {plain(note)}" for note in (*surprising(result), *result.notes)]
     lines += [""] if lines[-1] else []
     processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
     lines += [
@@ -65,7 +66,7 @@ def profile_markdown(result: ProfileResult) -> str:
     stopped = "stopped before its end; " if result.interrupted else ""
     precision = f", {facts.precision}" if facts.precision else ""
     cores = figures.counted(result.spec.cell.cores, "core")
-    engine = f"{facts.engine} {facts.engine_version} on {facts.device}{precision}; {cores}"
+    engine = f"{facts.engine_title} on {facts.device}{precision}; {cores}"
     lines = [
         f"### Profile of {plain(name)}",
         "",
@@ -74,10 +75,14 @@ def profile_markdown(result: ProfileResult) -> str:
     ]
     lines += [*_table(head, rows, left=LEFT), ""]
     lines += [f"**{stopped}{plain(profile_sentence(result))}**", ""]
-    lines += [f"- {plain(note)}" for note in (*result.warnings, *result.notes)]
+    lines += [f"- {plain(note)}" for note in _said(result)]
     lines += [""] if lines[-1] else []
     lines += _origin(result, result.host, profile_command(result.spec, name))
     return "\n".join(lines)
+
+
+def _said(result: ProfileResult) -> tuple[str, ...]:
+    return (*result.warnings, *surprising(result), *result.notes)
 
 
 def markdown_of(result: MeasuringResult) -> str:
@@ -116,7 +121,7 @@ def _engine(cell: CellResult) -> str:
         return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
     facts = cell.facts
     precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine} {facts.engine_version} on {facts.device}{precision}"
+    return f"{facts.engine_title} on {facts.device}{precision}"
 
 
 def _effort(spec: BenchmarkSpec) -> str:

@@ -9,17 +9,19 @@ from typing import Any, Literal
 
 from modeldyno.core import exports, figures
 from modeldyno.core.plain import table_text
+from modeldyno.core.profile_diffs import Part, ProfileDiff
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
 from modeldyno.core.results import ProfileResult
+from modeldyno.core.roofline import Held, Roof, held
 from modeldyno.core.sentences import profile_sentence
 
 By = Literal["node", "op"]
 OUTSIDE = "(outside nodes)"
 TOP = 20
-LEFT = ("node", "operator", "where")
+LEFT = ("node", "operator", "where", "limit")
 CSV_COLUMNS = (
     *("node", "op_type", "provider", "calls", "nodes", "total_ms", "share", "cumulative_share"),
-    *("cpu_ms", "accelerator_ms", "told_ms"),
+    *("cpu_ms", "accelerator_ms", "told_ms", "flop", "bytes"),
 )
 
 
@@ -39,6 +41,12 @@ class Slice:
     share: float  # of the latency
     cumulative: float  # with all that are slower
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats
+    flop: float | None = None
+    moved_bytes: float | None = None
+    parts: tuple[str, ...] = ()
+
+    def held(self, roof: Roof) -> Held:
+        return held(self.flop, self.moved_bytes, self.total_s, roof)
 
 
 def slices(result: ProfileResult, by: By) -> list[Slice]:
@@ -68,9 +76,18 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 share=_share(total, result),
                 cumulative=_share(cumulative, result),
                 ci95_s=rows[0].ci95_s if by == "node" else result.ci95_s_by_op.get(rows[0].op_type),
+                flop=_all([row.flop for row in rows]),
+                moved_bytes=_all([row.moved_bytes for row in rows]),
+                parts=rows[0].parts if by == "node" else (),
             )
         )
     return found
+
+
+def _all(parts: Sequence[float | None]) -> float | None:
+    """Their sum, where all are known."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
 
 
 def _share(seconds: float, result: ProfileResult) -> float:
@@ -78,9 +95,10 @@ def _share(seconds: float, result: ProfileResult) -> float:
 
 
 def profile_rows(
-    result: ProfileResult, by: By = "op", top: int | None = TOP
+    result: ProfileResult, by: By = "op", top: int | None = TOP, roof: Roof | None = None
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns and cells; the last row is what is outside nodes."""
+    """Columns and cells; the last row is what is outside nodes. With a ``roof``, what limits each
+    of them."""
     found = slices(result, by)
     shown = found if top is None else found[:top]
     scale, unit = figures.unit_for([result.latency_s])
@@ -88,11 +106,37 @@ def profile_rows(
     head = ("node", "operator") if by == "node" else ("operator", "nodes")
     head = (*head, unit, "share", "in all", "calls", *(("on device",) if has_device else ()))
     rows = [_cells(one, by, scale, has_device) for one in shown]
+    is_held = roof is not None and any(one.flop is not None for one in found)
+    if roof is not None and is_held:
+        head = (*head, "GFLOP/s", "GB/s", "limit")
+        rows = [(*row, *_limits(one.held(roof))) for row, one in zip(rows, shown, strict=True)]
     if left := found[len(shown) :]:
-        rows.append(_rest(left, by, scale, result, has_device))
+        rows.append((*_rest(left, by, scale, result, has_device), *("",) * (3 * is_held)))
     outside = (figures.plain(result.outside_s / scale), _percent(_share(result.outside_s, result)))
-    rows.append((OUTSIDE, "", *outside, "", "", *(("",) if has_device else ())))
+    rows.append((OUTSIDE, "", *outside, "", "", *("",) * (has_device + 3 * is_held)))
     return head, rows
+
+
+MOST_REASONS = 3
+
+
+def limit_lines(result: ProfileResult, by: By, roof: Roof) -> list[str]:
+    """Why the slowest are called what they are; none without peaks."""
+    if roof.ridge is None:
+        return []
+    return [
+        f"{one.node or one.op_type}: {found.bound or figures.NOTHING}, {found.reason}"
+        for one in slices(result, by)[:MOST_REASONS]
+        if (found := one.held(roof)).reason
+    ]
+
+
+def _limits(found: Held) -> tuple[str, str, str]:
+    rates = [
+        figures.NOTHING if rate is None else figures.plain(rate / 1e9)
+        for rate in (found.flops_per_s, found.bytes_per_s)
+    ]
+    return rates[0], rates[1], found.bound or figures.NOTHING
 
 
 def _cells(one: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
@@ -160,6 +204,8 @@ def _csv_rows(result: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
             "cpu_ms": one.cpu_s * 1e3,
             "accelerator_ms": None if one.accelerator_s is None else one.accelerator_s * 1e3,
             "told_ms": one.told_s * 1e3,
+            "flop": one.flop,
+            "bytes": one.moved_bytes,
         }
     outside = {"node": OUTSIDE, "total_ms": result.outside_s * 1e3}
     yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": _share(result.outside_s, result)}
@@ -190,3 +236,45 @@ def rows_csv(rows: Sequence[ProfileRow | OpTypeRow], agreement: Agreement) -> st
         outside = {"node": OUTSIDE, "total_ms": outside_s * 1e3, "share": outside_s / latency_s}
         lines.append(dict.fromkeys(ROW_COLUMNS, "") | outside)
     return exports.csv_text(ROW_COLUMNS, lines)
+
+
+def diff_rows(
+    found: ProfileDiff, top: int | None = TOP
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and cells, the largest change first."""
+    scale, unit = figures.unit_for([found.a.latency_s, found.b.latency_s])
+    what = "node" if found.by == "node" else "operator"
+    head = (what, "in A", "in B", f"A {unit}", f"B {unit}", "B - A", "what", "change")
+    shown = found.changes if top is None else found.changes[:top]
+    return head, [
+        (
+            change.name,
+            _named(change.a),
+            _named(change.b),
+            *(_took(part, scale) for part in (change.a, change.b)),
+            f"{change.delta_s / scale:+.3g}".replace("-", "\u2212"),
+            change.standing,
+            "" if change.standing in ("appeared", "vanished") else change.verdict,
+        )
+        for change in shown
+    ]
+
+
+DIFF_LEFT = ("node", "operator", "in A", "in B", "what", "change")
+
+
+def _named(part: Part | None) -> str:
+    """Its operators, and how many nodes they are where that is not one."""
+    if part is None:
+        return figures.NOTHING
+    ops = "+".join(part.op_types)
+    return ops if part.nodes == 1 else f"{ops} ({part.nodes})"
+
+
+def _took(part: Part | None, scale: float) -> str:
+    if part is None:
+        return figures.NOTHING
+    if part.ci95_s is None:
+        return figures.plain(part.total_s / scale)
+    low, high = part.ci95_s
+    return figures.with_interval(part.total_s, (high - low) / 2, scale)

@@ -56,6 +56,8 @@ class ProfileRow:
     accelerator_s: float | None = None
     calls: int = 1
     defined: int = 1
+    flop: float | None = None  # None: not known
+    moved_bytes: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,8 @@ class OpTypeRow:
     accelerator_s: float | None
     calls: int
     defined: int
+    flop: float | None = None  # None: not known of all of them
+    moved_bytes: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +137,8 @@ def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
             cpu_s=row.cpu_s,
             accelerator_s=row.accelerator_s,
             calls=row.calls,
+            flop=row.flop,
+            moved_bytes=row.moved_bytes,
         )
         for number, row in enumerate(result.rows)
     )

@@ -13,6 +13,7 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
+from modeldyno.core.surprises import Surprise, surprises
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
@@ -35,6 +36,11 @@ class Estimate:
     level: float
     n: int
     units: Literal["sessions", "samples", "pairs", "processes"]
+
+    @property
+    def is_over_units(self) -> bool:
+        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        return self.units != "samples"
 
     @property
     def half_width(self) -> float:
@@ -147,6 +153,12 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
+    surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * (self.facts.streams if self.facts else 1)
 
 
 @dataclass(frozen=True)
@@ -216,6 +228,10 @@ class SideResult:
     typical_s: float
     batch_size: int
     sandbox: SandboxReport | None = None
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec, self.model, self.facts)
 
 
 @dataclass(frozen=True)
@@ -297,6 +313,9 @@ class NodeResult:
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
+    flop: float | None = None  # in one call of the model; None: not known
+    moved_bytes: float | None = None  # read and written
+    parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, where told
 
     @property
     def cpu_s(self) -> float:
@@ -334,6 +353,12 @@ class ProfileResult:
     sandbox: SandboxReport | None = None
     interrupted: bool = False
     ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
+    # Of "latency", "sum" and "outside".
+    ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    @property
+    def surprises(self) -> tuple[Surprise, ...]:
+        return surprises(self.spec.cell, self.model, self.facts)
 
     def __repr__(self) -> str:
         return (

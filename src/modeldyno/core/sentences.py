@@ -70,6 +70,18 @@ def remarks(result: BenchmarkResult) -> list[str]:
     return [*found, *filter(None, [unranked_sentence(result)])]
 
 
+def surprising(result: BenchmarkResult | ComparisonResult | ProfileResult) -> list[str]:
+    """``onnxruntime · 2 cores · batch 1: asked for fp32, computed in bf16``."""
+    match result:
+        case BenchmarkResult():
+            found = [(cell.spec.name, cell.surprises) for cell in result.cells]
+        case ComparisonResult():
+            found = [("A", result.a.surprises), ("B", result.b.surprises)]
+        case ProfileResult():
+            return [one.text for one in result.surprises]
+    return [f"{name}: {one.text}" for name, some in found for one in some]
+
+
 def comparison_sentence(result: ComparisonResult) -> str:
     """``B is 4.6 % slower (4.1 % to 5.1 %)``."""
     ratio = result.ratio

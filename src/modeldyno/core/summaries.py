@@ -25,6 +25,7 @@ from modeldyno.core.specs import (
     OptimizationSpec,
     ProfileSpec,
 )
+from modeldyno.core.surprises import fallback_share, ran_as
 
 
 def summarise_result(result: MeasuringResult) -> RunSummary:
@@ -109,13 +110,31 @@ def outcome_of(number: int, cell: CellResult) -> CellOutcome:
         batch_size=cell.batch_size,
         cores=cell.spec.cores,
         instances=cell.spec.instances,
+        streams=cell.spec.streams,
         floor_s=_finite(measured.latency.floor.value) if measured else None,
         typical_s=_finite(measured.latency.typical.value) if measured else None,
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,
         error_code=cell.error.code if cell.error else None,
         error=encode(cell.error),
+        effective=_effective(cell),
         **_sureness(measured),
     )
+
+
+def _effective(cell: CellResult) -> dict[str, Any] | None:
+    """As what it really ran, and where that is not what was asked for."""
+    facts = cell.facts
+    if facts is None:
+        return None
+    return {
+        "precision": facts.precision,
+        "input_dtypes": facts.input_dtypes,
+        "layout": facts.layout,
+        "threads": facts.threads,
+        "fallback_share": fallback_share(facts),
+        "text": ran_as(facts),
+        "surprises": encode(cell.surprises),
+    }
 
 
 def _sureness(measured: Measurement | None) -> dict[str, Any]:
@@ -135,7 +154,7 @@ def _sureness(measured: Measurement | None) -> dict[str, Any]:
 def _intervals(measured: Measurement) -> dict[str, float | None]:
     """None where they would be within sessions: that leaves out what differs between them."""
     floor, typical = measured.latency.floor, measured.latency.typical
-    if typical.units != "sessions":
+    if not typical.is_over_units:
         return {}
     found = {
         "floor_low_s": _finite(floor.low),

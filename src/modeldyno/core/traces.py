@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.work import Operands
 
 MOST_NODES = 20_000  # of a trace; all beyond are one
 OTHERS = "(other nodes)"
@@ -22,6 +23,8 @@ class NodeTime:
     events: int  # that were recorded of it: how often it ran
     inner: int = 0  # events of nodes inside it, whose recording cost time of this one
     device_ns: int | None = None  # on an accelerator, by its own clock
+    operands: Operands | None = None  # of one execution; None: not told, or not always the same
+    parts: tuple[str, ...] = ()  # names of the model's nodes that this one was made of
 
 
 @dataclass(frozen=True)

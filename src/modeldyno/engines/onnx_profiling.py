@@ -16,6 +16,7 @@ from typing import Any
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
+from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Event, Tally, last
 
@@ -111,7 +112,25 @@ def _kernel(event: dict[str, Any], name: str) -> Event:
         duration_ns=duration_ns,
         key=(name.removesuffix(_KERNEL), str(said.get("op_name", "")), provider),
         device_ns=None if provider in ("", "CPUExecutionProvider") else duration_ns,
+        operands=_operands(said),
     )
+
+
+def _operands(said: dict[str, Any]) -> Operands | None:
+    """It tells them as ``[{"float": [1, 3, 224, 224]}]``; weights that it packed are left out."""
+    told = said.get("input_type_shape"), said.get("output_type_shape")
+    try:
+        inputs, outputs = (
+            tuple(
+                Operand(kind, tuple(map(int, shape)))
+                for operand in some or ()
+                for kind, shape in operand.items()
+            )
+            for some in told
+        )
+    except (AttributeError, TypeError, ValueError):
+        return None
+    return Operands(inputs, outputs) if outputs else None
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:

@@ -180,7 +180,12 @@ class OnnxSession:
 
         kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
-        return replace(self.facts, precision=_precision(kernels), nodes_by_provider=dict(providers))
+        return replace(
+            self.facts,
+            precision=_precision(kernels),
+            nodes_by_provider=dict(providers),
+            layout=_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
+        )
 
 
 def _spins(options: Any) -> bool:
@@ -211,6 +216,16 @@ def _precision(kernels: list[dict[str, Any]]) -> str | None:
     if not computing:
         return None
     return "+".join(sorted(computing, key=lambda name: -computing[name]))
+
+
+def _layout(kernels: set[str]) -> str | None:
+    """Its optimiser arranges channels in blocks where the CPU has wide vectors, or last for int8;
+    kernels that rearrange, or their names, show it."""
+    if any(name.startswith("Nhwc") for name in kernels):
+        return "NHWC"
+    if not any("Conv" in name or "Pool" in name for name in kernels):
+        return None
+    return "NCHWc" if kernels & {"ReorderInput", "ReorderOutput"} else "NCHW"
 
 
 def _kernel_precision(kernel: dict[str, Any]) -> str | None:

@@ -9,18 +9,28 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Key, last
 
 _MOST_EVENT_NS = 2_000
 # A node's time is cut off to whole microseconds in each call, and so is the mean of all calls.
 _CUT_OFF_NS = 2 * 500
+
+
+@dataclass(frozen=True)
+class Described:
+    """A node of the compiled graph."""
+
+    name: str  # the same each time that the model is compiled
+    operands: Operands | None
+    parts: tuple[str, ...]  # names of the model's nodes that it was made of
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,10 @@ class OpenVinoProfiled:
             self._end = self._now()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
-        return shared_out(self._recorded.plus(self._end.since(self._begin)), self._walls_ns, keep)
+        recorded = self._recorded.plus(self._end.since(self._begin))
+        trace = shared_out(recorded, self._walls_ns, keep)
+        described: dict[str, Described] = self._session.described()
+        return replace(trace, nodes=tuple(_with(node, described) for node in trace.nodes))
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
         return None  # its timing costs next to nothing: what is in no node can be seen directly
@@ -108,6 +121,13 @@ class OpenVinoProfiled:
     def _now(self) -> Reading:
         provider = "+".join(self.facts.providers)
         return reading(self._calls, self._session.profiling(), provider, self._first)
+
+
+def _with(node: NodeTime, described: dict[str, Described]) -> NodeTime:
+    found = described.get(node.node)
+    if found is None:
+        return node
+    return replace(node, node=found.name, operands=found.operands, parts=found.parts)
 
 
 def shared_out(recorded: Reading, walls_ns: Sequence[int], keep: Sequence[bool]) -> Trace:

@@ -262,6 +262,7 @@ class TorchSession:
             notes=(*self._asked.notes(), *notes),
             parameters=sum(p.numel() for p in self._parameters()),
             contract=self._contract,
+            layout=self._layout(),
         )
 
     def resume(self) -> None:
@@ -374,6 +375,19 @@ class TorchSession:
         if not found:
             found[str(torch.empty(0, device=self._asked.device).device)] += 1
         return "+".join(name for name, _ in found.most_common())
+
+    def _layout(self) -> str | None:
+        """That of the filters of its convolutions, which a convolution follows; None without."""
+        import torch
+
+        # One channel, or one pixel, lies in memory the same way in both.
+        filters = [
+            p for p in self._parameters() if p.dim() == 4 and p.shape[1] > 1 < max(p.shape[2:])
+        ]
+        last = sum(p.is_contiguous(memory_format=torch.channels_last) for p in filters)
+        if not filters:
+            return None
+        return "NHWC" if 2 * last > len(filters) else "NCHW"
 
     def _rounds_to_tf32(self) -> tuple[bool, bool]:
         import torch

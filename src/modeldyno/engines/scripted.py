@@ -9,8 +9,12 @@ loading. ``output`` is the value every output element has. ``faults`` make call 
 for the ``session`` of that number (0 is the first that a process opens), or be met by one ``batch``
 size only.
 
+``precision``, ``threads``, ``input_dtypes``, ``layout`` and ``nodes_by_provider`` are what it says
+of itself, whatever was asked of it.
+
 ``nodes`` are what its profiler tells of each call, ``{"node": "a", "op": "Conv", "us": 90}`` each,
-with ``device_us`` where an accelerator did it. ``profiler_us`` is what each of them costs more
+with ``device_us`` where an accelerator did it, and the shapes of its operands as ``in`` and
+``out``. ``profiler_us`` is what each of them costs more
 while it is watched.
 """
 
@@ -32,8 +36,11 @@ from typing import Any
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
+from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.tallies import Event, Tally
+
+_TELLS = ("precision", "threads", "input_dtypes", "nodes_by_provider", "layout")
 
 
 class Scripted:
@@ -77,10 +84,15 @@ class ScriptedSession:
             engine_version="1",
             device="cpu",
             providers=("script",),
-            threads=1,
             spinning=None,
-            input_dtypes={},
-            precision=self._script.get("precision", "fp32"),
+            **{
+                "threads": 1,
+                "input_dtypes": {},
+                "precision": "fp32",
+                "nodes_by_provider": {},
+                "layout": None,
+            }
+            | {name: self._script[name] for name in _TELLS if name in self._script},
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -160,11 +172,22 @@ class ScriptedProfiled:
         for told in self._nodes:
             took_ns = int(told["us"] * 1e3) + self._cost_ns
             device_ns = int(told["device_us"] * 1e3) if "device_us" in told else None
-            yield Event(start_ns, took_ns, (told["node"], told["op"], "script"), device_ns)
+            key = (told["node"], told["op"], "script")
+            yield Event(start_ns, took_ns, key, device_ns, _operands(told))
             start_ns += took_ns
 
     def bare(self, contract: CallContract) -> None:
         return None
+
+
+def _operands(told: dict[str, Any]) -> Operands | None:
+    if "out" not in told:
+        return None
+    inputs, outputs = (
+        tuple(Operand("float32", tuple(shape)) for shape in told.get(side, ()))
+        for side in ("in", "out")
+    )
+    return Operands(inputs, outputs)
 
 
 def _batch(inputs: Tensors) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.core.work import Operands
 
 Key = tuple[str, str, str]  # node, operator, provider
 
@@ -17,6 +18,7 @@ class Event:
     duration_ns: int
     key: Key
     device_ns: int | None = None
+    operands: Operands | None = None
 
 
 class Tally:
@@ -55,6 +57,7 @@ class Tally:
                     found.inner += 1  # the event before was recorded in this time
                 before_ns = end_ns
             found.self_ns += event.duration_ns + self._truncated_ns
+            found.note(event.operands)
             found.events += 1
             if event.device_ns is not None:
                 found.device_ns = (found.device_ns or 0) + event.device_ns
@@ -68,7 +71,7 @@ class Tally:
     def trace(self) -> Trace:
         """In the order in which nodes were first seen."""
         nodes = tuple(
-            NodeTime(*key, max(0, s.self_ns), s.events, s.inner, s.device_ns)
+            NodeTime(*key, max(0, s.self_ns), s.events, s.inner, s.device_ns, s.operands)
             for key, s in self._sums.items()
         )
         return Trace(nodes, self._calls, self._outer, self._most_event_ns)
@@ -80,6 +83,14 @@ class _Sum:
     events: int = 0
     inner: int = 0
     device_ns: int | None = None
+    operands: Operands | None = None
+
+    def note(self, operands: Operands | None) -> None:
+        """Kept as long as it is the same each time."""
+        if self.events == 0:
+            self.operands = operands
+        elif operands != self.operands:
+            self.operands = None
 
 
 def last(calls: int, keep: Sequence[bool]) -> set[int]:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
+from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Event, Tally, last
+from modeldyno.engines.torch_operands import operands_of
 
 _CALL = "modeldyno call"
 _MOST_EVENT_NS = 3_000
@@ -30,6 +33,7 @@ class TorchProfiled:
         self._device = device
         self._is_script = is_script
         self._events: list[Any] = []
+        self._call: Callable[[], object] | None = None
 
     @property
     def facts(self) -> SessionFacts:
@@ -40,7 +44,7 @@ class TorchProfiled:
         """Each call has a mark around it, which says in the trace where it began and ended."""
         from torch.profiler import record_function
 
-        call = self._session.bind(inputs, contract)
+        call = self._call = self._session.bind(inputs, contract)
 
         def marked() -> object:
             with record_function(_CALL):
@@ -61,7 +65,29 @@ class TorchProfiled:
         self._events += profiler.profiler.kineto_results.events()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
-        return read_events(self._events, keep, self._device)
+        trace = read_events(self._events, keep, self._device)
+        known = self._operands()
+        nodes = (
+            replace(node, operands=known.get((node.node, node.op_type))) for node in trace.nodes
+        )
+        return replace(trace, nodes=tuple(nodes))
+
+    def _operands(self) -> dict[tuple[str, str], Operands | None]:
+        """Of one more call, for whose shapes the profiler is asked: telling them takes time. Its
+        operators have the names that they had in the calls before."""
+        from torch.profiler import ProfilerActivity, profile
+
+        if self._call is None:
+            return {}
+        with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
+            self._call()
+        events = profiler.profiler.kineto_results.events()
+        operators = sorted((event for event in events if _is_operator(event)), key=_start)
+        named = _named(operators, {}, "cpu")
+        return {
+            event.key[:2]: operands
+            for event, operands in zip(named, operands_of(operators), strict=True)
+        }
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
         """A module that hands its input on, of the same kind as this one."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
+from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import (
     FEWEST_SESSIONS,
     CellResult,
@@ -15,8 +16,9 @@ from modeldyno.core.results import (
     StopReason,
 )
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Session, SessionFacts
+from modeldyno.core.sessions import Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
+from modeldyno.core.surprises import surprises
 from modeldyno.jobs.preparation import Prepared
 
 
@@ -84,6 +86,11 @@ class Cell:
         return self.prepared.batch_size if self.prepared else self.spec.batch_size
 
     @property
+    def items(self) -> int:
+        """Of one call."""
+        return self.prepared.items if self.prepared else self.spec.batch_size * self.spec.streams
+
+    @property
     def name(self) -> str:
         return self.spec.name
 
@@ -98,13 +105,13 @@ class Cell:
 
     def seconds_per_item(self) -> dict[int, float]:
         """By round, from the wall time of everything done: what a throughput is made of."""
-        return {unit.round: unit.call_s / self.batch_size for unit in self.units}
+        return {unit.round: unit.call_s / self.items for unit in self.units}
 
     def canaries(self) -> dict[int, float]:
         return {u.round: u.session.canary_s for u in self.units if u.session.canary_s is not None}
 
     def result(
-        self, model: str, weather: HostWeather, stopped: ModeldynoError | None
+        self, model: ModelFacts, weather: HostWeather, stopped: ModeldynoError | None
     ) -> CellResult:
         from modeldyno.measure.benchmark import MeasuredSession, summarise
 
@@ -115,13 +122,14 @@ class Cell:
         if self.units and (self.stop_reason is not None or len(self.units) >= FEWEST_SESSIONS):
             units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
             reason = self.stop_reason or "aborted"
-            measurement = summarise(units, self.batch_size, reason, weather, self.spec.cores)
+            measurement = summarise(units, self.items, reason, weather, self.spec.cores)
+        facts = self._facts()
         return CellResult(
-            model=model,
+            model=model.path,
             spec=self.spec,
             status=_status(error, measured=measurement is not None),
             batch_size=self.batch_size,
-            facts=self._facts(),
+            facts=facts,
             measurement=measurement,
             error=Failure.of(error) if error else None,
             notes=self.notes,
@@ -129,6 +137,7 @@ class Cell:
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
             input_shapes=self._input_shapes(),
+            surprises=surprises(self.spec, model, facts) if facts else (),
         )
 
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -141,12 +150,7 @@ class Cell:
         """What the measured sessions said of themselves, with the precision found beforehand."""
         if self.prepared is None or not self.units:
             return self.prepared.facts if self.prepared else None
-        examined = self.prepared.facts
-        return replace(
-            self.sessions[0].facts,
-            precision=examined.precision,
-            nodes_by_provider=examined.nodes_by_provider,
-        )
+        return examined_as(self.sessions[0].facts, self.prepared.facts)
 
 
 def _status(error: ModeldynoError | None, measured: bool) -> CellStatus:

@@ -23,14 +23,15 @@ def run_graph(spec: GraphSpec, context: Context) -> Graph:
     then the graph is read once more without."""
     begin = time.monotonic()
     try:
-        return _read(spec, context, begin + spec.timeout_s / 2, infer_shapes=True)
+        return read(spec, context, begin + spec.timeout_s / 2, infer_shapes=True)
     except (WorkerCrashed, OutOfMemory, TimedOut) as error:
         note = NOT_IN_TIME if isinstance(error, TimedOut) else _CRASHED
-        graph = _read(spec, context, begin + spec.timeout_s, infer_shapes=False)
+        graph = read(spec, context, begin + spec.timeout_s, infer_shapes=False)
         return replace(graph, notes=(*graph.notes, note))
 
 
-def _read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: bool) -> Graph:
+def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: bool) -> Graph:
+    """Without looking for shapes it runs no native code."""
     surroundings = context.surroundings(
         spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
     )

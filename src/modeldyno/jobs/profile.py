@@ -10,19 +10,24 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WorkerGarbled
+from modeldyno.core.graphs import GraphNode
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.profile_diffs import plain_node
 from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.specs import ProfileSpec
+from modeldyno.core.sessions import examined_as
+from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
 from modeldyno.core.versions import tool_version
+from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.trying import Trying
 from modeldyno.store.models import check_unchanged, copy_privately
 from modeldyno.worker.launch import Surroundings, Worker, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
@@ -32,6 +37,8 @@ FEWEST_CALLS, MOST_CALLS = 5, 2_000
 SPINNING_GAP_S = 0.05
 INSIDE = 4  # events of each operator that a call was seen to have
 LONGEST_NAME = 200
+MOST_PARTS = 64
+GRAPH_S = 30.0
 _MOST_NS = 1 << 62
 
 
@@ -61,7 +68,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     check_unchanged(facts, copy)
     from modeldyno.measure.profile import break_down
 
-    broken = break_down(found.repeats)
+    broken = break_down(_completed(found.repeats, _known(spec, facts, context)))
     first = found.repeats[0]
     meanwhile = weather.weather(before, weather.read())
     result = ProfileResult(
@@ -72,11 +79,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         model=facts,
         host=host.facts(),
         weather=meanwhile,
-        facts=replace(
-            first.facts,
-            precision=prepared.facts.precision,
-            nodes_by_provider=prepared.facts.nodes_by_provider,
-        ),
+        facts=examined_as(first.facts, prepared.facts),
         batch_size=prepared.batch_size,
         contract=first.contract,
         latency_s=broken.latency_s,
@@ -90,6 +93,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         coverage=broken.coverage,
         rows=broken.rows,
         ci95_s_by_op=broken.ci95_s_by_op,
+        ci95_s_by_figure=broken.ci95_s_by_figure,
         repeats=len(found.repeats),
         calls=sum(repeat.trace.calls for repeat in found.repeats),
         notes=(*prepared.notes, *filter(None, [found.note])),
@@ -112,14 +116,14 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
         sandbox=spec.cell.sandbox,
     )
     deadline_s = time.monotonic() + spec.timeout_s
-    with launched(surroundings) as worker:
-        facts = inspect(worker, spec.model, context, spec.timeout_s)
+    with Trying(surroundings) as trying:
+        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = copy_privately(facts, context.folder.model)
         context.say(Started(Path(facts.path).name, spec.repeats, facts.sha256))
         context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = prepare(
-            worker, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
+            trying, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
         )
     return facts, copy, prepared
 
@@ -137,7 +141,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
             with context.leases.take(spec.cell.cores, context.stop, wait) as lease:
                 begin = time.monotonic()
                 if worker is None:
-                    worker = stack.enter_context(launched(_surroundings(spec, context)))
+                    worker = stack.enter_context(launched(_surroundings(spec, prepared, context)))
                 deadline_s = begin + spec.timeout_s - found.used_s
                 command = ProfileSession(
                     target=replace(prepared.target, cpus=lease.cpus),
@@ -155,13 +159,14 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
             context.say(_progress(spec, found))
 
 
-def _surroundings(spec: ProfileSpec, context: Context) -> Surroundings:
+def _surroundings(spec: ProfileSpec, prepared: Prepared, context: Context) -> Surroundings:
     return context.surroundings(
         spec.model,
         cells=(spec.cell,),
         threads=spec.cell.cores,
         memory_limit_bytes=spec.memory_limit_bytes,
         sandbox=spec.cell.sandbox,
+        python=prepared.python,
     )
 
 
@@ -235,6 +240,8 @@ def _named(node: NodeTime) -> NodeTime:
         node=_clean(node.node) or "(no name)",
         op_type=_clean(node.op_type) or "(no name)",
         provider=_clean(node.provider),
+        operands=node.operands if node.operands and node.operands.are_sane else None,
+        parts=tuple(_clean(part) for part in node.parts[:MOST_PARTS]),
     )
 
 
@@ -243,6 +250,69 @@ def _clean(text: str) -> str:
     line = without_controls(text).encode("utf-8", "replace").decode()
     line = " ".join(line.split())
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
+
+
+# ---------------------------------------------------------------- what no profiler tells
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the model's file says of its nodes."""
+
+    names: frozenset[str] = frozenset()
+    makers: dict[str, str] = field(default_factory=dict)  # of tensors
+    windows: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of poolings
+
+
+def _known(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _Known:
+    """Nothing where the graph cannot be read."""
+    if facts.format != "onnx":
+        return _Known()
+    deadline_s = time.monotonic() + GRAPH_S
+    try:
+        graph = read_graph(GraphSpec(spec.model), context, deadline_s, infer_shapes=False)
+    except Cancelled:
+        raise
+    except ModeldynoError:
+        return _Known()
+    nodes = [node for node in graph.nodes if node.name]
+    return _Known(
+        names=frozenset(node.name for node in nodes),
+        makers={graph.tensor[out].name: n.name for n in nodes for out in n.outputs if out},
+        windows={node.name: window for node in nodes if (window := _window(node))},
+    )
+
+
+def _window(node: GraphNode) -> tuple[int, ...]:
+    if not node.op_type.endswith("Pool"):
+        return ()
+    said = next((one.value for one in node.attributes if one.name == "kernel_shape"), None)
+    if not isinstance(said, tuple):
+        return ()
+    return tuple(size for size in said if isinstance(size, int))
+
+
+def _completed(repeats: list[Repeat], known: _Known) -> list[Repeat]:
+    if not known.names:
+        return repeats
+    found = []
+    for repeat in repeats:
+        nodes = tuple(_completed_node(node, known) for node in repeat.trace.nodes)
+        found.append(replace(repeat, trace=replace(repeat.trace, nodes=nodes)))
+    return found
+
+
+def _completed_node(node: NodeTime, known: _Known) -> NodeTime:
+    """ONNX Runtime calls a node that it changed by the name of what it makes."""
+    name = plain_node(node.node)
+    parts = node.parts
+    if not parts and name not in known.names and name in known.makers:
+        parts = (known.makers[name],)
+    window = next((known.windows[one] for one in (name, *parts) if one in known.windows), ())
+    operands = node.operands
+    if operands is not None and window and "pool" in node.op_type.lower():
+        operands = replace(operands, window=window)
+    return replace(node, operands=operands, parts=parts)
 
 
 # ---------------------------------------------------------------- in words

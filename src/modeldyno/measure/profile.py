@@ -15,6 +15,7 @@ from statistics import fmean, median, stdev
 
 from modeldyno.core.results import NodeResult
 from modeldyno.core.traces import NodeTime, Repeat
+from modeldyno.core.work import work_of
 from modeldyno.measure.student import half_interval
 
 LEAST_SHARE = 0.05  # of what was told that a node keeps, however much its events cost
@@ -36,6 +37,8 @@ class Breakdown:
     told_s: float  # what the profiler told of all nodes, before both
     rows: tuple[NodeResult, ...]
     ci95_s_by_op: dict[str, tuple[float, float]]  # empty: too few repeats
+    # Of the latency, of all rows and of what is in none of them; empty: too few repeats.
+    ci95_s_by_figure: dict[str, tuple[float, float]]
 
     @property
     def sum_s(self) -> float:
@@ -72,7 +75,19 @@ def break_down(repeats: Sequence[Repeat]) -> Breakdown:
         ci95_s_by_op={
             op: found for op, totals in by_op.items() if (found := _interval(totals)) is not None
         },
+        ci95_s_by_figure=_by_figure([one.plain / 1e9 for one in told], list(by_op.values())),
     )
+
+
+def _by_figure(
+    latencies: Sequence[float], by_op: Sequence[Sequence[float]]
+) -> dict[str, tuple[float, float]]:
+    sums = [sum(same) for same in zip(*by_op, strict=True)]
+    outside = [max(0.0, whole - part) for whole, part in zip(latencies, sums, strict=True)]
+    named = {"latency": latencies, "sum": sums, "outside": outside}
+    return {
+        name: found for name, values in named.items() if (found := _interval(values)) is not None
+    }
 
 
 def _mean(same: Sequence[NodeResult], repeats: int) -> NodeResult:
@@ -89,6 +104,9 @@ def _mean(same: Sequence[NodeResult], repeats: int) -> NodeResult:
         accelerator_s=sum(on_device) / repeats if on_device else None,
         calls=round(fmean(row.calls for row in same)),
         ci95_s=_interval(totals) if len(totals) == repeats else None,
+        flop=first.flop,
+        moved_bytes=first.moved_bytes,
+        parts=first.parts,
     )
 
 
@@ -156,17 +174,27 @@ class _Told:
 
     def rows(self, cost: float, scale: float) -> list[NodeResult]:
         return [
-            NodeResult(
-                node=node.node,
-                op_type=node.op_type,
-                provider=node.provider,
-                total_s=_without(told, weight, cost) * scale / 1e9,
-                told_s=told / 1e9,
-                accelerator_s=None if node.device_ns is None else node.device_ns / self.calls / 1e9,
-                calls=max(1, round(node.events / self.calls)),
-            )
+            self._row(node, told, weight, cost, scale)
             for node, told, weight in zip(self.nodes, self.nodes_ns, self.weights, strict=True)
         ]
+
+    def _row(
+        self, node: NodeTime, told: float, weight: float, cost: float, scale: float
+    ) -> NodeResult:
+        calls = max(1, round(node.events / self.calls))
+        work = work_of(node.op_type, node.operands)
+        return NodeResult(
+            node=node.node,
+            op_type=node.op_type,
+            provider=node.provider,
+            total_s=_without(told, weight, cost) * scale / 1e9,
+            told_s=told / 1e9,
+            accelerator_s=None if node.device_ns is None else node.device_ns / self.calls / 1e9,
+            calls=calls,
+            flop=None if work.flop is None else work.flop * calls,
+            moved_bytes=None if work.bytes is None else work.bytes * calls,
+            parts=node.parts,
+        )
 
     def _whole(self, cost: float) -> float:
         pairs = zip(self.nodes_ns, self.weights, strict=True)

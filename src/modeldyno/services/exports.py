@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import (
@@ -46,6 +47,7 @@ from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
 
+PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
 Format = Literal["json", "csv", "md", "html"]
 
 _MEDIA: dict[Format, str] = {
@@ -80,7 +82,10 @@ class RunShown:
 
 
 class ExportService:
-    def __init__(self, records: Records, history: History, folders: Runs) -> None:
+    def __init__(
+        self, records: Records, history: History, folders: Runs, peaks_of: PeaksOf
+    ) -> None:
+        self._peaks_of = peaks_of
         self._records = records
         self._history = history
         self._folders = folders
@@ -100,7 +105,7 @@ class ExportService:
 
     def document(self, run_id: RunId) -> dict[str, Any]:
         """The public one, as the terminal prints it; raises NotFound when there is no result."""
-        return _document(self.result(run_id))
+        return self._document(self.result(run_id))
 
     def record(self, run_id: RunId) -> dict[str, Any]:
         """The result as it is kept."""
@@ -111,14 +116,14 @@ class ExportService:
         result = self.result(run_id)
         parts = [file_name_part(name) for name in _models(result)]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
-        return ExportedFile(f"{name}.{format}", _MEDIA[format], _text(result, format))
+        return ExportedFile(f"{name}.{format}", _MEDIA[format], self._text(result, format))
 
     def report(self, project_id: ProjectId, format: Format) -> ExportedFile:
         """The latest result of everything in it that was measured."""
         project = self._records.projects.get(project_id)
         results, missing = self._latest(project.id)
         parts = [file_name_part(project.name), f"project-{project.id}"]
-        text = _report_text(Report(project.name, results, missing), format)
+        text = self._report_text(Report(project.name, results, missing), format)
         return ExportedFile(f"{'-'.join(filter(None, parts))}.{format}", _MEDIA[format], text)
 
     def _latest(self, project_id: ProjectId) -> tuple[tuple[MeasuringResult, ...], tuple[str, ...]]:
@@ -200,6 +205,39 @@ class ExportService:
                 model = self._records.models.get(optimization.model_id)
                 return {spec.model.path: model.name}
 
+    def _document(self, result: MeasuringResult) -> dict[str, Any]:
+        match result:
+            case BenchmarkResult():
+                return public.benchmarks_json([result])
+            case ComparisonResult():
+                return public.comparison_json(result)
+            case ProfileResult():
+                return profile_json(result, self._peaks_of(result.host.fingerprint))
+
+    def _text(self, result: MeasuringResult, format: Format) -> str:
+        match format:
+            case "json":
+                return exports.json_text(self._document(result))
+            case "csv":
+                return result.to_csv()
+            case "md":
+                return markdown_of(result)
+            case "html":
+                return html_report([result])
+
+    def _report_text(self, report: Report, format: Format) -> str:
+        match format:
+            case "json":
+                results = [self._document(result) for result in report.results]
+                told = {"title": report.title, "results": results, "missing": [*report.missing]}
+                return exports.json_text(told)
+            case "csv":
+                return cells_csv(report)
+            case "md":
+                return report_markdown(report)
+            case "html":
+                return html_report(report.results, report.title, report.missing)
+
 
 def _spec(run: Run) -> MeasuringSpec | None:
     try:
@@ -226,43 +264,7 @@ def _no_result(run: Run, kept: KeptRun | None) -> NotFound:
     )
 
 
-def _document(result: MeasuringResult) -> dict[str, Any]:
-    match result:
-        case BenchmarkResult():
-            return public.benchmarks_json([result])
-        case ComparisonResult():
-            return public.comparison_json(result)
-        case ProfileResult():
-            return profile_json(result)
-
-
-def _text(result: MeasuringResult, format: Format) -> str:
-    match format:
-        case "json":
-            return exports.json_text(_document(result))
-        case "csv":
-            return result.to_csv()
-        case "md":
-            return markdown_of(result)
-        case "html":
-            return html_report([result])
-
-
 def _models(result: MeasuringResult) -> list[str]:
     if isinstance(result, ComparisonResult):
         return [shown_name(side.model.path) for side in (result.a, result.b)]
     return [shown_name(result.model.path)]
-
-
-def _report_text(report: Report, format: Format) -> str:
-    match format:
-        case "json":
-            results = [_document(result) for result in report.results]
-            told = {"title": report.title, "results": results, "missing": [*report.missing]}
-            return exports.json_text(told)
-        case "csv":
-            return cells_csv(report)
-        case "md":
-            return report_markdown(report)
-        case "html":
-            return html_report(report.results, report.title, report.missing)

@@ -180,6 +180,7 @@ def _apart(
         typical_ratio=typical,
         basis="one run" if is_one_run else "separate runs",
         comparison_id=None,
+        pairs=None,
     )
 
 
@@ -199,6 +200,7 @@ def _by_alternation(
         typical_ratio=typical,
         basis="alternation",
         comparison_id=found.id,
+        pairs=result.pairs,
     )
 
 
@@ -214,6 +216,7 @@ def _not_comparable(
         typical_ratio=None,
         basis=None,
         comparison_id=None,
+        pairs=None,
     )
 
 
@@ -240,6 +243,7 @@ def _is_side(side: SideResult, cell: CellResult) -> bool:
         side.batch_size,
         side.spec.cores,
         side.spec.instances,
+        side.spec.streams,
         facts.device,
         facts.engine,
         facts.precision or side.spec.precision,

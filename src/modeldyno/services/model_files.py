@@ -38,7 +38,6 @@ from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
-from modeldyno.core.stated import says_inputs
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.services.remembered import Remembered
@@ -227,6 +226,13 @@ class ModelFiles:
             finally:
                 self._bundles.forget(owner)
 
+    def add_made(self, project_id: ProjectId, path: str, name: str, source: str) -> Model:
+        """A model that was converted: its file, its weights and what is said beside it; ``source``
+        is what it was made of."""
+        made = Path(path)
+        prepared = self._copied(Roots([made.parent]), project_id, made.name, name, "conversion")
+        return prepared.add(source=source)
+
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """One of the files that a model lacks. With the last one, it is looked into again; when it
         cannot be read then, that file is refused."""
@@ -362,7 +368,7 @@ class ModelFiles:
                     self._bring(
                         roots, file, owner, location, _as_called_there(facts, file, location)
                     )
-                said = None if says_inputs(facts) else _said_beside(roots, file)
+                said = _said_beside(roots, file)
                 if said is not None:
                     self._write_beside(owner, name, said)
                 elif not facts.missing:

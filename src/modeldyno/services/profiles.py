@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from modeldyno.core.codec import encode
+from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
@@ -24,6 +25,7 @@ from modeldyno.core.profiles import (
     in_microseconds,
 )
 from modeldyno.core.queue import Job
+from modeldyno.core.roofline import Roof, roof_of
 from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.measure.cpus import allowed_cpus
@@ -34,6 +36,7 @@ from modeldyno.services.models import ModelService
 from modeldyno.services.requests import CellOptions
 from modeldyno.store.records.all import Records
 
+PeaksHere = Callable[[], Peaks | None]
 MakeSpec = Callable[[str], ProfileSpec]  # from where the model is read
 
 OP_COLUMNS = (
@@ -43,7 +46,10 @@ OP_COLUMNS = (
 
 
 class ProfileService:
-    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
+    def __init__(
+        self, records: Records, models: ModelService, jobs: JobService, peaks_here: PeaksHere
+    ) -> None:
+        self._peaks_here = peaks_here
         self._records = records
         self._models = models
         self._jobs = jobs
@@ -151,6 +157,12 @@ class ProfileService:
             return RowsFound(agreement.run_id, agreement.latency_s, rows)
         after = wanted.start + wanted.limit
         return RowsFound(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
+
+    def roof(self, profile_id: ProfileId) -> Roof:
+        """What its rows are held against."""
+        profile = self._records.profiles.get(profile_id)
+        shown = profile.summary
+        return roof_of(self._peaks_here(), shown.cores or 1, shown.device or "cpu")
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false, text
 
 from modeldyno.store.columns import Key, Long
 from modeldyno.store.declared import Declared, Mapped, mapped_column
@@ -181,6 +181,7 @@ class Cells(Table):
     batch_size: Mapped[int]
     cores: Mapped[int]
     instances: Mapped[int]
+    streams: Mapped[int] = mapped_column(server_default=text("1"))
     __table_args__ = (Index(None, "engine", "benchmark_id"),)
 
 
@@ -273,11 +274,13 @@ class CellOutcomes(Sureness, Table):
     batch_size: Mapped[int]
     cores: Mapped[int]
     instances: Mapped[int]
+    streams: Mapped[int] = mapped_column(server_default=text("1"))
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]
     error_code: Mapped[str | None]
     error: Mapped[Json | None]
+    effective: Mapped[Json | None]
 
 
 class Trials(Table):
@@ -312,6 +315,8 @@ class ProfileRows(Table):
     accelerator_s: Mapped[float | None]
     calls: Mapped[int]
     defined: Mapped[int]
+    flop: Mapped[float | None]
+    moved_bytes: Mapped[float | None]
 
 
 class Pins(Table):

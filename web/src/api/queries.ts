@@ -37,6 +37,13 @@ export const modelQuery = (model_id: number) =>
     queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
   });
 
+/** What a model can be converted to, and what was tried. */
+export const conversionsQuery = (model_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "conversions"],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/conversions", at({ model_id }))),
+  });
+
 /** The whole graph of a model: to search, to look into nodes. */
 export const graphQuery = (model_id: number) =>
   queryOptions({

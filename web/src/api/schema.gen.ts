@@ -312,6 +312,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversions/{conversion_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get conversion
+         * @description How far it is, or what became of it.
+         */
+        get: operations["get_conversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversions/{conversion_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel conversion
+         * @description It ends within two seconds, and nothing is kept. What is over stays as it is.
+         */
+        post: operations["cancel_conversion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets": {
         parameters: {
             query?: never;
@@ -721,6 +761,33 @@ export interface paths {
         patch: operations["rename_model"];
         trace?: never;
     };
+    "/api/v1/models/{model_id}/conversions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversions
+         * @description What the model can be converted to, why not to the rest, and what was tried.
+         */
+        get: operations["list_conversions"];
+        put?: never;
+        /**
+         * Convert model
+         * @description In the background, by a worker with all the walls around it, on a core of its own. Source
+         *     and result are run on the same inputs, and what computes something else is not kept. The
+         *     events `conversion.progress` and `model.created` tell of it. Asked again while it is under
+         *     way, nothing more happens.
+         */
+        post: operations["convert_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/models/{model_id}/file": {
         parameters: {
             query?: never;
@@ -1094,6 +1161,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff profiles
+         * @description What changes from this profile (A) to another (B): their latest runs, aligned by node
+         *     and by operator.
+         */
+        get: operations["diff_profiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/note": {
         parameters: {
             query?: never;
@@ -1386,8 +1474,8 @@ export interface paths {
         put?: never;
         /**
          * Pause queue
-         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
-         *     started anew.
+         * @description What runs goes on to its end; nothing begins until somebody resumes, also when the
+         *     server is started anew.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -1772,6 +1860,13 @@ export interface components {
              *     ]
              */
             precisions: string[];
+            /**
+             * Streams
+             * @example [
+             *       1
+             *     ]
+             */
+            streams: number[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -1934,6 +2029,14 @@ export interface components {
              */
             start?: boolean;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -2058,6 +2161,8 @@ export interface components {
             engine_version: string | null;
             /** @description null when done. */
             error: components["schemas"]["BenchmarkDocumentFailure"] | null;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description Binding the inputs and the first call after loading: median of the first session of each process. */
             first_inference_ms: number | null;
             /** @description Types of the inputs as the engine takes them, by name. */
@@ -2068,10 +2173,12 @@ export interface components {
             input_shapes: {
                 [key: string]: number[];
             };
-            /** @description Copies running at once; always 1 in this version. */
+            /** @description Processes running side by side. */
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             /** @description Time to load the model with the engine already imported: median of the first session of each process. */
             load_ms: number | null;
             /** @description The readings behind peak_memory_bytes; null when the system does not tell. */
@@ -2093,6 +2200,15 @@ export interface components {
             noise_reasons: string[];
             /** @description What was guessed or adjusted, joined by semicolons. */
             note: string | null;
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Whether overhead_share is more than 0.01. */
             overhead_limited: boolean | null;
             /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
@@ -2138,6 +2254,10 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Items per second of one caller that never pauses: items ÷ wall time of all samples. */
@@ -2300,7 +2420,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2309,6 +2429,27 @@ export interface components {
             inputs: components["schemas"]["BenchmarkDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -2383,6 +2524,16 @@ export interface components {
             leader: number;
             /** @description Places of all cells that cannot be told from the leader, the leader included. */
             tied: number[];
+        };
+        /** @description One thing that is not as it was asked for. */
+        BenchmarkDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description A percentile of the samples, or how many it would take to know it. */
         BenchmarkDocumentTail: {
@@ -2552,6 +2703,11 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
@@ -2629,6 +2785,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2697,6 +2855,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BestTold */
         BestTold: {
@@ -2778,6 +2938,12 @@ export interface components {
              * @description Null unless one clearly is.
              */
             faster: ("a" | "b") | null;
+            /**
+             * Pairs
+             * @description Of sessions, in that comparison.
+             * @example 6
+             */
+            pairs: number | null;
             /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
             ratio: components["schemas"]["RatioTold"] | null;
             /**
@@ -2864,6 +3030,8 @@ export interface components {
              * @example cpu
              */
             device: string;
+            /** @description Null before it ran. */
+            effective: components["schemas"]["EffectiveTold"] | null;
             /**
              * Engine
              * @description Empty before the first run: the first that reads the model.
@@ -2952,10 +3120,73 @@ export interface components {
              */
             status: ("done" | "partial" | "failed") | null;
             /**
+             * Streams
+             * @description Requests that one call makes at a time.
+             * @example 1
+             */
+            streams: number;
+            /**
+             * Surprises
+             * @description Where it is not what was asked for: silent defaults of the engine.
+             */
+            surprises: components["schemas"]["SurpriseTold"][];
+            /**
              * Throughput Per S
              * @example 243.9
              */
             throughput_per_s: number | null;
+        };
+        /** ChangeTold */
+        ChangeTold: {
+            a: components["schemas"]["DiffPartTold"] | null;
+            b: components["schemas"]["DiffPartTold"] | null;
+            /**
+             * Delta Ms
+             * @description B less A.
+             * @example -0.12
+             */
+            delta_ms: number;
+            /**
+             * Matched By
+             * @description How its counterpart was found: by its name, by the model's nodes it is made of, by operator and place, or by its kind of work.
+             */
+            matched_by: ("name" | "parts" | "place" | "kind") | null;
+            /**
+             * Name
+             * @example /layer1/Conv
+             */
+            name: string;
+            /**
+             * Standing
+             * @description `moved`: in both, at another place in the order of execution, or run by another provider.
+             * @enum {string}
+             */
+            standing: "kept" | "moved" | "appeared" | "vanished";
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** CheckTold */
+        CheckTold: {
+            /**
+             * Batch Size
+             * @description Items of the input.
+             * @example 3
+             */
+            batch_size: number;
+            /**
+             * Max Abs Error
+             * @description The largest difference of outputs.
+             */
+            max_abs_error: number;
+            /**
+             * Max Rel Error
+             * @description The same, of the largest value of the same output.
+             * @example 2.5e-7
+             */
+            max_rel_error: number;
         };
         /** CodeTold */
         CodeTold: {
@@ -3208,7 +3439,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3217,6 +3448,27 @@ export interface components {
             inputs: components["schemas"]["ComparisonDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -3279,6 +3531,12 @@ export interface components {
             engine: string;
             /** @description Its version, read back from the library. */
             engine_version: string;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description As it was given, options included. */
             label: string;
             /** @description Milliseconds of one call, geometric means over the pairs. */
@@ -3288,7 +3546,22 @@ export interface components {
                 /** @description Median of a session's samples. */
                 median: number;
             };
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ComparisonDocumentModel"];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -3297,8 +3570,20 @@ export interface components {
             sandbox: string | null;
             /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
             spinning: boolean | null;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ComparisonDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ComparisonDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ComparisonDocumentTensor: {
@@ -3536,6 +3821,132 @@ export interface components {
              */
             name: string;
         };
+        /** ConversionAsked */
+        ConversionAsked: {
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /**
+         * ConversionMessage
+         * @description Not kept either; that the model is there is told as ``model.created``.
+         */
+        ConversionMessage: {
+            /** At */
+            at: string;
+            data: components["schemas"]["ConversionStanding"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "conversion.progress";
+            /**
+             * Number
+             * @default null
+             */
+            number?: null;
+            /** Project Id */
+            project_id: number | null;
+        };
+        /**
+         * ConversionStanding
+         * @description How far a conversion is.
+         */
+        ConversionStanding: {
+            /** Doing */
+            doing: string;
+            /** Id */
+            id: number;
+            /** Made Id */
+            made_id: number | null;
+            /** Model Id */
+            model_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /** Steps Planned */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionTold */
+        ConversionTold: {
+            /**
+             * Checks
+             * @description One for each input on which both were run.
+             */
+            checks: components["schemas"]["CheckTold"][];
+            /**
+             * Doing
+             * @description The step it is at.
+             * @example converting
+             */
+            doing: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Id
+             * @example 1
+             */
+            id: number;
+            /**
+             * Made Id
+             * @description The new model, in the same project.
+             */
+            made_id: number | null;
+            /**
+             * Model Id
+             * @description What it is made of.
+             * @example 1
+             */
+            model_id: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /**
+             * Steps Planned
+             * @description 0 as long as it has not begun.
+             */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionsTold */
+        ConversionsTold: {
+            /**
+             * Conversions
+             * @description Of this model, oldest first, as far as this server remembers.
+             */
+            conversions: components["schemas"]["ConversionTold"][];
+            /**
+             * Possible
+             * @description Every format, whether it can be or not.
+             */
+            possible: components["schemas"]["PossibilityTold"][];
+        };
         /** CoreTold */
         CoreTold: {
             /**
@@ -3546,12 +3957,18 @@ export interface components {
             core: number;
             /**
              * Job Id
-             * @description Null: nobody measures on it.
+             * @description Null: no job of this server measures on it.
              * @example 7
              */
             job_id: number | null;
             /** Since */
             since: string | null;
+            /**
+             * Used By
+             * @description Another process on this machine that measures on it; null: none does.
+             * @example modeldyno pid 4711
+             */
+            used_by: string | null;
         };
         /** CountsTold */
         CountsTold: {
@@ -3694,6 +4111,137 @@ export interface components {
              */
             project_id: number;
         };
+        /**
+         * DiffPartTold
+         * @description One node, or several that do the work of the other side's.
+         */
+        DiffPartTold: {
+            /**
+             * Names
+             * @example [
+             *       "/layer1/Conv",
+             *       "/layer1/Relu"
+             *     ]
+             */
+            names: string[];
+            /**
+             * Nodes
+             * @example 2
+             */
+            nodes: number;
+            /**
+             * Op Types
+             * @example [
+             *       "Conv",
+             *       "Relu"
+             *     ]
+             */
+            op_types: string[];
+            /**
+             * Providers
+             * @example [
+             *       "CPUExecutionProvider"
+             *     ]
+             */
+            providers: string[];
+            /**
+             * Total Ci95 Ms
+             * @example [
+             *       0.3,
+             *       0.32
+             *     ]
+             */
+            total_ci95_ms: number[] | null;
+            /**
+             * Total Ms
+             * @example 0.31
+             */
+            total_ms: number;
+        };
+        /**
+         * DiffTold
+         * @description What changes from profile A to profile B.
+         */
+        DiffTold: {
+            a: components["schemas"]["DiffedTold"];
+            b: components["schemas"]["DiffedTold"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "node" | "op";
+            /**
+             * Changes
+             * @description The largest first.
+             */
+            changes: components["schemas"]["ChangeTold"][];
+            /**
+             * Delta Ms
+             * @example -0.4
+             */
+            delta_ms: number;
+            /**
+             * Differences
+             * @description What was not the same in how they were measured.
+             * @example [
+             *       "cores: 1 in A, 2 in B"
+             *     ]
+             */
+            differences: string[];
+            /**
+             * Schema
+             * @constant
+             */
+            schema: "modeldyno.profile-diff/1";
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** DiffedTold */
+        DiffedTold: {
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.31.0
+             */
+            engine_version: string;
+            /**
+             * Latency Ci95 Ms
+             * @example [
+             *       4.05,
+             *       4.16
+             *     ]
+             */
+            latency_ci95_ms: number[] | null;
+            /**
+             * Latency Ms
+             * @example 4.1
+             */
+            latency_ms: number;
+            /**
+             * Model
+             * @example resnet50.onnx
+             */
+            model: string;
+            /**
+             * Repeats
+             * @example 5
+             */
+            repeats: number;
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
+        };
         /** DistributionTold */
         DistributionTold: {
             /**
@@ -3785,8 +4333,58 @@ export interface components {
              */
             verdict: "fit" | "fit with care" | "unfit";
         };
+        /**
+         * EffectiveTold
+         * @description As what a cell really ran: read back from the engine, never echoed.
+         */
+        EffectiveTold: {
+            /**
+             * Fallback Share
+             * @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell.
+             * @example 0
+             */
+            fallback_share: number | null;
+            /**
+             * Input Dtypes
+             * @example {
+             *       "x": "float32"
+             *     }
+             */
+            input_dtypes: {
+                [key: string]: string;
+            };
+            /**
+             * Layout
+             * @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown.
+             * @example NCHWc
+             */
+            layout: string | null;
+            /**
+             * Precision
+             * @description Of the kernels that compute; null when the engine does not tell.
+             * @example fp32
+             */
+            precision: string | null;
+            /**
+             * Text
+             * @description The same in words.
+             * @example fp32 · float32 in · 2 threads · all 85 nodes on CPUExecutionProvider
+             */
+            text: string;
+            /**
+             * Threads
+             * @example 2
+             */
+            threads: number | null;
+        };
         /** EngineTold */
         EngineTold: {
+            /**
+             * Adapter
+             * @description Which engine it is, where it goes by a name that somebody gave it.
+             * @example onnxruntime
+             */
+            adapter: string;
             /**
              * Device Notes
              * @description Of `devices`: what only a worker that loads the engine can tell.
@@ -3821,6 +4419,18 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Origin
+             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
+             * @example
+             */
+            origin: string;
+            /**
+             * Python
+             * @description Version of the other Python that it lives in; null: the server's own.
+             * @example null
+             */
+            python: string | null;
             /**
              * Title
              * @description For people.
@@ -3878,7 +4488,7 @@ export interface components {
              */
             size_bytes: number;
         };
-        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"];
+        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
          * EventsTold
          * @description Of the same shape as those that Socket.IO tells.
@@ -4169,7 +4779,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "openvino-ir" | "torch-export";
+            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -4969,7 +5579,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -4997,7 +5607,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5058,7 +5668,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5067,6 +5677,27 @@ export interface components {
             inputs: components["schemas"]["ModelDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5149,7 +5780,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -5177,7 +5808,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5769,6 +6400,14 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -5833,6 +6472,26 @@ export interface components {
              * @example 0
              */
             session: number;
+        };
+        /** PossibilityTold */
+        PossibilityTold: {
+            /** Fix */
+            fix: string;
+            /**
+             * Title
+             * @example OpenVINO IR
+             */
+            title: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+            /**
+             * Why Not
+             * @description Empty: it can be made.
+             */
+            why_not: string;
         };
         /**
          * Problem
@@ -6037,20 +6696,45 @@ export interface components {
             engine_version: string;
             /** @description Taken out of a node for each event that was recorded in it. */
             event_cost_us: number;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description What the work costs: the lower tenth of the calls. */
             floor_ms: number;
             host: components["schemas"]["ProfileDocumentHost"];
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
+            /** @description Low and high end of the 95 % interval of the latency, over repeats; null where there are fewer than four. */
+            latency_ci95_ms: number[] | null;
             /** @description Typical time of a call without the profiler, of a whole batch. */
             latency_ms: number;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ProfileDocumentModel"];
             /** @description The slowest first. */
             nodes: components["schemas"]["ProfileDocumentNode"][];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            outside_ci95_ms: number[] | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
             outside_ms: number;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
@@ -6063,6 +6747,8 @@ export interface components {
             providers: string[];
             /** @description Fresh sessions that were measured with the profiler and without. */
             repeats: number;
+            /** @description The machine's peaks that operators and nodes are held against. */
+            roof: components["schemas"]["ProfileDocumentRoof"];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
             /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
@@ -6074,8 +6760,12 @@ export interface components {
              * @constant
              */
             schema: "modeldyno.profile/1";
+            /** @description Low and high end of the 95 % interval of the sum, over repeats; null where there are fewer than four. */
+            sum_ci95_ms: number[] | null;
             /** @description Of all nodes. */
             sum_ms: number;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ProfileDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Of all nodes, as the profiler told it, its own cost included. */
@@ -6176,7 +6866,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -6185,6 +6875,27 @@ export interface components {
             inputs: components["schemas"]["ProfileDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -6223,16 +6934,35 @@ export interface components {
         ProfileDocumentNode: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Its name in the model, or kind and place where it has none. */
             node: string;
             /** @description Kind of operator. */
             op_type: string;
+            /** @description Names of nodes of the model that the engine made this one of; empty where it does not tell. */
+            parts: string[];
             /** @description Who ran it; several joined by +. */
             provider: string;
             /** @description Of the latency. */
@@ -6248,12 +6978,29 @@ export interface components {
         ProfileDocumentOperator: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Nodes of this kind that ran. */
             nodes: number;
             /** @description Kind of operator. */
@@ -6268,6 +7015,27 @@ export interface components {
             total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
+        };
+        /** @description What so many cores of this machine reach at the most, as `modeldyno doctor --peaks` measured it. */
+        ProfileDocumentRoof: {
+            /** @description Peak of moving data. */
+            gbyte_per_s: number | null;
+            /** @description Peak of arithmetic; null where none was measured, or none holds. */
+            gflop_per_s: number | null;
+            /** @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving data. */
+            ridge_flop_per_byte: number | null;
+            /** @description Where they come from, or how to get them. */
+            text: string;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ProfileDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ProfileDocumentTensor: {
@@ -6863,6 +7631,33 @@ export interface components {
              */
             terminal: string;
         };
+        /**
+         * RoofTold
+         * @description The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured.
+         */
+        RoofTold: {
+            /**
+             * Gbyte Per S
+             * @example 11.2
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 86
+             */
+            gflop_per_s: number | null;
+            /**
+             * Ridge Flop Per Byte
+             * @description With more arithmetic per byte, arithmetic is the limit.
+             * @example 7.7
+             */
+            ridge_flop_per_byte: number | null;
+            /**
+             * Text
+             * @description Where they come from, or how to get them.
+             */
+            text: string;
+        };
         /** RunDetailsTold */
         RunDetailsTold: {
             /**
@@ -7152,6 +7947,8 @@ export interface components {
             seed: number;
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number[];
             /** Timeout S */
             timeout_s: number;
             /** Values */
@@ -7425,6 +8222,28 @@ export interface components {
              */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
+        /**
+         * SurpriseTold
+         * @description One thing that is not as it was asked for.
+         */
+        SurpriseTold: {
+            /**
+             * About
+             * @example precision
+             * @enum {string}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /**
+             * Fix
+             * @example compare it with care
+             */
+            fix: string;
+            /**
+             * Text
+             * @example asked for fp32, computed in bf16
+             */
+            text: string;
+        };
         /** SystemTold */
         SystemTold: {
             health: components["schemas"]["HealthTold"];
@@ -7516,6 +8335,24 @@ export interface components {
              */
             accelerator_ms: number | null;
             /**
+             * Bound
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @example compute
+             */
+            bound: ("compute" | "memory" | "overhead") | null;
+            /**
+             * Bound Reason
+             * @description The same in numbers, or why there is no answer.
+             * @example 61.2 GFLOP/s, 71 % of the peak
+             */
+            bound_reason: string;
+            /**
+             * Bytes
+             * @description Read and written, from the shapes; null where not known.
+             * @example 2457600
+             */
+            bytes: number | null;
+            /**
              * Calls
              * @description In one call of the model.
              * @example 1
@@ -7526,6 +8363,27 @@ export interface components {
              * @example 0.31
              */
             cpu_ms: number | null;
+            /**
+             * Flop
+             * @description Arithmetic, from the shapes; null where not known.
+             * @example 236027904
+             */
+            flop: number | null;
+            /**
+             * Flop Per Byte
+             * @example 14.1
+             */
+            flop_per_byte: number | null;
+            /**
+             * Gbyte Per S
+             * @example 4.3
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 61.2
+             */
+            gflop_per_s: number | null;
             /**
              * Node
              * @description Null by operator.
@@ -7568,6 +8426,7 @@ export interface components {
              * @description The cursor of the next page; null: that was all.
              */
             next?: string | null;
+            roof: components["schemas"]["RoofTold"];
             /**
              * Run Id
              * @example 20261115-095116-3fa9c1
@@ -7811,6 +8670,30 @@ export interface components {
              */
             used_bytes: number;
         };
+        /**
+         * WorstNoiseTold
+         * @description Of all its cells; `summary` is about the best one only.
+         */
+        WorstNoiseTold: {
+            /**
+             * Cells
+             * @description So many are as noisy as that.
+             * @example 3
+             */
+            cells: number;
+            /**
+             * Noise
+             * @example unusable
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /**
+             * Of
+             * @description Of so many that were measured.
+             * @example 4
+             */
+            of: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -7834,6 +8717,7 @@ export type BenchmarkDocumentModel = components['schemas']['BenchmarkDocumentMod
 export type BenchmarkDocumentParity = components['schemas']['BenchmarkDocumentParity'];
 export type BenchmarkDocumentSideBySide = components['schemas']['BenchmarkDocumentSideBySide'];
 export type BenchmarkDocumentStanding = components['schemas']['BenchmarkDocumentStanding'];
+export type BenchmarkDocumentSurprise = components['schemas']['BenchmarkDocumentSurprise'];
 export type BenchmarkDocumentTail = components['schemas']['BenchmarkDocumentTail'];
 export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTensor'];
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
@@ -7847,6 +8731,8 @@ export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
+export type ChangeTold = components['schemas']['ChangeTold'];
+export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
@@ -7856,19 +8742,29 @@ export type ComparisonDocumentIndexRange = components['schemas']['ComparisonDocu
 export type ComparisonDocumentModel = components['schemas']['ComparisonDocumentModel'];
 export type ComparisonDocumentParity = components['schemas']['ComparisonDocumentParity'];
 export type ComparisonDocumentSide = components['schemas']['ComparisonDocumentSide'];
+export type ComparisonDocumentSurprise = components['schemas']['ComparisonDocumentSurprise'];
 export type ComparisonDocumentTensor = components['schemas']['ComparisonDocumentTensor'];
 export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumentWeather'];
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type ConversionAsked = components['schemas']['ConversionAsked'];
+export type ConversionMessage = components['schemas']['ConversionMessage'];
+export type ConversionStanding = components['schemas']['ConversionStanding'];
+export type ConversionTold = components['schemas']['ConversionTold'];
+export type ConversionsTold = components['schemas']['ConversionsTold'];
 export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
+export type DiffPartTold = components['schemas']['DiffPartTold'];
+export type DiffTold = components['schemas']['DiffTold'];
+export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
+export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
 export type EntryTold = components['schemas']['EntryTold'];
@@ -7944,6 +8840,7 @@ export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
+export type PossibilityTold = components['schemas']['PossibilityTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -7953,6 +8850,8 @@ export type ProfileDocumentIndexRange = components['schemas']['ProfileDocumentIn
 export type ProfileDocumentModel = components['schemas']['ProfileDocumentModel'];
 export type ProfileDocumentNode = components['schemas']['ProfileDocumentNode'];
 export type ProfileDocumentOperator = components['schemas']['ProfileDocumentOperator'];
+export type ProfileDocumentRoof = components['schemas']['ProfileDocumentRoof'];
+export type ProfileDocumentSurprise = components['schemas']['ProfileDocumentSurprise'];
 export type ProfileDocumentTensor = components['schemas']['ProfileDocumentTensor'];
 export type ProfileDocumentWeather = components['schemas']['ProfileDocumentWeather'];
 export type ProfileEdited = components['schemas']['ProfileEdited'];
@@ -7970,6 +8869,7 @@ export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type ReproductionTold = components['schemas']['ReproductionTold'];
+export type RoofTold = components['schemas']['RoofTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -7982,6 +8882,7 @@ export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
+export type SurpriseTold = components['schemas']['SurpriseTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
@@ -7999,6 +8900,7 @@ export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
+export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
@@ -10443,6 +11345,178 @@ export interface operations {
             };
         };
     };
+    get_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_datasets: {
         parameters: {
             query?: {
@@ -12616,6 +13690,229 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionsTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    convert_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversionAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15465,6 +16762,96 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_profiles: {
+        parameters: {
+            query: {
+                /** @description The other profile: B. */
+                to: number;
+                by?: "node" | "op";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffTold"];
                 };
             };
             /** @description The request cannot work */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field
@@ -45,7 +45,7 @@ from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
-from modeldyno.core.results import Verdict
+from modeldyno.core.results import Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunOf, State
 from modeldyno.core.specs import CellSpec
 from modeldyno.services.benchmarks import Plan
@@ -93,6 +93,7 @@ class AxesTold(Told):
     batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
     cores: list[int] = Field(examples=[[1, 2, 4]])
     instances: list[int] = Field(examples=[[1]])
+    streams: list[int] = Field(examples=[[1]])
 
 
 class VersusBaselineTold(Told):
@@ -104,6 +105,14 @@ class VersusBaselineTold(Told):
     ratio: RatioTold | None = Field(description="Its time by the baseline's, per item.")
     verdict: Verdict | None
     why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
+
+
+class WorstNoiseTold(Told):
+    """Of all its cells; `summary` is about the best one only."""
+
+    noise: Noise = Field(examples=["unusable"])
+    cells: int = Field(description="So many are as noisy as that.", examples=[3])
+    of: int = Field(description="Of so many that were measured.", examples=[4])
 
 
 class BenchmarkHeadTold(Told):
@@ -118,6 +127,7 @@ class BenchmarkHeadTold(Told):
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
     summary: SummaryTold
+    worst_noise: WorstNoiseTold | None = Field(description="Null before it is measured.")
     axes: AxesTold
     vs_baseline: VersusBaselineTold | None = Field(
         description="Null without a baseline, and before both have a number."
@@ -316,6 +326,7 @@ def _row(
         "last_run_at": row.last_run_at,
         "rerun_of": row.rerun_of,
         "summary": summary_of(row.summary),
+        "worst_noise": _worst_noise(cells),
         "axes": _axes(cells),
         "vs_baseline": held,
     }
@@ -333,6 +344,15 @@ def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict
     return [cell_of(number, cell) for number, cell in enumerate(asked)]
 
 
+def _worst_noise(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """As WorstNoiseTold describes."""
+    found = [cell["noise"] for cell in cells if cell["noise"]]
+    if not found:
+        return None
+    worst = max(found, key=get_args(Noise).index)
+    return {"noise": worst, "cells": found.count(worst), "of": len(found)}
+
+
 def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """As AxesTold describes."""
     names = {
@@ -342,6 +362,7 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
         "batch_sizes": "batch_size",
         "cores": "cores",
         "instances": "instances",
+        "streams": "streams",
     }
     return {
         axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))

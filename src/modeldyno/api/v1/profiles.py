@@ -33,6 +33,8 @@ from modeldyno.api.v1.shape import (
 from modeldyno.api.v1.summaries import SummaryTold, ms, summary_of
 from modeldyno.core.commands import profile_command
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
+from modeldyno.core.profile_diffs import MatchedBy, Standing, diff
+from modeldyno.core.profile_diffs import Verdict as ChangeVerdict
 from modeldyno.core.profiles import (
     Agreement,
     OpTypeRow,
@@ -42,6 +44,9 @@ from modeldyno.core.profiles import (
     RowsWanted,
     spec_of,
 )
+from modeldyno.core.public_profiles import diff_json, roof_json, work_json
+from modeldyno.core.results import ProfileResult
+from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import RunOf, State
 
 if TYPE_CHECKING:
@@ -121,11 +126,94 @@ class TimeTold(Told):
     share: float | None = Field(description="Of the latency.", examples=[0.076])
     cpu_ms: float | None = Field(examples=[0.31])
     accelerator_ms: float | None = Field(description="By an accelerator's own clock.")
+    flop: float | None = Field(
+        description="Arithmetic, from the shapes; null where not known.", examples=[236027904.0]
+    )
+    bytes: float | None = Field(
+        description="Read and written, from the shapes; null where not known.", examples=[2457600.0]
+    )
+    gflop_per_s: float | None = Field(examples=[61.2])
+    gbyte_per_s: float | None = Field(examples=[4.3])
+    flop_per_byte: float | None = Field(examples=[14.1])
+    bound: Bound | None = Field(
+        description="What limits it; null without peaks, or where its work is not known.",
+        examples=["compute"],
+    )
+    bound_reason: str = Field(
+        description="The same in numbers, or why there is no answer.",
+        examples=["61.2 GFLOP/s, 71 % of the peak"],
+    )
+
+
+class RoofTold(Told):
+    """The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured."""
+
+    gflop_per_s: float | None = Field(examples=[86.0])
+    gbyte_per_s: float | None = Field(examples=[11.2])
+    ridge_flop_per_byte: float | None = Field(
+        description="With more arithmetic per byte, arithmetic is the limit.", examples=[7.7]
+    )
+    text: str = Field(description="Where they come from, or how to get them.")
 
 
 class TimesTold(PageTold[TimeTold]):
     run_id: str = Field(examples=["20261115-095116-3fa9c1"])
     by: By
+    roof: RoofTold
+
+
+class DiffedTold(Told):
+    run_id: str = Field(examples=["20261115-095116-3fa9c1"])
+    model: str = Field(examples=["resnet50.onnx"])
+    engine: str = Field(examples=["onnxruntime"])
+    engine_version: str = Field(examples=["1.31.0"])
+    latency_ms: float = Field(examples=[4.1])
+    latency_ci95_ms: list[float] | None = Field(examples=[[4.05, 4.16]])
+    repeats: int = Field(examples=[5])
+
+
+class DiffPartTold(Told):
+    """One node, or several that do the work of the other side's."""
+
+    names: list[str] = Field(examples=[["/layer1/Conv", "/layer1/Relu"]])
+    op_types: list[str] = Field(examples=[["Conv", "Relu"]])
+    providers: list[str] = Field(examples=[["CPUExecutionProvider"]])
+    nodes: int = Field(examples=[2])
+    total_ms: float = Field(examples=[0.31])
+    total_ci95_ms: list[float] | None = Field(examples=[[0.3, 0.32]])
+
+
+class ChangeTold(Told):
+    name: str = Field(examples=["/layer1/Conv"])
+    standing: Standing = Field(
+        description="`moved`: in both, at another place in the order of execution, or run by "
+        "another provider."
+    )
+    matched_by: MatchedBy | None = Field(
+        description="How its counterpart was found: by its name, by the model's nodes it is made "
+        "of, by operator and place, or by its kind of work."
+    )
+    verdict: ChangeVerdict
+    delta_ms: float = Field(description="B less A.", examples=[-0.12])
+    a: DiffPartTold | None
+    b: DiffPartTold | None
+
+
+class DiffTold(Told):
+    """What changes from profile A to profile B."""
+
+    schema_: Literal["modeldyno.profile-diff/1"] = Field(alias="schema")
+    by: By
+    a: DiffedTold
+    b: DiffedTold
+    delta_ms: float = Field(examples=[-0.4])
+    verdict: ChangeVerdict
+    text: str
+    differences: list[str] = Field(
+        description="What was not the same in how they were measured.",
+        examples=[["cores: 1 in A, 2 in B"]],
+    )
+    changes: list[ChangeTold] = Field(description="The largest first.")
 
 
 Sort = Annotated[
@@ -146,6 +234,13 @@ def router(server: Server) -> APIRouter:
         found = profiles.details(profile_id)
         told = _details(found, profiles.agreement(profile_id))
         return answer(told, status, **headers)
+
+    def result(profile_id: int) -> ProfileResult:
+        """Of the latest run that has rows; raises NotFound."""
+        run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
+        found = server.exports.result(run_id)
+        assert isinstance(found, ProfileResult)
+        return found
 
     @routes.get(
         "",
@@ -231,8 +326,20 @@ def router(server: Server) -> APIRouter:
         wanted = RowsWanted(by=by, sort=sort, limit=limit, start=int(cursor or 0))
         found = profiles.rows(ProfileId(profile_id), wanted)
         more = str(found.next) if found.next is not None else None
-        items = [_time(row, found.latency_s) for row in found.rows]
-        return answer({"items": items, "next": more, "run_id": found.run_id, "by": by})
+        roof = profiles.roof(ProfileId(profile_id))
+        items = [_time(row, found.latency_s, roof) for row in found.rows]
+        told = {"items": items, "next": more, "run_id": found.run_id, "by": by}
+        return answer(told | {"roof": roof_json(roof)})
+
+    @routes.get("/{profile_id}/diff", response_model=DiffTold, responses=problems(404))
+    def diff_profiles(
+        profile_id: Id,
+        to: Annotated[int, Query(ge=1, le=MOST_ID, description="The other profile: B.")],
+        by: By = "node",
+    ) -> Response:
+        """What changes from this profile (A) to another (B): their latest runs, aligned by node
+        and by operator."""
+        return answer(diff_json(diff(result(profile_id), result(to), by)))
 
     @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:
@@ -296,7 +403,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
     }
 
 
-def _time(row: ProfileRow | OpTypeRow, latency_s: float | None) -> dict[str, Any]:
+def _time(row: ProfileRow | OpTypeRow, latency_s: float | None, roof: Roof) -> dict[str, Any]:
     return {
         "node": row.node if isinstance(row, ProfileRow) else None,
         "op_type": row.op_type,
@@ -306,4 +413,5 @@ def _time(row: ProfileRow | OpTypeRow, latency_s: float | None) -> dict[str, Any
         "share": row.total_s / latency_s if latency_s else None,
         "cpu_ms": ms(row.cpu_s),
         "accelerator_ms": ms(row.accelerator_s),
+        **work_json(row.flop, row.moved_bytes, row.total_s, roof),
     }

@@ -12,6 +12,7 @@ from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import FEWEST_SESSIONS, Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunSummary
 from modeldyno.core.specs import CellSpec
+from modeldyno.core.surprises import About
 
 
 class FigureTold(Told):
@@ -70,6 +71,39 @@ class FailureTold(Told):
     fix: str
 
 
+class SurpriseTold(Told):
+    """One thing that is not as it was asked for."""
+
+    about: About = Field(examples=["precision"])
+    text: str = Field(examples=["asked for fp32, computed in bf16"])
+    fix: str = Field(examples=["compare it with care"])
+
+
+class EffectiveTold(Told):
+    """As what a cell really ran: read back from the engine, never echoed."""
+
+    precision: str | None = Field(
+        description="Of the kernels that compute; null when the engine does not tell.",
+        examples=["fp32"],
+    )
+    input_dtypes: dict[str, str] = Field(examples=[{"x": "float32"}])
+    layout: str | None = Field(
+        description="How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels "
+        "in blocks); null where there are none, or when unknown.",
+        examples=["NCHWc"],
+    )
+    threads: int | None = Field(examples=[2])
+    fallback_share: float | None = Field(
+        description="Share of the nodes that another provider or device ran than the one that was "
+        "meant; null when the engine does not tell.",
+        examples=[0.0],
+    )
+    text: str = Field(
+        description="The same in words.",
+        examples=["fp32 · float32 in · 2 threads · all 85 nodes on CPUExecutionProvider"],
+    )
+
+
 class CellTold(SurenessTold):
     """A cell, and how it came out the last time; `status` is null when it was not measured yet."""
 
@@ -84,12 +118,17 @@ class CellTold(SurenessTold):
     batch_size: int = Field(examples=[8])
     cores: int = Field(examples=[2])
     instances: int = Field(examples=[1])
+    streams: int = Field(description="Requests that one call makes at a time.", examples=[1])
     status: Literal["done", "partial", "failed"] | None = Field(examples=["done"])
     latency_ms: float | None = Field(examples=[4.1])
     floor_ms: float | None = Field(examples=[3.9])
     throughput_per_s: float | None = Field(examples=[243.9])
     error_code: str | None
     error: FailureTold | None
+    effective: EffectiveTold | None = Field(description="Null before it ran.")
+    surprises: list[SurpriseTold] = Field(
+        description="Where it is not what was asked for: silent defaults of the engine."
+    )
 
 
 def summary_of(found: RunSummary) -> dict[str, Any]:
@@ -120,6 +159,7 @@ def outcome_of(cell: CellOutcome) -> dict[str, Any]:
         batch_size=cell.batch_size,
         cores=cell.cores,
         instances=cell.instances,
+        streams=cell.streams,
         device=cell.device,
         precision=cell.precision,
     )
@@ -130,6 +170,7 @@ def outcome_of(cell: CellOutcome) -> dict[str, Any]:
         "throughput_per_s": cell.throughput_per_s,
         "error_code": cell.error_code,
         "error": failure_of(cell.error),
+        **_effective(cell.effective),
         **_sureness(cell),
     }
 
@@ -145,14 +186,23 @@ def cell_of(number: int, cell: CellSpec) -> dict[str, Any]:
         "batch_size": cell.batch_size,
         "cores": cell.cores,
         "instances": cell.instances,
+        "streams": cell.streams,
         "status": None,
         "latency_ms": None,
         "floor_ms": None,
         "throughput_per_s": None,
         "error_code": None,
         "error": None,
+        **_effective(None),
         **_sureness(RunSummary()),
     }
+
+
+def _effective(found: dict[str, Any] | None) -> dict[str, Any]:
+    if found is None:
+        return {"effective": None, "surprises": []}
+    told = {name: value for name, value in found.items() if name != "surprises"}
+    return {"effective": told, "surprises": found["surprises"]}
 
 
 def _sureness(found: RunSummary | CellOutcome) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from modeldyno.core.commands import compare_command
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ComparisonResult, Estimate
-from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
+from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence, surprising
 from modeldyno.core.tables import comparison_rows
 
 _READ = "The bar is the interval; in the shaded band a difference does not matter."
@@ -27,8 +27,7 @@ def comparison_section(result: ComparisonResult) -> Section:
         verdict=(_verdict(result),),
         word=result.verdict,
         engines=tuple(
-            f"{side.facts.engine} {side.facts.engine_version} on {side.facts.device}"
-            for side in (result.a, result.b)
+            f"{side.facts.engine_title} on {side.facts.device}" for side in (result.a, result.b)
         ),
         method=_method(result),
         table=table(head, rows, ("", "model", "engine", "precision")),
@@ -69,7 +68,7 @@ def _method(result: ComparisonResult) -> str:
 
 
 def _limits(result: ComparisonResult) -> list[str]:
-    told = [*result.notes]
+    told = [*surprising(result), *result.notes]
     if result.noise != "quiet":
         told.append(f"The machine was {result.noise}: other work was in the way")
     if result.pairs < FEW_PAIRS:

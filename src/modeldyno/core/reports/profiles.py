@@ -12,7 +12,7 @@ from modeldyno.core.names import shown_name
 from modeldyno.core.profile_tables import LEFT, OUTSIDE, Slice, profile_rows, slices
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.sentences import profile_sentence
+from modeldyno.core.sentences import profile_sentence, surprising
 
 TOP = 10
 Span = tuple[float, float] | None
@@ -28,11 +28,11 @@ def profile_section(result: ProfileResult) -> Section:
         title=f"Profile of {name}",
         verdict=(_most(found), profile_sentence(result)) if found else (profile_sentence(result),),
         word="",
-        engines=(f"{facts.engine} {facts.engine_version} on {facts.device}{precision}",),
+        engines=(f"{facts.engine_title} on {facts.device}{precision}",),
         method=_method(result),
         table=table(head, rows, LEFT),
         charts=(_chart(result, found),) if found else (),
-        limits=(*result.warnings, *result.notes),
+        limits=(*result.warnings, *surprising(result), *result.notes),
         command=profile_command(result.spec, name),
     )
 

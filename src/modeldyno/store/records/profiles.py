@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
@@ -49,6 +49,12 @@ _WITH_LATEST = with_latest_run(
 _DETAILS = _WITH_LATEST.where(Rows.id == bindparam("number"))
 _ALL_DETAILS = _WITH_LATEST.where(Rows.project_id == bindparam("project_id")).order_by(Rows.id)
 
+
+def _of_all(column: Any) -> Any:
+    """The sum; null unless every row has one."""
+    return case((func.count(column) == func.count(), func.sum(column)))
+
+
 _TOTAL = func.sum(ProfileRows.total_s)
 _BY_NODE = select(*ProfileRows.__table__.c)
 _BY_OP = select(
@@ -59,6 +65,8 @@ _BY_OP = select(
     func.sum(ProfileRows.accelerator_s).label("accelerator_s"),
     func.sum(ProfileRows.calls).label("calls"),
     func.sum(ProfileRows.defined).label("defined"),
+    _of_all(ProfileRows.flop).label("flop"),
+    _of_all(ProfileRows.moved_bytes).label("moved_bytes"),
 ).group_by(ProfileRows.op_type)
 _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
     "node": (ProfileRows.total_s, ProfileRows.number, ProfileRows.node),

@@ -42,7 +42,7 @@ function Step({ pid, step, dismiss }: { pid: number; step: NextStepTold; dismiss
   return (
     <li>
       <Group justify="space-between" gap="xs">
-        <Text size="sm" style={{ overflowWrap: "anywhere", flex: "1 1 220px" }}>
+        <Text size="sm" style={{ overflowWrap: "anywhere", flex: "1 1 14rem" }}>
           {step.sentence}
         </Text>
         <Group gap={4} wrap="nowrap">

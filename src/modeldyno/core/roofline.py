@@ -1,0 +1,137 @@
+"""What limits a node: arithmetic, moving data, or neither, held against the machine's peaks.
+
+The more arithmetic there is for each byte, the more of the peak of arithmetic can be had; below the
+ridge, where both peaks meet, memory is the limit. A node that reaches little of what limits it
+spends its time elsewhere: in being started, in sizes too small, in waiting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core import figures
+from modeldyno.core.doctor import Peak, Peaks
+
+Bound = Literal["compute", "memory", "overhead"]
+
+REACHED = 0.3  # of a peak: less, and something else is the limit
+HOW = "run `modeldyno doctor --peaks` to see what limits each of them"
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The peaks of so many cores; None where none hold. ``text`` says where they come from."""
+
+    text: str
+    flops_per_s: float | None = None
+    bytes_per_s: float | None = None
+
+    @property
+    def ridge(self) -> float | None:
+        """FLOP per byte."""
+        if self.flops_per_s is None or not self.bytes_per_s:
+            return None
+        return self.flops_per_s / self.bytes_per_s
+
+
+@dataclass(frozen=True)
+class Held:
+    """A node, or several, held against a roof."""
+
+    flops_per_s: float | None = None
+    bytes_per_s: float | None = None
+    flop_per_byte: float | None = None
+    bound: Bound | None = None
+    reason: str = ""
+
+
+def roof_of(peaks: Peaks | None, cores: int, device: str) -> Roof:
+    if device.partition(":")[0] != "cpu":
+        return Roof(f"peaks are measured of the CPU, not of {device}")
+    if peaks is None:
+        return Roof(f"the machine's peaks are not known: {HOW}")
+    peak, how = _peak(peaks, cores)
+    noisy = "" if peak.noise == "quiet" else f", measured {peak.noise}: more may be possible"
+    return Roof(
+        f"peaks of {figures.counted(cores, 'core')}{how}: {_giga(peak.flops_per_s)}FLOP/s in fp32, "
+        f"{_giga(peak.bytes_per_s)}B/s, as {peaks.engine} reached them{noisy}",
+        peak.flops_per_s,
+        peak.bytes_per_s,
+    )
+
+
+def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
+    """That of so many cores; between the counts that were measured, on a straight line."""
+    ranked = sorted(peaks.peaks, key=lambda peak: peak.cores)
+    above = next((peak for peak in ranked if peak.cores >= cores), ranked[-1])
+    below = next((peak for peak in reversed(ranked) if peak.cores <= cores), ranked[0])
+    if above.cores == below.cores:
+        return above, "" if above.cores == cores else f", as of {above.cores}"
+    part = (cores - below.cores) / (above.cores - below.cores)
+    made = Peak(
+        cores=cores,
+        flops_per_s=below.flops_per_s + part * (above.flops_per_s - below.flops_per_s),
+        bytes_per_s=below.bytes_per_s + part * (above.bytes_per_s - below.bytes_per_s),
+        noise=above.noise if above.noise != "quiet" else below.noise,
+    )
+    return made, f", between those of {below.cores} and {above.cores}"
+
+
+def held(flop: float | None, moved: float | None, seconds: float, roof: Roof) -> Held:
+    """``flop`` and ``moved`` bytes are of the same time as ``seconds``."""
+    if seconds <= 0:
+        return Held(reason="it took no time that the profiler could see")
+    rate = None if flop is None else flop / seconds
+    speed = None if moved is None else moved / seconds
+    intensity = flop / moved if flop is not None and moved else None
+    bound, reason = _bound(rate, speed, intensity, roof)
+    return Held(rate, speed, intensity, bound, reason)
+
+
+def _bound(
+    rate: float | None, speed: float | None, intensity: float | None, roof: Roof
+) -> tuple[Bound | None, str]:
+    if rate is None and speed is None:
+        return None, "its work is not known"
+    if not roof.flops_per_s or not roof.bytes_per_s:
+        return None, roof.text
+    if rate == 0 and speed == 0:
+        return "overhead", "no arithmetic, and nothing that must move"
+    computes = None if rate is None else rate / roof.flops_per_s
+    moves = None if speed is None else speed / roof.bytes_per_s
+    said = _said(rate, computes, speed, moves, intensity, roof)
+    most = max(share for share in (computes, moves) if share is not None)
+    if most >= REACHED:
+        # Caches may be quicker than memory's peak, and then they are not the limit.
+        is_cached = moves is not None and moves > 1 and (computes or 0.0) >= REACHED
+        return ("compute" if most == computes or is_cached else "memory"), said
+    if computes is None or moves is None:
+        lacking = "arithmetic" if computes is None else "bytes"
+        return None, f"{said}; its {lacking} cannot be told"
+    return "overhead", f"{said}; the rest is starting, waiting, or a kernel that is slow"
+
+
+def _said(
+    rate: float | None,
+    computes: float | None,
+    speed: float | None,
+    moves: float | None,
+    intensity: float | None,
+    roof: Roof,
+) -> str:
+    """``61.2 GFLOP/s, 71 % of the peak; 4.3 GB/s, 22 %; 14 FLOP per byte, memory's below 4.4``."""
+    parts = []
+    if rate is not None and computes is not None:
+        parts.append(f"{_giga(rate)}FLOP/s, {figures.percent(computes)} of the peak")
+    if speed is not None and moves is not None:
+        cached = ", out of caches" if moves > 1 else ""
+        parts.append(f"{_giga(speed)}B/s, {figures.percent(moves)} of the peak{cached}")
+    if intensity is not None and roof.ridge is not None:
+        ridge = figures.plain(roof.ridge)
+        parts.append(f"{figures.plain(intensity)} FLOP per byte (peaks meet at {ridge})")
+    return "; ".join(parts)
+
+
+def _giga(number: float) -> str:
+    return f"{figures.plain(number / 1e9)} G"

@@ -1,0 +1,368 @@
+"""How much work a node does, told by the shapes of what goes in and comes out.
+
+Arithmetic counts additions and multiplications, and one for each function of an element, so a
+convolution and a matrix product count two for each pair of numbers. Bytes are each operand once,
+read or written: what a cache saves or a kernel reads twice is not in it. What cannot be told is
+None, never 0; 0 is the true figure of what only moves, or only renames.
+
+Names of operators are those of ONNX, of ONNX Runtime's own fusions, of OpenVINO and of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+MOST_OPERANDS = 64
+HIGHEST_RANK = 8
+LARGEST_SIZE = 1 << 40
+
+
+@dataclass(frozen=True)
+class Operand:
+    dtype: str  # as the engine calls it
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def bytes(self) -> int | None:
+        width = _BYTES.get(self.dtype)
+        return None if width is None else width * self.size
+
+
+@dataclass(frozen=True)
+class Operands:
+    """Of one execution. Weights that an engine has repacked may be missing among the inputs."""
+
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    window: tuple[int, ...] = ()  # of a pooling, where it is known
+
+    @property
+    def are_sane(self) -> bool:
+        everything = (*self.inputs, *self.outputs)
+        sizes = [size for operand in everything for size in operand.shape] + [*self.window]
+        ranks = [len(operand.shape) for operand in everything] + [len(self.window)]
+        return (
+            len(everything) <= MOST_OPERANDS
+            and max(ranks) <= HIGHEST_RANK
+            and all(0 <= size <= LARGEST_SIZE for size in sizes)
+        )
+
+
+@dataclass(frozen=True)
+class Work:
+    """Of one execution."""
+
+    flop: float | None = None
+    bytes: float | None = None
+
+
+def work_of(op_type: str, operands: Operands | None) -> Work:
+    if operands is None or not operands.are_sane:
+        return Work()
+    name = plain_name(op_type)
+    if name in _VIEWS:
+        return Work(0.0, 0.0)
+    flop = _flop(name, operands)
+    moved = _bytes(name, operands)
+    return Work(
+        None if flop is None else float(flop),
+        None if moved is None else float(moved),
+    )
+
+
+def plain_name(op_type: str) -> str:
+    """``com.microsoft.FusedConv``, ``aten::add_`` → ``fusedconv``, ``add``."""
+    return op_type.rpartition("::")[2].rpartition(".")[2].strip("_").lower()
+
+
+# ---------------------------------------------------------------- arithmetic
+
+
+def _flop(name: str, operands: Operands) -> float | None:
+    rule = next((rule for words, rule in _RULES if name in words), None)
+    if rule is None and "conv" in name:
+        rule = _transposed if "transpose" in name or "backprop" in name else _convolution
+    if rule is not None:
+        return rule(operands)
+    if name in _PER_ELEMENT:
+        return _PER_ELEMENT[name] * operands.outputs[0].size if operands.outputs else None
+    if name in _REDUCTIONS:
+        return operands.inputs[0].size if operands.inputs else None
+    if name in _GATES:
+        return _recurrent(operands, _GATES[name])
+    return 0.0 if name in _MOVES else None
+
+
+def _convolution(operands: Operands) -> float | None:
+    filters = _filters(operands)
+    if filters is None or not operands.outputs:
+        return None
+    return 2 * operands.outputs[0].size * _per_output(filters, len(operands.outputs[0].shape))
+
+
+def _transposed(operands: Operands) -> float | None:
+    """Each input meets every filter: [C, K, h, w] of C channels in."""
+    filters = _filters(operands)
+    if filters is None:
+        return None
+    channels = filters.shape[0]
+    if len(filters.shape) > len(operands.inputs[0].shape):  # in groups: [groups, C, K, h, w]
+        channels *= filters.shape[1]
+    return 2 * operands.inputs[0].size * filters.size / max(1, channels)
+
+
+def _filters(operands: Operands) -> Operand | None:
+    return next((one for one in operands.inputs[1:] if len(one.shape) >= 3), None)
+
+
+def _per_output(filters: Operand, rank: int) -> float:
+    """Multiplications for one number that comes out: those of one filter."""
+    count = filters.shape[0]
+    if len(filters.shape) > rank:  # in groups
+        count *= filters.shape[1]
+    return filters.size / max(1, count)
+
+
+def _product(operands: Operands) -> float | None:
+    depth = _depth(operands)
+    return None if depth is None else 2 * operands.outputs[0].size * depth
+
+
+def _depth(operands: Operands) -> int | None:
+    """How many pairs make one number: the side that both matrices share. Either may lie across."""
+    if not operands.inputs or not operands.outputs:
+        return None
+    left, out = operands.inputs[0].shape, operands.outputs[0].shape
+    if not left:
+        return None
+    rows = out[-2] if len(out) > 1 else 1
+    lies_across = len(left) > 1 and left[-2] != rows and left[-1] == rows
+    return left[-2] if lies_across else left[-1]
+
+
+def _attention(operands: Operands) -> float | None:
+    """Scores and their sum: queries [.., L, D], keys [.., S, D], and values, with or without heads
+    beside each other in D."""
+    if len(operands.inputs) < 3:
+        return None
+    query, key = operands.inputs[0].shape, operands.inputs[1].shape
+    if not len(query) == len(key) == len(operands.inputs[2].shape) in (3, 4):
+        return None
+    return 4 * prod(query) * key[-2]
+
+
+def _packed_attention(operands: Operands) -> float | None:
+    """ONNX Runtime's own: [batch, length, width], and the weights [width, 3 × inner] of all."""
+    if len(operands.inputs) < 2 or len(operands.inputs[0].shape) != 3:
+        return None
+    weights = operands.inputs[1].shape
+    if len(weights) != 2:
+        return None
+    _, length, _ = operands.inputs[0].shape
+    tokens = operands.inputs[0].size / max(1, operands.inputs[0].shape[-1])
+    return 2 * tokens * prod(weights) + 4 * tokens * length * weights[1] / 3
+
+
+def _recurrent(operands: Operands, gates: int) -> float | None:
+    """Of all steps: what comes out of each meets the input and what it remembers."""
+    if not operands.inputs or not operands.outputs:
+        return None
+    given, out = operands.inputs[0], operands.outputs[0]
+    if len(given.shape) != 3 or len(out.shape) not in (3, 4):
+        return None
+    width, hidden = given.shape[-1], out.shape[-1]
+    numbers = out.size  # of every step and direction
+    if len(out.shape) == 3:  # of the last step alone: [directions, batch, hidden]
+        numbers = given.size // max(1, width) * out.shape[0] * hidden
+    return 2 * numbers * gates * (width + hidden)
+
+
+def _pooling(operands: Operands) -> float | None:
+    if not operands.window or not operands.outputs:
+        return None
+    return operands.outputs[0].size * prod(operands.window)
+
+
+def _sum_of_many(operands: Operands) -> float | None:
+    """Of several tensors, element by element; of one, all its elements."""
+    if not operands.outputs or not operands.inputs:
+        return None
+    if len(operands.inputs) == 1:
+        return operands.inputs[0].size
+    return operands.outputs[0].size * max(1, len(operands.inputs) - 1)
+
+
+# ---------------------------------------------------------------- bytes
+
+
+def _bytes(name: str, operands: Operands) -> float | None:
+    if name in _PARTIAL:  # what is not looked up is not read
+        out = [one.bytes for one in operands.outputs]
+        return _total([*out, *out, *(one.bytes for one in operands.inputs[1:])])
+    told = _total([one.bytes for one in (*operands.inputs, *operands.outputs)])
+    hidden = _repacked(name, operands)
+    return None if told is None or hidden is None else told + hidden
+
+
+def _repacked(name: str, operands: Operands) -> float | None:
+    """Of weights that the engine keeps in a form of its own, and therefore does not list."""
+    if not operands.inputs or not operands.outputs:
+        return 0
+    given, out = operands.inputs[0], operands.outputs[0]
+    width = _BYTES.get(given.dtype, 0)
+    if name in _PRODUCTS and not any(len(one.shape) >= 2 for one in operands.inputs[1:]):
+        depth = _depth(operands)
+        return None if depth is None else width * depth * (out.shape[-1] if out.shape else 1)
+    if name in _GATES and sum(len(one.shape) == 3 for one in operands.inputs[1:]) < 2:
+        hidden = out.shape[-1] if out.shape else 0
+        return width * _GATES[name] * hidden * (given.shape[-1] + hidden) if given.shape else None
+    if "conv" in name and name not in _MOVES and _filters(operands) is None:
+        return None
+    return 0
+
+
+def _total(parts: Sequence[int | None]) -> int | None:
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _named(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_PRODUCTS = _named(
+    "matmul fusedmatmul gemm fusedgemm matmulinteger qlinearmatmul qgemm matmulnbits "
+    "matmulintegertofloat dynamicquantizematmul fullyconnected mm bmm addmm baddbmm linear "
+    "mkldnn_linear onednn_linear transposematmul"
+)
+_ATTENTIONS = _named(
+    "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
+    "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
+    "scaled_dot_product_efficient_attention scaled_dot_product_attention_math"
+)
+_PACKED_ATTENTIONS = _named("attention qattention")
+_POOLINGS = _named(
+    "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool max_pool2d "
+    "max_pool2d_with_indices avg_pool2d"
+)
+_RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
+    (_PRODUCTS, _product),
+    (_ATTENTIONS, _attention),
+    (_PACKED_ATTENTIONS, lambda found: _packed_attention(found) or _attention(found)),
+    (_POOLINGS, _pooling),
+    (_named("sum mean max min"), _sum_of_many),
+    (
+        _named(
+            "deconvolution convtranspose convolutionbackpropdata groupconvolutionbackpropdata "
+            "convolution_transpose conv_transpose2d"
+        ),
+        _transposed,
+    ),
+    (_named("convert convertlike convert_element_type"), lambda _: 0.0),
+)
+_GATES = {
+    **dict.fromkeys(_named("lstm lstmsequence lstmcell dynamicquantizelstm"), 4),
+    **dict.fromkeys(_named("gru grusequence grucell"), 3),
+    **dict.fromkeys(_named("rnn rnnsequence rnncell"), 1),
+}
+_PER_ELEMENT = {
+    **dict.fromkeys(
+        _named(
+            "add sub subtract mul multiply div divide relu leakyrelu prelu clip clamp clamp_min "
+            "hardtanh maximum minimum abs neg negative pow power sqrt rsqrt exp log erf sin cos "
+            "tan tanh sigmoid floor ceil ceiling round sign reciprocal mod bitwise_and bitwise_or "
+            "and or not xor equal notequal greater less greaterorequal lessorequal greaterequal "
+            "lessequal where select isnan isinf eltwise gt lt ge le eq ne logical_not cumsum "
+            "squareddifference threshold softsign"
+        ),
+        1,
+    ),
+    **dict.fromkeys(_named("hardsigmoid quickgelu batchnormalization"), 2),
+    **dict.fromkeys(
+        _named("batchnorminference native_batch_norm batch_norm quantizelinear dequantizelinear"), 2
+    ),
+    **dict.fromkeys(_named("dynamicquantizelinear fakequantize qlinearadd qlinearmul"), 3),
+    **dict.fromkeys(
+        _named("gelu fastgelu biasgelu swish silu mish softplus elu selu celu hardswish hswish"), 5
+    ),
+    **dict.fromkeys(_named("softmax logsoftmax hardmax softmax_lastdim"), 5),
+    **dict.fromkeys(
+        _named(
+            "layernormalization skiplayernormalization embedlayernormalization mvn normalizel2 "
+            "instancenormalization groupnormalization groupnorm simplifiedlayernormalization "
+            "rmsnormalization skipsimplifiedlayernormalization rms native_layer_norm "
+            "native_group_norm lrn lpnormalization"
+        ),
+        8,
+    ),
+}
+_REDUCTIONS = _named(
+    "globalaveragepool globalmaxpool globallppool nhwcglobalaveragepool reducemean reducesum "
+    "reducemax reducemin reduceprod reducel1 reducel2 reducesumsquare reduce argmax argmin "
+    "amax amin qlinearglobalaveragepool adaptive_avg_pool2d adaptiveavgpool topk"
+)
+_VIEWS = _named(
+    "reshape squeeze unsqueeze flatten identity shape size constant view as_strided expand t "
+    "dropout parameter result alias detach permute empty empty_like "
+    "empty_strided resize broadcast_to lift_fresh resolve_conj resolve_neg"
+)
+_PARTIAL = _named("gather gatherelements gathernd slice stridedslice embedding index_select")
+_MOVES = _PARTIAL | _named(
+    "transpose concat cat split variadicsplit pad tile cast convert reorderinput reorderoutput "
+    "reorder depthtospace spacetodepth copy copy_ to scatternd scatterelements clone contiguous "
+    "broadcast memcpyfromhost memcpytohost fill zero ones full range constantofshape nonzero"
+)
+_BYTES = {
+    **dict.fromkeys(_named("double float64 f64 int64 i64 uint64 u64"), 8),
+    **dict.fromkeys(_named("float float32 f32 int32 i32 uint32 u32 int"), 4),
+    **dict.fromkeys(_named("float16 f16 bfloat16 bf16 c10::Half c10::BFloat16 int16 uint16"), 2),
+    **dict.fromkeys(_named("int8 i8 uint8 u8 bool boolean"), 1),
+    "long int": 8,
+    "short int": 2,
+    "signed char": 1,
+    "unsigned char": 1,
+}
+
+
+# ---------------------------------------------------------------- kinds of work
+
+
+def family(op_type: str) -> str:
+    """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
+    name = plain_name(op_type)
+    found = next((word for word, names in _FAMILIES if name in names), None)
+    if found is None and "conv" in name and "convert" not in name:
+        return "convolution"
+    return found or name
+
+
+_NORMS = _named(
+    "layernormalization skiplayernormalization mvn normalizel2 instancenormalization "
+    "groupnormalization groupnorm simplifiedlayernormalization rmsnormalization rms "
+    "skipsimplifiedlayernormalization native_layer_norm native_group_norm layer_norm "
+    "batchnormalization batchnorminference native_batch_norm batch_norm"
+)
+_FAMILIES = (
+    ("convolution", _named("deconvolution")),
+    ("product", _PRODUCTS),
+    ("attention", _ATTENTIONS | _PACKED_ATTENTIONS),
+    ("pooling", _POOLINGS),
+    ("recurrent", frozenset(_GATES)),
+    ("normalization", _NORMS),
+    ("softmax", _named("softmax logsoftmax softmax_lastdim")),
+    ("reduction", _REDUCTIONS | _named("mean sum max min")),
+    ("reordering", _named("reorder reorderinput reorderoutput transpose")),
+    ("joining", _named("concat cat")),
+    ("view", _VIEWS),
+    ("cast", _named("cast convert convertlike")),
+    ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),
+)
