@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines web types ready run test check style page-types format node browser demo-model test-models clean
+.PHONY: setup engines web types ready run test check style page-types format node browser demo-model test-models second-onnxruntime clean
 
 setup: $(STAMP)
 
@@ -32,7 +32,7 @@ $(ENGINES):
 	@touch $(STAMP) $@
 
 # All that tests need. Most of it is waiting for downloads, so what can be is fetched together (-j).
-ready: engines test-models node browser web
+ready: engines test-models second-onnxruntime node browser web
 
 run: setup web
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
@@ -74,6 +74,10 @@ test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
 	@$(PY) -m scripts.fetch_inc_gui
+
+# Another version of it, in an environment of its own.
+second-onnxruntime: engines
+	@$(PY) scripts/make_second_onnxruntime.py
 
 # The stock Socket.IO client, for the tests of our events. Without Node those are skipped.
 NODE := tests/node/node_modules/.package-lock.json

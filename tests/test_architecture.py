@@ -42,6 +42,7 @@ IN_WORKER = [
 ]
 # What an engine file may import, inside its functions.
 ENGINE_IMPORTS = {
+    "modeldyno.engines.deepsparse": {"deepsparse", "numpy", "onnx"},
     "modeldyno.engines.inputs": {"numpy"},
     "modeldyno.engines.onnx_profiling": {"numpy"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},

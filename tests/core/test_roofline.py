@@ -21,7 +21,7 @@ PEAKS = Peaks(
         (70e9, 1e9, "compute", "70.0 GFLOP/s, 70 % of the peak"),
         (1e9, 8e9, "memory", "8.00 GB/s, 80 % of the peak"),
         (40e9, 30e9, "compute", "out of caches"),
-        (5e9, 1e9, "overhead", "the rest is spent in starting it, or waiting"),
+        (5e9, 1e9, "overhead", "a kernel that is slow"),
         (0.0, 0.0, "overhead", "nothing that must move"),
         (None, 9e9, "memory", "9.00 GB/s"),
         (None, 1e9, None, "its arithmetic cannot be told"),

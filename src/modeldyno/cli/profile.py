@@ -63,6 +63,10 @@ def profile(
         int, typer.Option("--top", help="Rows to show, the slowest first; 0: all.")
     ] = TOP,
     csv: Annotated[Path | None, typer.Option(help="Also write all rows to a CSV file.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Show what changes from that profile to this one."),
+    ] = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
     ] = None,
@@ -83,18 +87,21 @@ def profile(
         modeldyno profile m.onnx
 
         modeldyno profile m.onnx --cores 2 --by node --top 10 --csv nodes.csv
+
+        modeldyno profile m.onnx --engine openvino --by node --against 3fa9c1
     """
     from modeldyno.cli.bench import split_models
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
     requests.check_folder(csv)
+    before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
         more_said = (value, data, input_, architecture, arg, option, repeats != 5)
         requests.expect_no_settings((*said, *more_said))
         result = listened(_resumed(resume, server, workspace), quiet)
-        _end(result, json, quiet, by, top, csv, workspace)
+        _end(result, json, quiet, by, top, csv, workspace, before)
     files, words = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
@@ -128,7 +135,7 @@ def profile(
     }
     asked = (files[0], cells, inputs, more)
     run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    _end(listened(run, quiet), json, quiet, by, top, csv, workspace)
+    _end(listened(run, quiet), json, quiet, by, top, csv, workspace, before)
 
 
 def _end(
@@ -139,7 +146,13 @@ def _end(
     top: int,
     csv: Path | None,
     workspace: Path | None,
+    before: ProfileResult | None,
 ) -> NoReturn:
+    if before is not None and not result.interrupted:
+        if csv is not None:
+            _write(result, by, csv)
+        present_diff(before, result, as_json, by, top)
+        raise typer.Exit(0)
     present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
     if result.interrupted and not quiet:
         output.tell(f"next: modeldyno profile --resume {result.run_id}")
@@ -214,16 +227,54 @@ def present(
     peaks: Peaks | None = None,
 ) -> None:
     if csv is not None:
-        from modeldyno.core.profile_tables import profile_csv
-
-        with output.writing(csv):
-            profile_csv(result, by.value, csv)
+        _write(result, by, csv)
     if as_json:
         from modeldyno.core.public_profiles import profile_json
 
         output.document(profile_json(result, peaks))
     else:
         show(result, by, top, quiet, peaks)
+
+
+def _write(result: ProfileResult, by: By, csv: Path) -> None:
+    from modeldyno.core.profile_tables import profile_csv
+
+    with output.writing(csv):
+        profile_csv(result, by.value, csv)
+
+
+def kept_profile(word: str, server: str | None, workspace: Path | None) -> ProfileResult:
+    """The result of a run; raises BadValue where it is no profile, or has none."""
+    from modeldyno.cli.remote import kept_runs
+    from modeldyno.core.errors import BadValue
+    from modeldyno.core.results import ProfileResult
+
+    kept = kept_runs(server, workspace).find(word)
+    if not isinstance(kept.result, ProfileResult):
+        why = f"it is {kept.state}" if kept.kind == "profile" else f"it is a {kept.kind}"
+        fix = "Give the run of a profile; `modeldyno ls` lists them"
+        raise BadValue(f"Run {kept.run_id} has no profile", why=why, fix=fix)
+    return kept.result
+
+
+def present_diff(
+    a: ProfileResult, b: ProfileResult, as_json: bool, by: By = By.op, top: int = TOP
+) -> None:
+    from modeldyno.core.profile_diffs import diff, diff_sentence
+    from modeldyno.core.profile_tables import DIFF_LEFT, diff_rows
+    from modeldyno.core.public_profiles import diff_json
+
+    found = diff(a, b, by.value)
+    if as_json:
+        output.document(diff_json(found))
+        return
+    head, rows = diff_rows(found, top or None)
+    output.table(head, rows, left=DIFF_LEFT)
+    output.say("")
+    output.headline(diff_sentence(found))
+    for difference in found.differences:
+        output.tell(f"not the same: {difference}")
+    output.tell(f"A is run {a.run_id}, B is run {b.run_id}; ± is half the 95 % interval")
 
 
 def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from modeldyno.cli import options, output
+from modeldyno.cli.profile import By
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ def show(
         typer.Argument(metavar="RUN", help="Its id, or a part of it.", show_default="the newest"),
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="RUN", help="Of a profile: what changes from that one to it."),
+    ] = None,
+    by: Annotated[By, typer.Option("--by", help="Of such changes: by node, or operator.")] = By.op,
     json: options.Json = False,
     server: options.Server = None,
     workspace: options.Workspace = None,
@@ -32,6 +38,8 @@ def show(
         modeldyno show
 
         modeldyno show 3fa9c1 --json
+
+        modeldyno show 3fa9c1 --against 8b21d0 --by node
     """
     from modeldyno.cli.remote import kept_runs
     from modeldyno.core.results import BenchmarkResult, ProfileResult
@@ -42,7 +50,12 @@ def show(
             raise BadValue(f"Run {kept.run_id} has no result to write", why=f"it is {kept.state}")
         with output.writing(csv):
             kept.result.to_csv(csv)
-    if json:
+    if against is not None:
+        from modeldyno.cli.profile import kept_profile, present_diff
+
+        before = kept_profile(against, server, workspace)
+        present_diff(before, kept_profile(kept.run_id, server, workspace), json, by)
+    elif json:
         _document(kept, workspace)
     elif kept.result is None:
         _unfinished(kept, None if server else _log(workspace, kept.run_id))

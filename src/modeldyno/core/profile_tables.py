@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from modeldyno.core import exports, figures
 from modeldyno.core.plain import table_text
+from modeldyno.core.profile_diffs import Part, ProfileDiff
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, Roof, held
@@ -235,3 +236,45 @@ def rows_csv(rows: Sequence[ProfileRow | OpTypeRow], agreement: Agreement) -> st
         outside = {"node": OUTSIDE, "total_ms": outside_s * 1e3, "share": outside_s / latency_s}
         lines.append(dict.fromkeys(ROW_COLUMNS, "") | outside)
     return exports.csv_text(ROW_COLUMNS, lines)
+
+
+def diff_rows(
+    found: ProfileDiff, top: int | None = TOP
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns and cells, the largest change first."""
+    scale, unit = figures.unit_for([found.a.latency_s, found.b.latency_s])
+    what = "node" if found.by == "node" else "operator"
+    head = (what, "in A", "in B", f"A {unit}", f"B {unit}", "B - A", "what", "change")
+    shown = found.changes if top is None else found.changes[:top]
+    return head, [
+        (
+            change.name,
+            _named(change.a),
+            _named(change.b),
+            *(_took(part, scale) for part in (change.a, change.b)),
+            f"{change.delta_s / scale:+.3g}".replace("-", "\u2212"),
+            change.standing,
+            "" if change.standing in ("appeared", "vanished") else change.verdict,
+        )
+        for change in shown
+    ]
+
+
+DIFF_LEFT = ("node", "operator", "in A", "in B", "what", "change")
+
+
+def _named(part: Part | None) -> str:
+    """Its operators, and how many nodes they are where that is not one."""
+    if part is None:
+        return figures.NOTHING
+    ops = "+".join(part.op_types)
+    return ops if part.nodes == 1 else f"{ops} ({part.nodes})"
+
+
+def _took(part: Part | None, scale: float) -> str:
+    if part is None:
+        return figures.NOTHING
+    if part.ci95_s is None:
+        return figures.plain(part.total_s / scale)
+    low, high = part.ci95_s
+    return figures.with_interval(part.total_s, (high - low) / 2, scale)

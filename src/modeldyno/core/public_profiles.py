@@ -6,6 +6,8 @@ from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Peaks
+from modeldyno.core.names import shown_name
+from modeldyno.core.profile_diffs import Change, Part, ProfileDiff, diff_sentence
 from modeldyno.core.profile_tables import Slice, slices
 from modeldyno.core.public import host_json, model_json, sandbox_text, surprises_json
 from modeldyno.core.results import ProfileResult
@@ -13,6 +15,7 @@ from modeldyno.core.roofline import Roof, held, roof_of
 from modeldyno.core.surprises import fallback_share
 
 PROFILE_SCHEMA = "modeldyno.profile/1"
+DIFF_SCHEMA = "modeldyno.profile-diff/1"
 
 
 def profile_json(result: ProfileResult, peaks: Peaks | None = None) -> dict[str, Any]:
@@ -131,3 +134,57 @@ def _interval(found: tuple[float, float] | None) -> list[float] | None:
 
 def _giga(number: float | None) -> float | None:
     return None if number is None else number / 1e9
+
+
+# ---------------------------------------------------------------- two side by side
+
+
+def diff_json(found: ProfileDiff) -> dict[str, Any]:
+    return {
+        "schema": DIFF_SCHEMA,
+        "by": found.by,
+        "a": _diffed(found.a),
+        "b": _diffed(found.b),
+        "delta_ms": found.delta_s * 1e3,
+        "verdict": found.verdict,
+        "text": diff_sentence(found),
+        "differences": list(found.differences),
+        "changes": [_change_json(change) for change in found.changes],
+    }
+
+
+def _diffed(result: ProfileResult) -> dict[str, Any]:
+    return {
+        "run_id": result.run_id,
+        "model": shown_name(result.model.path),
+        "engine": result.facts.engine,
+        "engine_version": result.facts.engine_version,
+        "latency_ms": result.latency_s * 1e3,
+        "latency_ci95_ms": _interval(result.ci95_s_by_figure.get("latency")),
+        "repeats": result.repeats,
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {
+        "name": change.name,
+        "standing": change.standing,
+        "matched_by": change.matched_by,
+        "verdict": change.verdict,
+        "delta_ms": change.delta_s * 1e3,
+        "a": _part_json(change.a),
+        "b": _part_json(change.b),
+    }
+
+
+def _part_json(part: Part | None) -> dict[str, Any] | None:
+    if part is None:
+        return None
+    return {
+        "names": list(part.names),
+        "op_types": list(part.op_types),
+        "providers": list(part.providers),
+        "nodes": part.nodes,
+        "total_ms": part.total_s * 1e3,
+        "total_ci95_ms": _interval(part.ci95_s),
+    }

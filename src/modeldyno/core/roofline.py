@@ -109,7 +109,7 @@ def _bound(
     if computes is None or moves is None:
         lacking = "arithmetic" if computes is None else "bytes"
         return None, f"{said}; its {lacking} cannot be told"
-    return "overhead", f"{said}; the rest is spent in starting it, or waiting"
+    return "overhead", f"{said}; the rest is starting, waiting, or a kernel that is slow"
 
 
 def _said(

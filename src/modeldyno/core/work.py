@@ -244,27 +244,21 @@ _PRODUCTS = _named(
     "matmulintegertofloat dynamicquantizematmul fullyconnected mm bmm addmm baddbmm linear "
     "mkldnn_linear onednn_linear transposematmul"
 )
+_ATTENTIONS = _named(
+    "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
+    "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
+    "scaled_dot_product_efficient_attention scaled_dot_product_attention_math"
+)
+_PACKED_ATTENTIONS = _named("attention qattention")
+_POOLINGS = _named(
+    "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool max_pool2d "
+    "max_pool2d_with_indices avg_pool2d"
+)
 _RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
     (_PRODUCTS, _product),
-    (
-        _named(
-            "multiheadattention scaleddotproductattention scaled_dot_product_attention "
-            "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
-            "scaled_dot_product_efficient_attention scaled_dot_product_attention_math sdpa"
-        ),
-        _attention,
-    ),
-    (
-        _named("attention qattention"),
-        lambda found: _packed_attention(found) or _attention(found),
-    ),
-    (
-        _named(
-            "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool "
-            "max_pool2d max_pool2d_with_indices avg_pool2d"
-        ),
-        _pooling,
-    ),
+    (_ATTENTIONS, _attention),
+    (_PACKED_ATTENTIONS, lambda found: _packed_attention(found) or _attention(found)),
+    (_POOLINGS, _pooling),
     (_named("sum mean max min"), _sum_of_many),
     (
         _named(
@@ -337,3 +331,38 @@ _BYTES = {
     "signed char": 1,
     "unsigned char": 1,
 }
+
+
+# ---------------------------------------------------------------- kinds of work
+
+
+def family(op_type: str) -> str:
+    """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
+    name = plain_name(op_type)
+    found = next((word for word, names in _FAMILIES if name in names), None)
+    if found is None and "conv" in name and "convert" not in name:
+        return "convolution"
+    return found or name
+
+
+_NORMS = _named(
+    "layernormalization skiplayernormalization mvn normalizel2 instancenormalization "
+    "groupnormalization groupnorm simplifiedlayernormalization rmsnormalization rms "
+    "skipsimplifiedlayernormalization native_layer_norm native_group_norm layer_norm "
+    "batchnormalization batchnorminference native_batch_norm batch_norm"
+)
+_FAMILIES = (
+    ("convolution", _named("deconvolution")),
+    ("product", _PRODUCTS),
+    ("attention", _ATTENTIONS | _PACKED_ATTENTIONS),
+    ("pooling", _POOLINGS),
+    ("recurrent", frozenset(_GATES)),
+    ("normalization", _NORMS),
+    ("softmax", _named("softmax logsoftmax softmax_lastdim")),
+    ("reduction", _REDUCTIONS | _named("mean sum max min")),
+    ("reordering", _named("reorder reorderinput reorderoutput transpose")),
+    ("joining", _named("concat cat")),
+    ("view", _VIEWS),
+    ("cast", _named("cast convert convertlike")),
+    ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),
+)

@@ -34,6 +34,7 @@ class Entry:
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: as its name
+    has_streams: bool = False  # it can run several requests at the same time
     environment: Environment | None = None  # the other Python that it lives in; None: this one
     oldest: str = ""  # the first version that has all we use
     licence: str = ""  # what its users must accept first, in a sentence
@@ -58,7 +59,6 @@ BUILT_IN = (
         aliases=("ort",),
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
-        oldest="1.16.0",
     ),
     Entry(
         name="pytorch",
@@ -74,16 +74,6 @@ BUILT_IN = (
         oldest="2.10.0",
     ),
     Entry(
-        name="openvino",
-        factory="modeldyno.engines.openvino:OpenVino",
-        package="openvino",
-        install="pip install 'modeldyno[openvino]'",
-        devices=("cpu", "gpu", "npu"),
-        formats=("onnx", "openvino-ir"),
-        aliases=("ov",),
-        title="OpenVINO",
-    ),
-    Entry(
         name="litert",
         factory="modeldyno.engines.litert:LiteRt",
         package="ai-edge-litert",
@@ -93,6 +83,17 @@ BUILT_IN = (
         aliases=("tflite",),
         options=("xnnpack",),
         title="LiteRT",
+    ),
+    Entry(
+        name="openvino",
+        factory="modeldyno.engines.openvino:OpenVino",
+        package="openvino",
+        install="pip install 'modeldyno[openvino]'",
+        devices=("cpu", "gpu", "npu"),
+        formats=("onnx", "openvino-ir", "litert", "tf-graph", "saved-model"),
+        aliases=("ov",),
+        has_streams=True,
+        title="OpenVINO",
     ),
     Entry(
         name="scripted",

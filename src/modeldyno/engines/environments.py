@@ -2,7 +2,7 @@
 
 A folder for each below ``engines/`` of the user's workspace: ``engine.json`` says what it is, and
 ``venv/`` is the Python, where we made it. They belong to the user and the machine, as installed
-packages do; so every workspace sees the same (docs/decisions/0020).
+packages do; so every workspace sees the same (docs/decisions/0020-engines-elsewhere.md).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import contextlib
 import importlib.metadata
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,12 +56,10 @@ class Damaged:
     why: str
 
 
-def shelf(environment: Mapping[str, str] = os.environ) -> Path:
+def shelf() -> Path:
     """Where they are kept."""
-    said = environment.get(FOLDER)
-    if said:
-        return Path(said).expanduser().absolute()
-    return Settings.read(environment=environment).workspace / "engines"
+    settings = Settings.read()
+    return settings.engines or settings.workspace / "engines"
 
 
 def added() -> tuple[Environment | Damaged, ...]:

@@ -19,10 +19,18 @@ from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Key, last
 
-Described = dict[str, tuple[Operands | None, tuple[str, ...]]]
 _MOST_EVENT_NS = 2_000
 # A node's time is cut off to whole microseconds in each call, and so is the mean of all calls.
 _CUT_OFF_NS = 2 * 500
+
+
+@dataclass(frozen=True)
+class Described:
+    """A node of the compiled graph."""
+
+    name: str  # the same each time that the model is compiled
+    operands: Operands | None
+    parts: tuple[str, ...]  # names of the model's nodes that it was made of
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ class OpenVinoProfiled:
     def trace(self, keep: Sequence[bool]) -> Trace:
         recorded = self._recorded.plus(self._end.since(self._begin))
         trace = shared_out(recorded, self._walls_ns, keep)
-        described = self._session.described()
+        described: dict[str, Described] = self._session.described()
         return replace(trace, nodes=tuple(_with(node, described) for node in trace.nodes))
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
@@ -115,9 +123,11 @@ class OpenVinoProfiled:
         return reading(self._calls, self._session.profiling(), provider, self._first)
 
 
-def _with(node: NodeTime, described: Described) -> NodeTime:
-    operands, parts = described.get(node.node, (None, ()))
-    return replace(node, operands=operands, parts=parts)
+def _with(node: NodeTime, described: dict[str, Described]) -> NodeTime:
+    found = described.get(node.node)
+    if found is None:
+        return node
+    return replace(node, node=found.name, operands=found.operands, parts=found.parts)
 
 
 def shared_out(recorded: Reading, walls_ns: Sequence[int], keep: Sequence[bool]) -> Trace:

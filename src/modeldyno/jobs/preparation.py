@@ -38,6 +38,11 @@ class Prepared:
     python: str = sys.executable  # where its engine lives
     copy: Path | None = None  # the private copy; the target may be one made of it
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
+
 
 def prepare(
     trying: Trying,
@@ -119,6 +124,12 @@ def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
+    if cell.streams > 1 and not entry.has_streams:
+        raise BadValue(
+            f"Engine {entry.name!r} has no streams",
+            why="it runs one request at a time",
+            fix="Leave --streams out, or use --instances to run several processes side by side",
+        )
     return entry
 
 
@@ -160,5 +171,8 @@ def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Ta
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        inputs=tuple(spec.name for spec in facts.inputs),
+        outputs=tuple(spec.name for spec in facts.outputs),
+        streams=cell.streams,
         alias=entry.name if entry.environment else "",
     )

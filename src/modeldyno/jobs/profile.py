@@ -13,6 +13,7 @@ from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, Work
 from modeldyno.core.graphs import GraphNode
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.profile_diffs import plain_node
 from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
@@ -37,7 +38,6 @@ SPINNING_GAP_S = 0.05
 INSIDE = 4  # events of each operator that a call was seen to have
 LONGEST_NAME = 200
 MOST_PARTS = 64
-WINDOWS = ("kernel_shape", "kernel")  # of ONNX, of OpenVINO
 GRAPH_S = 30.0
 _MOST_NS = 1 << 62
 
@@ -68,7 +68,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     check_unchanged(facts, copy)
     from modeldyno.measure.profile import break_down
 
-    broken = break_down(_with_windows(found.repeats, _windows(spec, facts, context)))
+    broken = break_down(_completed(found.repeats, _known(spec, facts, context)))
     first = found.repeats[0]
     meanwhile = weather.weather(before, weather.read())
     result = ProfileResult(
@@ -255,48 +255,64 @@ def _clean(text: str) -> str:
 # ---------------------------------------------------------------- what no profiler tells
 
 
-def _windows(spec: ProfileSpec, facts: ModelFacts, context: Context) -> dict[str, tuple[int, ...]]:
-    """Of poolings, by the names of their nodes; empty where the model does not say."""
-    if not any(op.endswith("Pool") and "Global" not in op for op in facts.nodes_by_op):
-        return {}
+@dataclass(frozen=True)
+class _Known:
+    """What the model's file says of its nodes."""
+
+    names: frozenset[str] = frozenset()
+    makers: dict[str, str] = field(default_factory=dict)  # of tensors
+    windows: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of poolings
+
+
+def _known(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _Known:
+    """Nothing where the graph cannot be read."""
+    if facts.format != "onnx":
+        return _Known()
     deadline_s = time.monotonic() + GRAPH_S
     try:
         graph = read_graph(GraphSpec(spec.model), context, deadline_s, infer_shapes=False)
     except Cancelled:
         raise
     except ModeldynoError:
-        return {}  # then what poolings do is not known
-    return {node.name: window for node in graph.nodes if (window := _window(node)) and node.name}
+        return _Known()
+    nodes = [node for node in graph.nodes if node.name]
+    return _Known(
+        names=frozenset(node.name for node in nodes),
+        makers={graph.tensor[out].name: n.name for n in nodes for out in n.outputs if out},
+        windows={node.name: window for node in nodes if (window := _window(node))},
+    )
 
 
 def _window(node: GraphNode) -> tuple[int, ...]:
-    said = next((one.value for one in node.attributes if one.name in WINDOWS), None)
+    if not node.op_type.endswith("Pool"):
+        return ()
+    said = next((one.value for one in node.attributes if one.name == "kernel_shape"), None)
     if not isinstance(said, tuple):
         return ()
     return tuple(size for size in said if isinstance(size, int))
 
 
-def _with_windows(repeats: list[Repeat], windows: dict[str, tuple[int, ...]]) -> list[Repeat]:
-    if not windows:
+def _completed(repeats: list[Repeat], known: _Known) -> list[Repeat]:
+    if not known.names:
         return repeats
     found = []
     for repeat in repeats:
-        nodes = tuple(_pooled(node, windows) for node in repeat.trace.nodes)
+        nodes = tuple(_completed_node(node, known) for node in repeat.trace.nodes)
         found.append(replace(repeat, trace=replace(repeat.trace, nodes=nodes)))
     return found
 
 
-def _pooled(node: NodeTime, windows: dict[str, tuple[int, ...]]) -> NodeTime:
-    """ONNX Runtime calls a node by its name in the file and what it made of it."""
-    name = node.node.removesuffix("_nchwc")
-    window = next((windows[one] for one in (name, *node.parts) if one in windows), ())
-    if node.operands is None or not window or not _pools(node):
-        return node
-    return replace(node, operands=replace(node.operands, window=window))
-
-
-def _pools(node: NodeTime) -> bool:
-    return "pool" in node.op_type.lower()
+def _completed_node(node: NodeTime, known: _Known) -> NodeTime:
+    """ONNX Runtime calls a node that it changed by the name of what it makes."""
+    name = plain_node(node.node)
+    parts = node.parts
+    if not parts and name not in known.names and name in known.makers:
+        parts = (known.makers[name],)
+    window = next((known.windows[one] for one in (name, *parts) if one in known.windows), ())
+    operands = node.operands
+    if operands is not None and window and "pool" in node.op_type.lower():
+        operands = replace(operands, window=window)
+    return replace(node, operands=operands, parts=parts)
 
 
 # ---------------------------------------------------------------- in words

@@ -22,6 +22,7 @@ from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.baselines import Baselines
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -43,10 +44,13 @@ class Plan:
 
 
 class BenchmarkService:
-    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
+    def __init__(
+        self, records: Records, models: ModelService, jobs: JobService, baselines: Baselines
+    ) -> None:
         self._records = records
         self._models = models
         self._jobs = jobs
+        self.versus = baselines.versus
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
         """Nothing is kept, nothing is run."""

@@ -77,7 +77,7 @@ class EnvironmentService:
         chosen = _asked_for(name, requirements, engine)
         _check_licence(chosen, accept_licence)
         base = _interpreter(python) if python else sys.executable
-        with _alone(name), _all_or_nothing(name):
+        with _alone(), _all_or_nothing(name):
             if requirements:
                 _check_age(base, _probe(base)[0])
                 base = _install(environments.folder_of(name) / "venv", base, requirements, tell)
@@ -97,7 +97,7 @@ class EnvironmentService:
                 why=f"added are {', '.join(names)}" if names else "none was",
                 fix=f"Did you mean {close[0]!r}?" if close else "See `modeldyno engines`",
             )
-        with _alone(name):
+        with _alone():
             environments.forget(name)
             shutil.rmtree(environments.folder_of(name), ignore_errors=True)
 
@@ -225,8 +225,8 @@ def _check_there(entry: Entry, there: Environment) -> None:
     if entry.oldest and _numbers(version) < _numbers(entry.oldest):
         raise EngineUnavailable(
             f"{entry.title} {version} is too old",
-            why=f"it lacks calls that came with {entry.oldest}",
-            fix=f"Take {entry.oldest} or newer",
+            why=f"Modeldyno works with {entry.oldest} and newer",
+            fix="Install a newer one there",
         )
 
 
@@ -327,7 +327,7 @@ def _install(folder: Path, base: str, requirements: Sequence[str], tell: Tell) -
 
 def _run(command: list[str], failed: str, fix: str, tell: Tell) -> None:
     last: deque[str] = deque(maxlen=LAST_LINES)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -335,18 +335,17 @@ def _run(command: list[str], failed: str, fix: str, tell: Tell) -> None:
         text=True,
         errors="replace",
         env=_surroundings(),
-    )
-    try:
-        for line in process.stdout or ():
-            said = without_controls(line).strip()
-            if said:
-                last.append(said[:300])
-                tell(said)
-        code = process.wait()
-    finally:
-        if process.poll() is None:  # we were interrupted
+    ) as process:
+        try:
+            for line in process.stdout or ():
+                said = without_controls(line).strip()
+                if said:
+                    last.append(said[:300])
+                    tell(said)
+        except BaseException:  # we were interrupted: so is it
             process.kill()
-            process.wait()
+            raise
+    code = process.returncode
     if code != 0:
         raise InstallFailed(failed, why="\n".join(last) or f"exit code {code}", fix=fix)
 
@@ -384,12 +383,12 @@ def _advice(words: str) -> str:
 
 
 @contextmanager
-def _alone(name: str) -> Iterator[None]:
-    """Nobody else adds or removes an engine of that name meanwhile."""
+def _alone() -> Iterator[None]:
+    """Nobody else adds or removes an engine meanwhile."""
     folder = environments.shelf()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = (folder / f".{name}.lock").open("w")
+        lock = (folder / ".lock").open("w")
     except OSError as error:
         raise WorkspaceUnusable(
             "Cannot write where engines are kept",
@@ -399,7 +398,7 @@ def _alone(name: str) -> Iterator[None]:
     with lock:
         if not is_locked(lock.fileno()):
             raise BadValue(
-                f"Somebody else is adding or removing {name!r}", fix="Wait until that is done"
+                "Somebody else is adding or removing an engine", fix="Wait until that is done"
             )
         yield
 

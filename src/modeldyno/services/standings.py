@@ -137,18 +137,17 @@ def _best(
         running = [one for one in usable if not any(_is(one, loser) for loser in lost)] or usable
     leader = min(running, key=lambda one: _seconds(one.cell, by).value)
     tied = [one for one in running if one is not leader and not _is_behind(leader, one, by)]
-    return Best(by, leader, tuple(tied), _note(leader, tied))
+    return Best(by, leader, tuple(tied), _note(leader, tied, by))
 
 
-def _note(leader: Contender, tied: Sequence[Contender]) -> str:
+def _note(leader: Contender, tied: Sequence[Contender], by: Objective) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
         notes.append(f"cannot be told from {others}; compare them in alternation")
     if leader.cell.noise == "contended":
-        notes.append("other work ran beside: read the floor")
-    elif leader.cell.noise == "noisy":
-        notes.append("noisy")
+        floor = ": read the floor" if by == "latency" else ""  # throughput has none
+        notes.append(f"other work ran beside{floor}")
     return "; ".join(notes)
 
 
@@ -192,8 +191,8 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
 def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
     model_id, spec = other
     cell = one.cell
-    here = (cell.batch_size, cell.cores, cell.instances, cell.device)
-    there = (spec.batch_size, spec.cores, spec.instances, spec.device)
+    here = (cell.batch_size, cell.cores, cell.instances, cell.streams, cell.device)
+    there = (spec.batch_size, spec.cores, spec.instances, spec.streams, spec.device)
     is_engine = spec.engine in ("", cell.engine)
     is_precision = spec.precision in (None, cell.precision)
     return one.model_id == model_id and here == there and is_engine and is_precision
@@ -202,6 +201,7 @@ def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
 def _axes(cell: CellOutcome) -> tuple[object, ...]:
     return (
         cell.engine, cell.device, cell.precision, cell.batch_size, cell.cores, cell.instances,
+        cell.streams,
     )  # fmt: skip
 
 

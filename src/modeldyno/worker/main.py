@@ -226,8 +226,9 @@ def _read_graph(command: ReadGraph) -> GraphRead:
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
     from modeldyno.formats.onnx_lowering import lower
 
-    lower(Path(command.path), Path(command.to), command.opset, command.ir_version)
-    return OpsetLowered()
+    made = Path(command.to)
+    lower(Path(command.path), made, command.opset, command.ir_version)
+    return OpsetLowered(made.stat().st_size)
 
 
 # ---------------------------------------------------------------- examine

@@ -146,6 +146,12 @@ export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>
     queryFn: () => told(api.GET("/api/v1/jobs", { params: { query: asked } })),
   });
 
+/** Whether anything begins at all; all else of the queue the lists of jobs tell. */
+export const queueQuery = queryOptions({
+  queryKey: [...queryKeys.jobs, "queue"],
+  queryFn: () => told(api.GET("/api/v1/queue")),
+});
+
 export const enginesQuery = queryOptions({
   queryKey: queryKeys.engines,
   queryFn: () => told(api.GET("/api/v1/engines")),

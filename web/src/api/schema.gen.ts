@@ -1161,6 +1161,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff profiles
+         * @description What changes from this profile (A) to another (B): their latest runs, aligned by node
+         *     and by operator.
+         */
+        get: operations["diff_profiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/note": {
         parameters: {
             query?: never;
@@ -1453,8 +1474,8 @@ export interface paths {
         put?: never;
         /**
          * Pause queue
-         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
-         *     started anew.
+         * @description What runs goes on to its end; nothing begins until somebody resumes, also when the
+         *     server is started anew.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -1839,6 +1860,13 @@ export interface components {
              *     ]
              */
             precisions: string[];
+            /**
+             * Streams
+             * @example [
+             *       1
+             *     ]
+             */
+            streams: number[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2001,6 +2029,14 @@ export interface components {
              */
             start?: boolean;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -2137,7 +2173,7 @@ export interface components {
             input_shapes: {
                 [key: string]: number[];
             };
-            /** @description Copies running at once; always 1 in this version. */
+            /** @description Processes running side by side. */
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
@@ -2218,6 +2254,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
             /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
@@ -2665,6 +2703,11 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
@@ -2742,6 +2785,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2810,6 +2855,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BestTold */
         BestTold: {
@@ -3073,6 +3120,12 @@ export interface components {
              */
             status: ("done" | "partial" | "failed") | null;
             /**
+             * Streams
+             * @description Requests that one call makes at a time.
+             * @example 1
+             */
+            streams: number;
+            /**
              * Surprises
              * @description Where it is not what was asked for: silent defaults of the engine.
              */
@@ -3082,6 +3135,38 @@ export interface components {
              * @example 243.9
              */
             throughput_per_s: number | null;
+        };
+        /** ChangeTold */
+        ChangeTold: {
+            a: components["schemas"]["DiffPartTold"] | null;
+            b: components["schemas"]["DiffPartTold"] | null;
+            /**
+             * Delta Ms
+             * @description B less A.
+             * @example -0.12
+             */
+            delta_ms: number;
+            /**
+             * Matched By
+             * @description How its counterpart was found: by its name, by the model's nodes it is made of, by operator and place, or by its kind of work.
+             */
+            matched_by: ("name" | "parts" | "place" | "kind") | null;
+            /**
+             * Name
+             * @example /layer1/Conv
+             */
+            name: string;
+            /**
+             * Standing
+             * @description `moved`: in both, at another place in the order of execution, or run by another provider.
+             * @enum {string}
+             */
+            standing: "kept" | "moved" | "appeared" | "vanished";
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
         };
         /** CheckTold */
         CheckTold: {
@@ -3618,6 +3703,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3681,6 +3778,18 @@ export interface components {
              * @description The comparison that this one repeats.
              */
             rerun_of: number | null;
+            /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
             /**
              * State
              * @description Of its latest run; `draft` before the first.
@@ -3848,12 +3957,18 @@ export interface components {
             core: number;
             /**
              * Job Id
-             * @description Null: nobody measures on it.
+             * @description Null: no job of this server measures on it.
              * @example 7
              */
             job_id: number | null;
             /** Since */
             since: string | null;
+            /**
+             * Used By
+             * @description Another process on this machine that measures on it; null: none does.
+             * @example modeldyno pid 4711
+             */
+            used_by: string | null;
         };
         /** CountsTold */
         CountsTold: {
@@ -3995,6 +4110,137 @@ export interface components {
              * @example 1
              */
             project_id: number;
+        };
+        /**
+         * DiffPartTold
+         * @description One node, or several that do the work of the other side's.
+         */
+        DiffPartTold: {
+            /**
+             * Names
+             * @example [
+             *       "/layer1/Conv",
+             *       "/layer1/Relu"
+             *     ]
+             */
+            names: string[];
+            /**
+             * Nodes
+             * @example 2
+             */
+            nodes: number;
+            /**
+             * Op Types
+             * @example [
+             *       "Conv",
+             *       "Relu"
+             *     ]
+             */
+            op_types: string[];
+            /**
+             * Providers
+             * @example [
+             *       "CPUExecutionProvider"
+             *     ]
+             */
+            providers: string[];
+            /**
+             * Total Ci95 Ms
+             * @example [
+             *       0.3,
+             *       0.32
+             *     ]
+             */
+            total_ci95_ms: number[] | null;
+            /**
+             * Total Ms
+             * @example 0.31
+             */
+            total_ms: number;
+        };
+        /**
+         * DiffTold
+         * @description What changes from profile A to profile B.
+         */
+        DiffTold: {
+            a: components["schemas"]["DiffedTold"];
+            b: components["schemas"]["DiffedTold"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "node" | "op";
+            /**
+             * Changes
+             * @description The largest first.
+             */
+            changes: components["schemas"]["ChangeTold"][];
+            /**
+             * Delta Ms
+             * @example -0.4
+             */
+            delta_ms: number;
+            /**
+             * Differences
+             * @description What was not the same in how they were measured.
+             * @example [
+             *       "cores: 1 in A, 2 in B"
+             *     ]
+             */
+            differences: string[];
+            /**
+             * Schema
+             * @constant
+             */
+            schema: "modeldyno.profile-diff/1";
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** DiffedTold */
+        DiffedTold: {
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.31.0
+             */
+            engine_version: string;
+            /**
+             * Latency Ci95 Ms
+             * @example [
+             *       4.05,
+             *       4.16
+             *     ]
+             */
+            latency_ci95_ms: number[] | null;
+            /**
+             * Latency Ms
+             * @example 4.1
+             */
+            latency_ms: number;
+            /**
+             * Model
+             * @example resnet50.onnx
+             */
+            model: string;
+            /**
+             * Repeats
+             * @example 5
+             */
+            repeats: number;
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
         };
         /** DistributionTold */
         DistributionTold: {
@@ -6154,6 +6400,14 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -7693,6 +7947,8 @@ export interface components {
             seed: number;
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number[];
             /** Timeout S */
             timeout_s: number;
             /** Values */
@@ -8414,6 +8670,30 @@ export interface components {
              */
             used_bytes: number;
         };
+        /**
+         * WorstNoiseTold
+         * @description Of all its cells; `summary` is about the best one only.
+         */
+        WorstNoiseTold: {
+            /**
+             * Cells
+             * @description So many are as noisy as that.
+             * @example 3
+             */
+            cells: number;
+            /**
+             * Noise
+             * @example unusable
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /**
+             * Of
+             * @description Of so many that were measured.
+             * @example 4
+             */
+            of: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -8451,6 +8731,7 @@ export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
+export type ChangeTold = components['schemas']['ChangeTold'];
 export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
@@ -8478,6 +8759,9 @@ export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
+export type DiffPartTold = components['schemas']['DiffPartTold'];
+export type DiffTold = components['schemas']['DiffTold'];
+export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
 export type EffectiveTold = components['schemas']['EffectiveTold'];
@@ -8616,6 +8900,7 @@ export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
+export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
@@ -16477,6 +16762,96 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_profiles: {
+        parameters: {
+            query: {
+                /** @description The other profile: B. */
+                to: number;
+                by?: "node" | "op";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffTold"];
                 };
             };
             /** @description The request cannot work */

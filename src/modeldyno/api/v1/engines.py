@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from modeldyno.api.v1.shape import Told, problems
-from modeldyno.core.redaction import without_folders
+from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import Availability, availability
 from modeldyno.engines.catalog import title_of
 
@@ -84,5 +84,5 @@ def _told(engine: Availability) -> EngineTold:
         formats=list(engine.formats),
         adapter=engine.adapter,
         python=engine.python,
-        origin=without_folders(engine.origin),
+        origin=without_secrets(without_folders(engine.origin)),
     )

@@ -33,6 +33,8 @@ from modeldyno.api.v1.shape import (
 from modeldyno.api.v1.summaries import SummaryTold, ms, summary_of
 from modeldyno.core.commands import profile_command
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
+from modeldyno.core.profile_diffs import MatchedBy, Standing, diff
+from modeldyno.core.profile_diffs import Verdict as ChangeVerdict
 from modeldyno.core.profiles import (
     Agreement,
     OpTypeRow,
@@ -42,7 +44,8 @@ from modeldyno.core.profiles import (
     RowsWanted,
     spec_of,
 )
-from modeldyno.core.public_profiles import roof_json, work_json
+from modeldyno.core.public_profiles import diff_json, roof_json, work_json
+from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import RunOf, State
 
@@ -159,6 +162,60 @@ class TimesTold(PageTold[TimeTold]):
     roof: RoofTold
 
 
+class DiffedTold(Told):
+    run_id: str = Field(examples=["20261115-095116-3fa9c1"])
+    model: str = Field(examples=["resnet50.onnx"])
+    engine: str = Field(examples=["onnxruntime"])
+    engine_version: str = Field(examples=["1.31.0"])
+    latency_ms: float = Field(examples=[4.1])
+    latency_ci95_ms: list[float] | None = Field(examples=[[4.05, 4.16]])
+    repeats: int = Field(examples=[5])
+
+
+class DiffPartTold(Told):
+    """One node, or several that do the work of the other side's."""
+
+    names: list[str] = Field(examples=[["/layer1/Conv", "/layer1/Relu"]])
+    op_types: list[str] = Field(examples=[["Conv", "Relu"]])
+    providers: list[str] = Field(examples=[["CPUExecutionProvider"]])
+    nodes: int = Field(examples=[2])
+    total_ms: float = Field(examples=[0.31])
+    total_ci95_ms: list[float] | None = Field(examples=[[0.3, 0.32]])
+
+
+class ChangeTold(Told):
+    name: str = Field(examples=["/layer1/Conv"])
+    standing: Standing = Field(
+        description="`moved`: in both, at another place in the order of execution, or run by "
+        "another provider."
+    )
+    matched_by: MatchedBy | None = Field(
+        description="How its counterpart was found: by its name, by the model's nodes it is made "
+        "of, by operator and place, or by its kind of work."
+    )
+    verdict: ChangeVerdict
+    delta_ms: float = Field(description="B less A.", examples=[-0.12])
+    a: DiffPartTold | None
+    b: DiffPartTold | None
+
+
+class DiffTold(Told):
+    """What changes from profile A to profile B."""
+
+    schema_: Literal["modeldyno.profile-diff/1"] = Field(alias="schema")
+    by: By
+    a: DiffedTold
+    b: DiffedTold
+    delta_ms: float = Field(examples=[-0.4])
+    verdict: ChangeVerdict
+    text: str
+    differences: list[str] = Field(
+        description="What was not the same in how they were measured.",
+        examples=[["cores: 1 in A, 2 in B"]],
+    )
+    changes: list[ChangeTold] = Field(description="The largest first.")
+
+
 Sort = Annotated[
     Literal["time", "graph", "name"],
     Query(description="`time`: the slowest first; `graph`: as they ran."),
@@ -177,6 +234,13 @@ def router(server: Server) -> APIRouter:
         found = profiles.details(profile_id)
         told = _details(found, profiles.agreement(profile_id))
         return answer(told, status, **headers)
+
+    def result(profile_id: int) -> ProfileResult:
+        """Of the latest run that has rows; raises NotFound."""
+        run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
+        found = server.exports.result(run_id)
+        assert isinstance(found, ProfileResult)
+        return found
 
     @routes.get(
         "",
@@ -266,6 +330,16 @@ def router(server: Server) -> APIRouter:
         items = [_time(row, found.latency_s, roof) for row in found.rows]
         told = {"items": items, "next": more, "run_id": found.run_id, "by": by}
         return answer(told | {"roof": roof_json(roof)})
+
+    @routes.get("/{profile_id}/diff", response_model=DiffTold, responses=problems(404))
+    def diff_profiles(
+        profile_id: Id,
+        to: Annotated[int, Query(ge=1, le=MOST_ID, description="The other profile: B.")],
+        by: By = "node",
+    ) -> Response:
+        """What changes from this profile (A) to another (B): their latest runs, aligned by node
+        and by operator."""
+        return answer(diff_json(diff(result(profile_id), result(to), by)))
 
     @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:

@@ -20,7 +20,7 @@ import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
@@ -81,7 +81,7 @@ export function BenchmarkPage() {
     >
       <Group gap="sm">
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
-        <NoiseBadge noise={benchmark.summary.noise} why={benchmark.summary.noise_reasons.join(" ")} />
+        <WorstNoiseBadge of={benchmark} />
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}

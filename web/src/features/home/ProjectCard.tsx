@@ -38,7 +38,7 @@ export function ProjectCard({ project }: { project: ProjectTold }) {
         <Text size="sm" className="dim" truncate>
           {models.isPending ? "…" : names.length === 0 ? "no model yet" : `${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ""}`}
         </Text>
-        {standing.isPending ? <Skeleton height={52} /> : standing.data && <Best best={standing.data.best[0]} />}
+        {standing.isPending ? <Skeleton height={52} animate={wasSeen} /> : standing.data && <Best best={standing.data.best[0]} />}
         <Group gap={6} mt="auto">
           {last ? (
             <>
@@ -72,7 +72,7 @@ function Best({ best }: { best: BestTold | undefined }) {
   return (
     <Stack gap={2}>
       <Group align="flex-start" style={{ columnGap: 20, rowGap: 4 }}>
-        <CellFigure cell={leader.cell} metric="ms_per_item" />
+        <CellFigure cell={leader.cell} metric="ms_per_batch" />
         <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
       </Group>
       <Text size="sm">

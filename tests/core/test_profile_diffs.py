@@ -1,0 +1,121 @@
+"""Two profiles side by side: aligned by node, by what nodes are made of, by operator and place."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import modeldyno
+from modeldyno.core.profile_diffs import diff, diff_sentence
+from modeldyno.core.public_profiles import diff_json
+from modeldyno.core.results import NodeResult
+from tests import schemas
+from tests.scripts import script
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("profile")
+    return modeldyno.profile(script(folder / "m.json"), repeats=1, workspace=folder / "workspace")
+
+
+def node(name, op="Conv", ms=1.0, parts=(), provider="CPU", flop=None):
+    span = (ms / 1e3 * 0.99, ms / 1e3 * 1.01)
+    return NodeResult(name, op, provider, ms / 1e3, ms / 1e3, None, 1, span, flop, None, parts)
+
+
+def changes(profile, a, b, by="node", engine="scripted"):
+    facts = replace(profile.facts, engine=engine)
+    sides = replace(profile, rows=tuple(a)), replace(profile, rows=tuple(b), facts=facts)
+    found = diff(*sides, by)
+    schemas.check("profile-diff", json.loads(json.dumps(diff_json(found))))
+    return found.changes
+
+
+def told(found):
+    return {
+        (c.a.names if c.a else (), c.b.names if c.b else (), c.standing, c.matched_by)
+        for c in found
+    }
+
+
+def test_nodes_of_one_name_are_the_same_wherever_they_stand(profile):
+    found = changes(
+        profile,
+        [node("a"), node("b"), node("c"), node("d")],
+        [node("b"), node("c", ms=2), node("a", ms=0.5), node("d_nchwc")],
+    )
+    assert told(found) == {
+        (("a",), ("a",), "moved", "name"),
+        (("b",), ("b",), "kept", "name"),
+        (("c",), ("c",), "kept", "name"),
+        (("d",), ("d_nchwc",), "kept", "name"),
+    }
+    assert [(c.name, c.verdict) for c in found[:2]] == [("c", "slower"), ("a", "faster")]
+
+
+def test_nodes_that_an_engine_fused_are_held_against_what_it_made_of_them(profile):
+    found = changes(
+        profile,
+        [node("conv", ms=3), node("bn", "BatchNormalization"), node("relu", "Relu"), node("fc")],
+        [node("bn", "Convolution", 2, ("bn", "conv", "relu")), node("fc", "FullyConnected")],
+    )
+    assert told(found) == {
+        (("conv", "bn", "relu"), ("bn",), "kept", "parts"),
+        (("fc",), ("fc",), "kept", "name"),
+    }
+    assert found[0].delta_s == pytest.approx(-3e-3)
+    assert found[0].verdict == "faster"
+
+
+def test_without_names_operator_and_place_decide(profile):
+    found = changes(
+        profile,
+        [node("x1", "MatMul", flop=8.0), node("x2", "Add"), node("x3", "MatMul", flop=9.0)],
+        [
+            node("y1", "aten::addmm", flop=8.0),
+            node("y2", "Softmax"),
+            node("y3", "MatMul", flop=9.0),
+        ],
+    )
+    assert told(found) == {
+        (("x1",), ("y1",), "kept", "place"),
+        (("x3",), ("y3",), "kept", "place"),
+        (("x2",), (), "vanished", None),
+        ((), ("y2",), "appeared", None),
+    }
+
+
+def test_another_provider_of_the_same_engine_is_a_move(profile):
+    found = changes(
+        profile,
+        [node("a", provider="CUDA"), node("b", provider="CPU")],
+        [node("a", provider="CPU"), node("b", provider="CPU")],
+    )
+    assert {c.name: c.standing for c in found} == {"a": "moved", "b": "kept"}
+    (other,) = changes(
+        profile, [node("a", provider="CPU")], [node("a", provider="oneDNN")], engine="another"
+    )
+    assert other.standing == "kept"
+
+
+def test_operators_that_engines_call_differently_are_one_kind(profile):
+    found = changes(
+        profile,
+        [node("a"), node("b", ms=2), node("s", "Softmax"), node("t", "Tile")],
+        [node("c", "Convolution"), node("d", "GroupConvolution"), node("s", "Softmax")],
+        by="op",
+    )
+    assert {(c.name, c.matched_by, c.standing) for c in found} == {
+        ("convolution", "kind", "kept"),
+        ("Softmax", "name", "kept"),
+        ("Tile", None, "vanished"),
+    }
+    assert found[0].a is not None
+    assert found[0].a.nodes == 2
+
+
+def test_what_was_measured_otherwise_is_said(profile):
+    found = diff(profile, replace(profile, batch_size=8))
+    assert found.differences == ("batch size: 1 in A, 8 in B",)
+    assert "no clear difference" in diff_sentence(found)
