@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
-    from modeldyno.services.peaks import of_here as peaks_here
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
@@ -228,6 +227,7 @@ def open_server(
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
+    from modeldyno.services.peaks import of_here as peaks_here
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService

@@ -1094,6 +1094,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/profiles/{profile_id}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Diff profiles
+         * @description What changes from this profile (A) to another (B): their latest runs, aligned by node
+         *     and by operator.
+         */
+        get: operations["diff_profiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/profiles/{profile_id}/note": {
         parameters: {
             query?: never;
@@ -2058,6 +2079,8 @@ export interface components {
             engine_version: string | null;
             /** @description null when done. */
             error: components["schemas"]["BenchmarkDocumentFailure"] | null;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description Binding the inputs and the first call after loading: median of the first session of each process. */
             first_inference_ms: number | null;
             /** @description Types of the inputs as the engine takes them, by name. */
@@ -2072,6 +2095,8 @@ export interface components {
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             /** @description Time to load the model with the engine already imported: median of the first session of each process. */
             load_ms: number | null;
             /** @description The readings behind peak_memory_bytes; null when the system does not tell. */
@@ -2138,6 +2163,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Items per second of one caller that never pauses: items ÷ wall time of all samples. */
@@ -2383,6 +2410,16 @@ export interface components {
             leader: number;
             /** @description Places of all cells that cannot be told from the leader, the leader included. */
             tied: number[];
+        };
+        /** @description One thing that is not as it was asked for. */
+        BenchmarkDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description A percentile of the samples, or how many it would take to know it. */
         BenchmarkDocumentTail: {
@@ -2864,6 +2901,8 @@ export interface components {
              * @example cpu
              */
             device: string;
+            /** @description Null before it ran. */
+            effective: components["schemas"]["EffectiveTold"] | null;
             /**
              * Engine
              * @description Empty before the first run: the first that reads the model.
@@ -2952,10 +2991,47 @@ export interface components {
              */
             status: ("done" | "partial" | "failed") | null;
             /**
+             * Surprises
+             * @description Where it is not what was asked for: silent defaults of the engine.
+             */
+            surprises: components["schemas"]["SurpriseTold"][];
+            /**
              * Throughput Per S
              * @example 243.9
              */
             throughput_per_s: number | null;
+        };
+        /** ChangeTold */
+        ChangeTold: {
+            a: components["schemas"]["DiffPartTold"] | null;
+            b: components["schemas"]["DiffPartTold"] | null;
+            /**
+             * Delta Ms
+             * @description B less A.
+             * @example -0.12
+             */
+            delta_ms: number;
+            /**
+             * Matched By
+             * @description How its counterpart was found: by its name, by the model's nodes it is made of, by operator and place, or by its kind of work.
+             */
+            matched_by: ("name" | "parts" | "place" | "kind") | null;
+            /**
+             * Name
+             * @example /layer1/Conv
+             */
+            name: string;
+            /**
+             * Standing
+             * @description `moved`: in both, at another place in the order of execution, or run by another provider.
+             * @enum {string}
+             */
+            standing: "kept" | "moved" | "appeared" | "vanished";
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
         };
         /** CodeTold */
         CodeTold: {
@@ -3279,6 +3355,12 @@ export interface components {
             engine: string;
             /** @description Its version, read back from the library. */
             engine_version: string;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description As it was given, options included. */
             label: string;
             /** @description Milliseconds of one call, geometric means over the pairs. */
@@ -3288,7 +3370,13 @@ export interface components {
                 /** @description Median of a session's samples. */
                 median: number;
             };
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ComparisonDocumentModel"];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -3297,8 +3385,20 @@ export interface components {
             sandbox: string | null;
             /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
             spinning: boolean | null;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ComparisonDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ComparisonDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ComparisonDocumentTensor: {
@@ -3670,6 +3770,132 @@ export interface components {
              */
             project_id: number;
         };
+        /**
+         * DiffPartTold
+         * @description One node, or several that do the work of the other side's.
+         */
+        DiffPartTold: {
+            /**
+             * Names
+             * @example [
+             *       "/layer1/Conv",
+             *       "/layer1/Relu"
+             *     ]
+             */
+            names: string[];
+            /**
+             * Nodes
+             * @example 2
+             */
+            nodes: number;
+            /**
+             * Op Types
+             * @example [
+             *       "Conv",
+             *       "Relu"
+             *     ]
+             */
+            op_types: string[];
+            /**
+             * Providers
+             * @example [
+             *       "CPUExecutionProvider"
+             *     ]
+             */
+            providers: string[];
+            /**
+             * Total Ci95 Ms
+             * @example [
+             *       0.3,
+             *       0.32
+             *     ]
+             */
+            total_ci95_ms: number[] | null;
+            /**
+             * Total Ms
+             * @example 0.31
+             */
+            total_ms: number;
+        };
+        /**
+         * DiffTold
+         * @description What changes from profile A to profile B.
+         */
+        DiffTold: {
+            a: components["schemas"]["DiffedTold"];
+            b: components["schemas"]["DiffedTold"];
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "node" | "op";
+            /**
+             * Changes
+             * @description The largest first.
+             */
+            changes: components["schemas"]["ChangeTold"][];
+            /**
+             * Delta Ms
+             * @example -0.4
+             */
+            delta_ms: number;
+            /**
+             * Differences
+             * @description What was not the same in how they were measured.
+             * @example [
+             *       "cores: 1 in A, 2 in B"
+             *     ]
+             */
+            differences: string[];
+            /** Text */
+            text: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** DiffedTold */
+        DiffedTold: {
+            /**
+             * Engine
+             * @example onnxruntime
+             */
+            engine: string;
+            /**
+             * Engine Version
+             * @example 1.31.0
+             */
+            engine_version: string;
+            /**
+             * Latency Ci95 Ms
+             * @example [
+             *       4.05,
+             *       4.16
+             *     ]
+             */
+            latency_ci95_ms: number[] | null;
+            /**
+             * Latency Ms
+             * @example 4.1
+             */
+            latency_ms: number;
+            /**
+             * Model
+             * @example resnet50.onnx
+             */
+            model: string;
+            /**
+             * Repeats
+             * @example 5
+             */
+            repeats: number;
+            /**
+             * Run Id
+             * @example 20261115-095116-3fa9c1
+             */
+            run_id: string;
+        };
         /** DistributionTold */
         DistributionTold: {
             /**
@@ -3760,6 +3986,50 @@ export interface components {
              * @enum {string}
              */
             verdict: "fit" | "fit with care" | "unfit";
+        };
+        /**
+         * EffectiveTold
+         * @description As what a cell really ran: read back from the engine, never echoed.
+         */
+        EffectiveTold: {
+            /**
+             * Fallback Share
+             * @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell.
+             * @example 0
+             */
+            fallback_share: number | null;
+            /**
+             * Input Dtypes
+             * @example {
+             *       "x": "float32"
+             *     }
+             */
+            input_dtypes: {
+                [key: string]: string;
+            };
+            /**
+             * Layout
+             * @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown.
+             * @example NCHWc
+             */
+            layout: string | null;
+            /**
+             * Precision
+             * @description Of the kernels that compute; null when the engine does not tell.
+             * @example fp32
+             */
+            precision: string | null;
+            /**
+             * Text
+             * @description The same in words.
+             * @example fp32 · float32 in · 2 threads · all 85 nodes on CPUExecutionProvider
+             */
+            text: string;
+            /**
+             * Threads
+             * @example 2
+             */
+            threads: number | null;
         };
         /** EngineTold */
         EngineTold: {
@@ -6013,20 +6283,36 @@ export interface components {
             engine_version: string;
             /** @description Taken out of a node for each event that was recorded in it. */
             event_cost_us: number;
+            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
+            fallback_share: number | null;
             /** @description What the work costs: the lower tenth of the calls. */
             floor_ms: number;
             host: components["schemas"]["ProfileDocumentHost"];
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
+            /** @description Low and high end of the 95 % interval of the latency, over repeats; null where there are fewer than four. */
+            latency_ci95_ms: number[] | null;
             /** @description Typical time of a call without the profiler, of a whole batch. */
             latency_ms: number;
+            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
+            layout: string | null;
             model: components["schemas"]["ProfileDocumentModel"];
             /** @description The slowest first. */
             nodes: components["schemas"]["ProfileDocumentNode"][];
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
+            outside_ci95_ms: number[] | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
             outside_ms: number;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
@@ -6039,6 +6325,8 @@ export interface components {
             providers: string[];
             /** @description Fresh sessions that were measured with the profiler and without. */
             repeats: number;
+            /** @description The machine's peaks that operators and nodes are held against. */
+            roof: components["schemas"]["ProfileDocumentRoof"];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
             /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
@@ -6050,8 +6338,12 @@ export interface components {
              * @constant
              */
             schema: "modeldyno.profile/1";
+            /** @description Low and high end of the 95 % interval of the sum, over repeats; null where there are fewer than four. */
+            sum_ci95_ms: number[] | null;
             /** @description Of all nodes. */
             sum_ms: number;
+            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["ProfileDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
             /** @description Of all nodes, as the profiler told it, its own cost included. */
@@ -6199,16 +6491,35 @@ export interface components {
         ProfileDocumentNode: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Its name in the model, or kind and place where it has none. */
             node: string;
             /** @description Kind of operator. */
             op_type: string;
+            /** @description Names of nodes of the model that the engine made this one of; empty where it does not tell. */
+            parts: string[];
             /** @description Who ran it; several joined by +. */
             provider: string;
             /** @description Of the latency. */
@@ -6224,12 +6535,29 @@ export interface components {
         ProfileDocumentOperator: {
             /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
+            /**
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @enum {unknown}
+             */
+            bound: "compute" | "memory" | "overhead" | null;
+            /** @description The same in numbers, or why there is no answer. */
+            bound_reason: string;
+            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
+            bytes: number | null;
             /** @description In one call of the model. */
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number;
             /** @description With all that are slower. */
             cumulative_share: number;
+            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
+            flop: number | null;
+            /** @description Its arithmetic for each byte that it moves. */
+            flop_per_byte: number | null;
+            /** @description What it reached. */
+            gbyte_per_s: number | null;
+            /** @description What it reached. */
+            gflop_per_s: number | null;
             /** @description Nodes of this kind that ran. */
             nodes: number;
             /** @description Kind of operator. */
@@ -6244,6 +6572,27 @@ export interface components {
             total_ci95_ms: number[] | null;
             /** @description In one call of the model, what the profiler added taken out. */
             total_ms: number;
+        };
+        /** @description What so many cores of this machine reach at the most, as `modeldyno doctor --peaks` measured it. */
+        ProfileDocumentRoof: {
+            /** @description Peak of moving data. */
+            gbyte_per_s: number | null;
+            /** @description Peak of arithmetic; null where none was measured, or none holds. */
+            gflop_per_s: number | null;
+            /** @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving data. */
+            ridge_flop_per_byte: number | null;
+            /** @description Where they come from, or how to get them. */
+            text: string;
+        };
+        /** @description One thing that is not as it was asked for. */
+        ProfileDocumentSurprise: {
+            /**
+             * @description What it is about.
+             * @enum {unknown}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /** @description One plain sentence. */
+            text: string;
         };
         /** @description One input or output, as the model declares it. */
         ProfileDocumentTensor: {
@@ -6839,6 +7188,33 @@ export interface components {
              */
             terminal: string;
         };
+        /**
+         * RoofTold
+         * @description The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured.
+         */
+        RoofTold: {
+            /**
+             * Gbyte Per S
+             * @example 11.2
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 86
+             */
+            gflop_per_s: number | null;
+            /**
+             * Ridge Flop Per Byte
+             * @description With more arithmetic per byte, arithmetic is the limit.
+             * @example 7.7
+             */
+            ridge_flop_per_byte: number | null;
+            /**
+             * Text
+             * @description Where they come from, or how to get them.
+             */
+            text: string;
+        };
         /** RunDetailsTold */
         RunDetailsTold: {
             /**
@@ -7401,6 +7777,28 @@ export interface components {
              */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
+        /**
+         * SurpriseTold
+         * @description One thing that is not as it was asked for.
+         */
+        SurpriseTold: {
+            /**
+             * About
+             * @example precision
+             * @enum {string}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /**
+             * Fix
+             * @example compare it with care
+             */
+            fix: string;
+            /**
+             * Text
+             * @example asked for fp32, computed in bf16
+             */
+            text: string;
+        };
         /** SystemTold */
         SystemTold: {
             health: components["schemas"]["HealthTold"];
@@ -7492,6 +7890,24 @@ export interface components {
              */
             accelerator_ms: number | null;
             /**
+             * Bound
+             * @description What limits it; null without peaks, or where its work is not known.
+             * @example compute
+             */
+            bound: ("compute" | "memory" | "overhead") | null;
+            /**
+             * Bound Reason
+             * @description The same in numbers, or why there is no answer.
+             * @example 61.2 GFLOP/s, 71 % of the peak
+             */
+            bound_reason: string;
+            /**
+             * Bytes
+             * @description Read and written, from the shapes; null where not known.
+             * @example 2457600
+             */
+            bytes: number | null;
+            /**
              * Calls
              * @description In one call of the model.
              * @example 1
@@ -7502,6 +7918,27 @@ export interface components {
              * @example 0.31
              */
             cpu_ms: number | null;
+            /**
+             * Flop
+             * @description Arithmetic, from the shapes; null where not known.
+             * @example 236027904
+             */
+            flop: number | null;
+            /**
+             * Flop Per Byte
+             * @example 14.1
+             */
+            flop_per_byte: number | null;
+            /**
+             * Gbyte Per S
+             * @example 4.3
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @example 61.2
+             */
+            gflop_per_s: number | null;
             /**
              * Node
              * @description Null by operator.
@@ -7544,6 +7981,7 @@ export interface components {
              * @description The cursor of the next page; null: that was all.
              */
             next?: string | null;
+            roof: components["schemas"]["RoofTold"];
             /**
              * Run Id
              * @example 20261115-095116-3fa9c1
@@ -7810,6 +8248,7 @@ export type BenchmarkDocumentModel = components['schemas']['BenchmarkDocumentMod
 export type BenchmarkDocumentParity = components['schemas']['BenchmarkDocumentParity'];
 export type BenchmarkDocumentSideBySide = components['schemas']['BenchmarkDocumentSideBySide'];
 export type BenchmarkDocumentStanding = components['schemas']['BenchmarkDocumentStanding'];
+export type BenchmarkDocumentSurprise = components['schemas']['BenchmarkDocumentSurprise'];
 export type BenchmarkDocumentTail = components['schemas']['BenchmarkDocumentTail'];
 export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTensor'];
 export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
@@ -7823,6 +8262,7 @@ export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
+export type ChangeTold = components['schemas']['ChangeTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
@@ -7832,6 +8272,7 @@ export type ComparisonDocumentIndexRange = components['schemas']['ComparisonDocu
 export type ComparisonDocumentModel = components['schemas']['ComparisonDocumentModel'];
 export type ComparisonDocumentParity = components['schemas']['ComparisonDocumentParity'];
 export type ComparisonDocumentSide = components['schemas']['ComparisonDocumentSide'];
+export type ComparisonDocumentSurprise = components['schemas']['ComparisonDocumentSurprise'];
 export type ComparisonDocumentTensor = components['schemas']['ComparisonDocumentTensor'];
 export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumentWeather'];
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
@@ -7843,8 +8284,12 @@ export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
+export type DiffPartTold = components['schemas']['DiffPartTold'];
+export type DiffTold = components['schemas']['DiffTold'];
+export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
+export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
 export type EntryTold = components['schemas']['EntryTold'];
@@ -7929,6 +8374,8 @@ export type ProfileDocumentIndexRange = components['schemas']['ProfileDocumentIn
 export type ProfileDocumentModel = components['schemas']['ProfileDocumentModel'];
 export type ProfileDocumentNode = components['schemas']['ProfileDocumentNode'];
 export type ProfileDocumentOperator = components['schemas']['ProfileDocumentOperator'];
+export type ProfileDocumentRoof = components['schemas']['ProfileDocumentRoof'];
+export type ProfileDocumentSurprise = components['schemas']['ProfileDocumentSurprise'];
 export type ProfileDocumentTensor = components['schemas']['ProfileDocumentTensor'];
 export type ProfileDocumentWeather = components['schemas']['ProfileDocumentWeather'];
 export type ProfileEdited = components['schemas']['ProfileEdited'];
@@ -7946,6 +8393,7 @@ export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
 export type ReproductionTold = components['schemas']['ReproductionTold'];
+export type RoofTold = components['schemas']['RoofTold'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -7958,6 +8406,7 @@ export type SideAsked = components['schemas']['SideAsked'];
 export type SideTold = components['schemas']['SideTold'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
+export type SurpriseTold = components['schemas']['SurpriseTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
@@ -15441,6 +15890,96 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    diff_profiles: {
+        parameters: {
+            query: {
+                /** @description The other profile: B. */
+                to: number;
+                by?: "node" | "op";
+            };
+            header?: never;
+            path: {
+                /** @description The id of the profile. */
+                profile_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffTold"];
                 };
             };
             /** @description The request cannot work */

@@ -14,13 +14,13 @@ import { ReproduceTab } from "@/features/benchmarks/ReproduceTab";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
 import { Stopped } from "@/features/benchmarks/Stopped";
-import { axesText, headOf } from "@/features/benchmarks/cells";
+import { axesText, headOf, surprisesOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge, SurpriseBadge } from "@/ui/badges";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
@@ -82,6 +82,7 @@ export function BenchmarkPage() {
       <Group gap="sm">
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
         <NoiseBadge noise={benchmark.summary.noise} why={benchmark.summary.noise_reasons.join(" ")} />
+        <SurpriseBadge texts={surprisesOf(benchmark.cells)} />
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}

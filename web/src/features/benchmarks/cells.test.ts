@@ -10,7 +10,7 @@ function cell(number: number, cores: number, batch: number, ms: number | null, e
     status: ms === null ? null : "done", latency_ms: ms, floor_ms: ms, throughput_per_s: null, error_code: null, error: null,
     ms_per_item: ms === null ? null : figure(ms / batch), ms_per_batch: ms === null ? null : figure(ms),
     floor_ms_per_item: null, items_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,
-    sessions: ms === null ? null : 8, samples: 80, noise: ms === null ? null : "quiet", noise_reasons: [], peak_memory_bytes: null,
+    sessions: ms === null ? null : 8, samples: 80, noise: ms === null ? null : "quiet", noise_reasons: [], peak_memory_bytes: null, effective: null, surprises: [],
   };
 }
 const cells = [cell(0, 1, 1, 8), cell(1, 1, 8, 40), cell(2, 4, 1, 3), cell(3, 4, 8, 12)];

@@ -44,6 +44,7 @@ test("nodes are found by name, by operator and by pattern, whole words first", (
 test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
   const row = (name: string, ms: number) => ({
     node: name, op_type: "Conv", provider: "", calls: 1, total_ms: ms, total_ci95_ms: [ms - 1, ms + 1], share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, told_ms: ms,
+    parts: [], flop: null, bytes: null, gflop_per_s: null, gbyte_per_s: null, flop_per_byte: null, bound: null, bound_reason: "",
   });
   const times = timesOf([row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)], 20, homesOf(GRAPH));
   expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv" });
