@@ -35,9 +35,9 @@ class Entry:
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: as its name
+    has_streams: bool = False  # it can run several requests at the same time
     # Its threads and options hold for a whole process: other ones need another process.
     for_life: bool = False
-    has_streams: bool = False  # it can run several requests at the same time
     environment: Environment | None = None  # the other Python that it lives in; None: this one
     oldest: str = ""  # the first version that has all we use
     licence: str = ""  # what its users must accept first, in a sentence

@@ -20,6 +20,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
@@ -79,11 +80,12 @@ class BenchmarkService:
     ) -> tuple[Benchmark, Job | None]:
         """Both or neither: a benchmark that was to be started is in the queue, or not there."""
         model = self._models.runnable(model_id)
+        spec = _of_mode(_of_content(make_spec(model.path), model), mode, dataset_id)
         new = NewBenchmark(
             project_id=project_id,
             model_id=model_id,
-            name=name or model.name,
-            spec=_of_mode(_of_content(make_spec(model.path), model), mode, dataset_id),
+            name=name or benchmark_name(model.name, spec),
+            spec=spec,
             mode=mode,
             dataset_id=dataset_id,
         )
