@@ -13,7 +13,7 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines web types ready run test check format node browser demo-model test-models clean
+.PHONY: setup engines web types ready run test check style page-types format node browser demo-model test-models second-onnxruntime clean
 
 setup: $(STAMP)
 
@@ -31,9 +31,8 @@ $(ENGINES):
 	@rm -f .venv/.engines-* .venv/.setup-*
 	@touch $(STAMP) $@
 
-# All that tests need. Most of it is waiting for downloads, so what can be is fetched together.
-ready:
-	@$(MAKE) -s -j3 engines test-models node browser web
+# All that tests need. Most of it is waiting for downloads, so what can be is fetched together (-j).
+ready: engines test-models second-onnxruntime node browser web
 
 run: setup web
 	@exec .venv/bin/modeldyno serve --demo $(SERVE_ARGS)
@@ -47,18 +46,25 @@ types: setup web
 	@$(PY) scripts/write_openapi.py web/openapi.json
 	@cd web && npm run --silent types
 
-test: ready
+test:
+	@$(MAKE) -s -j3 ready
 	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
-check: ready
+# What needs no browser and no models is looked at while those are still being fetched.
+check:
+	@$(MAKE) -s -j4 --output-sync=target ready style page-types
+	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
+
+style: engines
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(PY) .venv/bin/lint-imports --no-logo
 	$(PY) -m pip check
+
+page-types: engines web
 	$(PY) scripts/write_openapi.py web/openapi.json
 	cd web && npm run --silent types-are-fresh && npm run --silent check && npm run --silent test
-	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
 
 format: setup
 	$(PY) -m ruff format .
@@ -67,7 +73,12 @@ format: setup
 test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
+	@$(PY) scripts/export_keras.py
 	@$(PY) -m scripts.fetch_inc_gui
+
+# Another version of it, in an environment of its own.
+second-onnxruntime: engines
+	@$(PY) scripts/make_second_onnxruntime.py
 
 # The stock Socket.IO client, for the tests of our events. Without Node those are skipped.
 NODE := tests/node/node_modules/.package-lock.json

@@ -380,10 +380,11 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "doctor", "engines", "error", "examples", "graph", "jobs"),
-    *("model", "note", "profile-diff", "profile", "removed", "runs", "trust"),
+    *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
+    *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
 )
-OPTIONAL = {"indices"}  # only inputs that index something have it
+# Only inputs that index something have the one, only converted models the other.
+OPTIONAL = {"indices", "made"}
 
 
 def test_there_is_a_schema_for_every_document():
@@ -393,6 +394,7 @@ def test_there_is_a_schema_for_every_document():
     assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
         public.BENCHMARK_SCHEMA,
         public.COMPARISON_SCHEMA,
+        public.CONVERSION_SCHEMA,
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
         output.ERROR_SCHEMA,
@@ -403,6 +405,7 @@ def test_there_is_a_schema_for_every_document():
         note.NOTE_SCHEMA,
         public_profiles.DIFF_SCHEMA,
         public_profiles.PROFILE_SCHEMA,
+        public.RANKING_SCHEMA,
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",
@@ -545,5 +548,6 @@ def test_engines_print_what_their_schema_says(tmp_path):
     found = document("engines", home=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     check("engines", found)
     states = {engine["name"]: engine["usable"] for engine in found["engines"]}
-    here = {"onnxruntime": True, "openvino": True, "pytorch": True, "scripted": True}
+    names = ("litert", "onnxruntime", "openvino", "pytorch", "scripted")
+    here = dict.fromkeys(names, True)
     assert states == here | {"broken": False}

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from modeldyno.client.clients import AsyncClient, Client
-    from modeldyno.python_api import bench, compare, graph, inspect, profile
+    from modeldyno.python_api import bench, compare, convert, graph, inspect, profile
 
-__all__ = ["AsyncClient", "Client", "bench", "compare", "graph", "inspect", "profile"]
+__all__ = ["AsyncClient", "Client", "bench", "compare", "convert", "graph", "inspect", "profile"]
 
 
 def __getattr__(name: str) -> Any:

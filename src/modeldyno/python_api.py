@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
@@ -30,6 +31,7 @@ def bench(
     batch: Ints = 1,
     cores: Ints = 1,
     instances: Ints = 1,
+    streams: Ints = 1,
     device: Names = "cpu",
     precision: Names | None = None,
     contract: str = "api",
@@ -56,8 +58,8 @@ def bench(
 ) -> BenchmarkResult:
     """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
 
-    ``engine``, ``batch``, ``cores``, ``instances``, ``device`` and ``precision`` take one value or
-    several; every combination is a cell.
+    ``engine``, ``batch``, ``cores``, ``instances``, ``streams``, ``device`` and ``precision`` take
+    one value or several; every combination is a cell.
 
     ``inputs`` describes what a TorchScript file or checkpoint takes, as
     ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;
@@ -76,6 +78,7 @@ def bench(
         contract=contract,
         options=options or {},
         sandbox=sandbox,
+        streams=_ints(streams),
     )
     spec = requests.benchmark_spec(
         model,
@@ -203,6 +206,39 @@ def profile(
     )
     result = _workbench(workspace).service.run(spec, listen)
     assert isinstance(result, ProfileResult)
+    return result
+
+
+def convert(
+    model: str | Path,
+    to: str,
+    output: str | Path | None = None,
+    *,
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    inputs: Sequence[str] = (),
+    architecture: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> ConversionResult:
+    """The same network as ``onnx``, ``openvino`` or ``litert``, in the file ``output``, which is
+    beside the model unless said. Raises WrongOutput when the two compute different things, and then
+    nothing is kept."""
+    spec = requests.conversion_spec(
+        model,
+        to,
+        output,
+        InputOptions(dims or {}, values or {}, None, inputs, architecture, arguments or {}),
+        timeout_s=timeout,
+        memory_limit_bytes=memory_limit,
+        seed=seed,
+    )
+    result = _workbench(workspace).service.run(spec, listen)
+    assert isinstance(result, ConversionResult)
     return result
 
 

@@ -19,6 +19,8 @@ class Settings:
     database_url: str | None = field(default=None, repr=False)
     models_roots: tuple[Path, ...] = ()  # --models-root: folders that clients may import from
     inc_gui: Path | None = None  # --inc-gui: the web client of INC Bench, to serve at /
+    # MODELDYNO_ENGINES: where engines are kept that live in another Python; None: in the workspace
+    engines: Path | None = None
     resume: bool = False  # MODELDYNO_RESUME or --resume: go on with what an earlier server left
 
     @property
@@ -36,5 +38,10 @@ class Settings:
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
             allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
+            engines=_folder(environment.get("MODELDYNO_ENGINES")),
             resume=bool(environment.get("MODELDYNO_RESUME")),
         )
+
+
+def _folder(said: str | None) -> Path | None:
+    return Path(said).expanduser().absolute() if said else None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.conversions import ConversionService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.distributions import DistributionService
@@ -85,6 +86,7 @@ class Server:
     files: ModelFiles
     looks: Looks
     inferences: InferenceService
+    conversions: ConversionService
     folders_shown: Folders
     examples: ExampleService
     fetches: Fetches
@@ -122,6 +124,7 @@ class Server:
         self.watch.close()
         is_still = self.looks.close() and is_still
         is_still = self.fetches.close() and is_still
+        is_still = self.conversions.close() and is_still
         is_still = self.example_projects.close() and is_still
         self.feed.close()
         self.sweeping.close()
@@ -208,9 +211,11 @@ def open_server(
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
+    from modeldyno.services.baselines import Baselines
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.conversions import ConversionService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.distributions import DistributionService
@@ -274,9 +279,10 @@ def open_server(
             models.admit,
             sole.confirm,
             job_limit_s,
+            settings.workspace / "queue-paused",
         )
-        jobs = JobService(records, history, queue, progress)
-        benchmarks = BenchmarkService(records, models, jobs)
+        jobs = JobService(records, history, queue, progress, leases)
+        benchmarks = BenchmarkService(records, models, jobs, Baselines(history))
         comparisons = ComparisonService(records, models, jobs)
         profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))
         archive = Archive(history, folders, records)
@@ -300,6 +306,7 @@ def open_server(
             files=files,
             looks=Looks(records, files, models),
             inferences=InferenceService(models, LocalJobs()),
+            conversions=ConversionService(records, models, files, LocalJobs(Leases(cores))),
             folders_shown=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),

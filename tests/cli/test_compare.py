@@ -113,7 +113,7 @@ def test_ctrl_c_shows_the_verdict_so_far(fast, slow, tmp_path):
         (("--budget", "0"), 2),
         (("--timeout", "0"), 2),
         (("--seed", "-1"), 2),
-        (("third.json",), 2),
+        (("third.json",), 4),
     ],
     ids=str,
 )
@@ -137,3 +137,29 @@ def test_an_unknown_option_of_a_side_is_answered_with_one_that_exists(typed, fas
     ended = typed("compare", fast, f"{fast}@core=2")
     assert ended.code == 2
     assert "Did you mean cores=…?" in ended.err
+
+
+def test_several_are_ranked_against_the_first_and_one_that_fails_spoils_none(
+    compare, tmp_path, fast
+):
+    slower = script(tmp_path / "slower.json", latency_us=1000)
+    broken = script(tmp_path / "broken.json", faults=[fault("segfault")])
+    ended = compare(broken, slower, fast, broken, "--quick", "--json")
+    document = ended.document
+    schemas.check("ranking", document)
+    assert (ended.code, document["reference"]) == (1, str(slower))
+    found = {one["label"]: one for one in document["sides"]}
+    assert list(found) == [str(broken), str(slower), str(fast)]
+    assert found[str(broken)]["error"]["code"] == "ENGINE_CRASHED"
+    assert [found[str(one)]["place"] for one in (fast, slower, broken)] == [1, 2, None]
+    assert found[str(fast)]["max_rel_error"] == 0
+
+
+def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    ended = compare(model, "--engine", "all", "--quick")
+    assert ended.code == 0, ended.err
+    engines = {line.split()[2] for line in ended.out.splitlines()[1:]}
+    assert {"onnxruntime", "openvino"} <= engines
+    assert "cannot be told apart" in ended.err
+    assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2

@@ -25,6 +25,9 @@ def test_the_document_is_what_the_schema_promises():
         "why_not": None,
         "install": "pip install onnxruntime",
         "formats": ["onnx"],
+        "adapter": "onnxruntime",
+        "python": None,
+        "origin": "",
     }
 
 
@@ -53,4 +56,7 @@ def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
         "formats": [],
         "unavailable_devices": {},
         "device_notes": {},
+        "adapter": "abacus",
+        "python": None,
+        "origin": "",
     }

@@ -34,6 +34,35 @@ def test_ux_30_a_document_goes_through_a_pipe_as_it_is(tmp_path):
     assert json.loads(ended.stdout)["cells"][0]["status"] == "done"
 
 
+def test_ux_30_a_table_in_a_file_has_no_colours(tmp_path):
+    model = scripts.script(tmp_path / "m.json", latency_us=100)
+    words = ["bench", str(model), "--iterations", "5", "--workspace", str(tmp_path / "w")]
+    with (tmp_path / "told.txt").open("w+") as told:
+        subprocess.run(
+            [sys.executable, "-m", "modeldyno", *words],
+            stdout=told,
+            stderr=subprocess.STDOUT,
+            timeout=110,
+            check=True,
+        )
+        told.seek(0)
+        text = told.read()
+    assert "ms/item" in text
+    assert "\x1b" not in text
+
+
+def test_a_file_in_the_place_of_a_command_is_told_how_to_be_measured(tmp_path, typed):
+    model = scripts.script(tmp_path / "m.json", latency_us=100)
+    ended = typed(str(model))
+    assert ended.code == 2
+    assert f"modeldyno bench {model}" in ended.err
+
+
+def test_jobs_alone_lists_them(tmp_path, typed):
+    ended = typed("jobs", "--workspace", str(tmp_path / "w"))
+    assert (ended.code, ended.err) == (0, "There are no jobs yet\n")
+
+
 def test_ux_30_a_typing_error_is_answered_with_what_was_meant(typed):
     ended = typed("benhc", "model.onnx")
     assert ended.code == 2

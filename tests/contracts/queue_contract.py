@@ -229,7 +229,7 @@ class QueueContract:
                 job, behind = room.start(wide), room.start(room.short())
                 until(lambda: room.job(job.id).reason, "the reason")
                 waits = room.job(job.id).reason
-                assert waits.startswith("waiting for cores ")
+                assert waits.startswith("waiting for core")
                 assert waits.endswith(f", used by modeldyno pid {os.getpid()}")
                 assert room.shown(job.id).standing.progress.doing == waits
                 assert room.shown(behind.id).reason == f"waiting for job {job.id}, {waits}"

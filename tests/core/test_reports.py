@@ -160,6 +160,12 @@ def test_no_number_has_more_digits_than_four_or_than_its_interval_bears():
     assert figures.with_interval(12345.6, 0.2, most=4) == "12\u202f346 ±1"
 
 
+def test_the_spread_within_sessions_is_nowhere_shown_as_an_interval():
+    over = Estimate(0.001, 0.0009, 0.0011, 0.95, 8, "sessions")
+    assert figures.estimate(over, 1e-3) == "1.00 ±0.10"
+    assert figures.estimate(replace(over, units="samples"), 1e-3) == "1.00"
+
+
 def test_a_comparison_shows_its_verdict_ratio_and_doubts(measured):
     page = html_report([replace(measured[1], verdict="slower")])
     assert 'class="verdict slower"' in page

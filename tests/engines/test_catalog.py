@@ -53,7 +53,7 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
     assert names() == [*(entry.name for entry in BUILT_IN), "abacus"]
     assert find("abacus") == THEIRS
     assert availability()[-1] == Availability(
-        "abacus", True, "1.0", None, "pip install abacus", ("cpu",), ("beads",)
+        "abacus", True, "1.0", None, "pip install abacus", ("cpu",), ("beads",), adapter="abacus"
     )
     assert for_format("beads") == THEIRS
     assert load("abacus").name == "abacus"

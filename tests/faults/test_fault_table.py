@@ -447,7 +447,7 @@ def test_a_workspace_that_is_a_file_is_told_so(room):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_stopped_run_shows_what_it_has(room, number):
+def test_ux_30_a_stopped_run_shows_what_it_has(room, number):
     model = script(room.models / "m.json")
     with room.benching(model, thorough=True) as process:
         until(lambda: room.has_kept(GOOD_SESSIONS), "some sessions")

@@ -54,9 +54,6 @@ def protobuf(number, payload):
     return bytes([number << 3 | 2, len(payload)]) + payload
 
 
-GRAPH_DEF = protobuf(1, protobuf(1, b"x") + protobuf(2, b"Placeholder")) * 3
-SAVED_MODEL = b"\x08\x01" + protobuf(2, protobuf(1, b"\x0a\x00") + protobuf(2, GRAPH_DEF))
-
 # What the file holds, the error, words of its title, words of its advice.
 OTHERS = {
     "empty": (b"", ModelUnreadable, "is empty", "again"),
@@ -75,12 +72,6 @@ OTHERS = {
     "XML": (b"<?xml version='1.0'?><a/>", ModelUnreadable, "an XML file", "ONNX"),
     "pickle 2": (pickle.dumps({}, 2), UnsafeFormat, "a Python pickle", "torch.onnx.export"),
     "pickle 5": (pickle.dumps({}, 5), UnsafeFormat, "a Python pickle", "torch.onnx.export"),
-    "Keras": (
-        zip_of("metadata.json", "config.json", "model.weights.h5"),
-        ModelUnreadable,
-        "a Keras model, which is not supported yet",
-        "model.export(",
-    ),
     "npz": (npz(), ModelUnreadable, "a NumPy archive", "--data"),
     "zipped ONNX": (zip_of("m/net.onnx"), ModelUnreadable, "a zip archive", "give m/net.onnx"),
     "zip": (zip_of("readme"), ModelUnreadable, "a zip archive", "Unpack it"),
@@ -90,15 +81,12 @@ OTHERS = {
     "7z": (b"7z\xbc\xaf\x27\x1c\x00\x04", ModelUnreadable, "a 7z archive", "Unpack it"),
     "xz": (b"\xfd7zXZ\x00\x00\x04", ModelUnreadable, "an xz archive", "Unpack it"),
     "zstd": (b"\x28\xb5\x2f\xfd\x04", ModelUnreadable, "a zstd archive", "Unpack it"),
-    "HDF5": (b"\x89HDF\r\n\x1a\n\x00", ModelUnreadable, "an HDF5 file", "model.export("),
-    "TFLite": (b"\x1c\x00\x00\x00TFL3\x00", ModelUnreadable, "a TensorFlow Lite", "--tflite"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n\x00", UnsafeFormat, "an HDF5 file", '.save("net.keras")'),
     "ORT format": (b"\x1c\x00\x00\x00ORTM\x00", ModelUnreadable, "own ORT format", "made from"),
     "GGUF": (b"GGUF\x03\x00\x00\x00", ModelUnreadable, "a GGUF file", "optimum-cli"),
     "safetensors": (safetensors(), ModelUnreadable, "a safetensors file", "torch.onnx.export"),
     "npy": (b"\x93NUMPY\x01\x00", ModelUnreadable, "a NumPy array", "ONNX"),
     "ELF": (b"\x7fELF\x02\x01\x01\x00", ModelUnreadable, "shared library", "model"),
-    "GraphDef": (GRAPH_DEF, ModelUnreadable, "a TensorFlow graph", "--graphdef"),
-    "SavedModel": (SAVED_MODEL, ModelUnreadable, "a TensorFlow SavedModel", "--saved-model"),
     "other protobuf": (protobuf(3, b"abc\x00") * 2, ModelUnreadable, "protobuf, but not", "ONNX"),
     "noise": (bytes(range(255, 0, -1)), ModelUnreadable, "not a model in any format", "ONNX"),
 }
@@ -215,12 +203,10 @@ def test_a_folder_names_the_model_inside(tmp_path):
     assert refusal(tmp_path).fix == f"Give the ONNX file itself: {tmp_path}/net.onnx"
 
 
-def test_a_saved_model_folder_says_how_to_convert_it(tmp_path):
+def test_the_folder_of_a_saved_model_names_the_file_in_it(tmp_path):
     (folder := tmp_path / "net").mkdir()
     (folder / "saved_model.pb").write_bytes(b"\x08\x01")
-    error = refusal(folder)
-    assert error.title == "net is a TensorFlow SavedModel folder"
-    assert "--saved-model net --output net.onnx" in error.fix
+    assert refusal(folder).fix == "Give the file in it: net/saved_model.pb"
 
 
 def test_a_pipe_is_refused_without_waiting_for_it(tmp_path):

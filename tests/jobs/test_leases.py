@@ -95,6 +95,15 @@ def test_who_finds_no_core_waits_and_says_for_whom(tmp_path, stop, holder):
     assert said == [f"waiting for cores 0-1, used by modeldyno pid {holder.pid}"]
 
 
+def test_what_others_have_is_told_apart_from_what_we_have(tmp_path, stop, holder):
+    others = dict.fromkeys((0, 1), f"modeldyno pid {holder.pid}")
+    assert Leases(tmp_path / "cores", CORES).of_others() == others
+    ours = Leases(tmp_path / "ours", CORES)
+    with ours.take(1, stop, silent):
+        assert len(ours.in_use()) == 1
+        assert ours.of_others() == {}
+
+
 def test_a_crash_frees_the_cores(tmp_path, stop, holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()

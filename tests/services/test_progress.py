@@ -100,7 +100,7 @@ def test_who_waits_for_cores_does_not_forget_what_was_known(live):
     measured = Progress(3, 10, "1 core", estimate_s=0.1, remaining_s=4.0)
     live.hear(JOB, measured)
     live.hear(JOB, Progress(3, 12, "waiting for cores 0-1"))
-    expected = replace(measured, units_planned=12, doing="waiting for cores 0-1")
+    expected = replace(measured, units_planned=12, doing="waiting for cores 0-1", remaining_s=None)
     assert live.of(JOB.id) == Standing(progress=expected)
 
 

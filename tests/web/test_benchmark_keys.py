@@ -1,21 +1,9 @@
 """Benchmarks without a mouse."""
 
-import re
-
 from playwright.sync_api import expect
 
+from tests.web.keys import choose, focus, is_seen, tab_to
 from tests.web.toys import benchmark, measured, stuck, toy, until_stuck
-
-
-def is_seen(page) -> bool:
-    """Whether one sees where the focus is."""
-    return bool(
-        page.evaluate(
-            "() => { const at = document.activeElement;"
-            " return at.matches(':focus-visible')"
-            " && (getComputedStyle(at).outlineStyle !== 'none' || at.closest('[role=menu]')) }"
-        )
-    )
 
 
 def test_ux_26_add_run_again_and_remove_by_keyboard(desk, tmp_path):
@@ -71,34 +59,3 @@ def test_ux_26_a_run_is_cancelled_by_keyboard(desk, tmp_path):
     assert is_seen(page)
     page.keyboard.press("Enter")
     expect(page.get_by_text("2 of 3 cells are kept")).to_be_visible()
-
-
-def focus(page, number: int) -> None:
-    """By j and k, as the sheet of keys says."""
-    card = page.locator(f"#benchmark-{number}")
-    expect(card).to_be_visible()
-    places = page.locator("[data-benchmark]").evaluate_all("all => all.map(one => one.id)")
-    page.evaluate("() => document.activeElement.blur()")
-    for _ in range(places.index(f"benchmark-{number}") + 1):
-        page.keyboard.press("j")
-    expect(card).to_be_focused()
-
-
-def tab_to(page, wanted) -> None:
-    for _ in range(30):
-        page.keyboard.press("Tab")
-        if wanted.evaluate("one => one === document.activeElement"):
-            return
-    raise AssertionError("Tab does not reach it")
-
-
-def choose(page, name: str) -> None:
-    """In the menu that is open: arrows until it is there, then Enter."""
-    item = page.get_by_role("menuitem", name=re.compile(name))
-    expect(item).to_be_visible()
-    for _ in range(12):
-        page.keyboard.press("ArrowDown")
-        if item.evaluate("one => one === document.activeElement"):
-            page.keyboard.press("Enter")
-            return
-    raise AssertionError(f"arrows do not reach {name}")

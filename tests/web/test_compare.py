@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import onnx_models, scripts
+from tests.web.keys import focus, is_seen, tab_to
 from tests.web.numbers import settle
 
 EXACTLY = {"iterations": 5, "warmup": 1}
@@ -50,6 +51,76 @@ def test_ux_16_two_engines_get_a_sentence_and_a_tab_each(desk, measured):
     numbers = page.get_by_role("table", name="ms per item")
     expect(numbers.get_by_text(f"Scripted #{scripted}")).to_be_visible()
     expect(numbers.get_by_text(f"ONNX Runtime #{onnx}")).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def engines(server, tmp_path_factory):
+    """A project with one small model, measured in two real engines; figures as they came."""
+    project = server.ask("/projects", {"name": "Real engines"})["id"]
+    folder = tmp_path_factory.mktemp("real")
+    file = onnx_models.saved(onnx_models.linear(), folder / "linear.onnx")
+    asked = {"project_id": project, "model_id": server.send_model(project, file)["id"]}
+    made = [
+        server.ask("/benchmarks", asked | {"engines": [engine], "budget": "quick"})["id"]
+        for engine in ("onnxruntime", "openvino")
+    ]
+    for one in made:
+        done = server.settled(f"/benchmarks/{one}")
+        assert done["state"] == "done", done
+    return project, made
+
+
+@pytest.mark.engine("openvino")
+def test_ux_16_17_two_real_engines_are_judged_by_what_they_measured(desk, engines):
+    project, (a, b) = engines
+    told = desk.server.ask(f"/judgements?a={a}&b={b}")
+    page = desk.open(f"/p/{project}/compare?a={a}&b={b}")
+    verdict = page.get_by_role("region", name="Verdict")
+    ratio = told["cells"][0]["ratio"]
+    if ratio is None:  # a machine so busy that one of them had too few sessions
+        expect(page.get_by_text("These two cannot be compared")).to_be_visible()
+        expect(page.get_by_text("too few sessions")).not_to_have_count(0)
+    else:
+        expect(verdict).to_contain_text(told["sentence"])
+        is_ranked = told["cells"][0]["faster"] is not None
+        assert not (is_ranked and ratio["low"] <= 1 <= ratio["high"])
+        expect(verdict.get_by_text("not ranked")).to_have_count(0 if is_ranked else 1)
+    tabs = page.get_by_role("tablist", name="Engines")
+    expect(tabs.get_by_role("tab", name="ONNX RUNTIME")).to_be_visible()
+    expect(tabs.get_by_role("tab", name="OPENVINO")).to_be_visible()
+    differing = [one for one in told["settings"] + told["environment"] if one["differs"]]
+    rows = page.get_by_role("table", name="Settings of A and B").locator("tbody tr")
+    expect(rows).to_have_count(len(differing))
+    engine = rows.filter(has_text=re.compile("^engine"))
+    expect(engine.first).to_contain_text(re.compile("onnxruntime.*openvino"))
+
+
+def test_ux_16_26_two_are_compared_without_a_mouse(desk, measured):
+    project, (onnx, scripted, _), _ = measured
+    page = desk.open(f"/p/{project}/benchmarks")
+    for number in (onnx, scripted):
+        focus(page, number)
+        page.keyboard.press("x")
+    expect(page.get_by_text("Selected 2")).to_be_visible()
+    page.keyboard.press("c")
+    expect(page).to_have_url(re.compile(f"/p/{project}/compare"))
+    verdict = page.get_by_role("region", name="Verdict")
+    expect(verdict).to_contain_text("3.00× faster than")
+    swap = page.get_by_role("button", name="Swap A and B")
+    before = verdict.inner_text()
+    tab_to(page, swap)
+    assert is_seen(page)
+    page.keyboard.press("Enter")
+    expect(verdict).not_to_have_text(before)
+    engines = page.get_by_role("tablist", name="Engines")
+    tab_to(page, engines.get_by_role("tab", selected=True))
+    page.keyboard.press("ArrowRight")
+    assert is_seen(page)
+    expect(page).to_have_url(re.compile("tab="))
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name=re.compile("^Search pages")).fill("queue")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/queue$"))
 
 
 def test_the_table_of_a_chart_has_the_numbers_of_the_api(desk, measured):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
@@ -106,14 +109,60 @@ def test_ux_28_a_phone_reaches_what_matters(browser, server, numbers):
         expect(page.get_by_role("heading", name="Queue")).to_be_visible()
 
 
-def test_ux_29_dark_comes_at_once_to_charts_too_and_stays(desk, numbers):
-    page = desk.open("/p/{p}/compare?comparison={c}".format(**numbers))
-    chart = page.get_by_role("img", name="Ratio, B by A").locator("svg text").first
-    expect(chart).to_be_visible()
-    light = chart.get_attribute("fill")
-    page.get_by_role("button", name="Dark theme").click()
-    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
-    expect(chart).not_to_have_attribute("fill", light or "")
-    page.reload()
-    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
-    expect(chart).not_to_have_attribute("fill", light or "")
+# Of every chart: what its words are coloured with, and what they stand on.
+INKS = """() => [...document.querySelectorAll("figure")].map((figure) => ({
+    name: figure.querySelector("figcaption").textContent,
+    ground: getComputedStyle(figure).backgroundColor,
+    inks: [...new Set([...figure.querySelectorAll("svg text")].map(
+        (text) => getComputedStyle(text).fill))],
+}))"""
+WITH_CHARTS = (
+    "/p/{p}",
+    "/p/{p}/benchmarks/{b}?tab=batches",
+    "/p/{p}/benchmarks/{b}?tab=raw",
+    "/p/{p}/compare?a={b}:0&b={b}:1",
+    "/p/{p}/compare?comparison={c}",
+)
+
+
+def test_ux_29_dark_comes_at_once_to_every_chart_and_stays(desk, numbers):
+    page = desk.page
+    for address in WITH_CHARTS:
+        desk.open(address.format(**numbers))
+        light = inks(desk)
+        page.get_by_role("button", name="Dark theme").click()
+        expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+        dark = inks(desk)  # of the same page: nothing was loaded anew
+        for before, after in zip(light, dark, strict=True):
+            assert not set(before["inks"]) & set(after["inks"]), (before, after)
+            assert before["ground"] != after["ground"]
+            for chart in (before, after):
+                assert min(contrast(ink, chart["ground"]) for ink in chart["inks"]) >= 4.5, chart
+        page.reload()
+        expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+        assert inks(desk) == dark
+        page.get_by_role("button", name="Light theme").click()
+
+
+def inks(desk: Desk) -> list[dict[str, Any]]:
+    """Once every chart is drawn."""
+    drawn = desk.page.locator("figure").filter(has=desk.page.locator("[role=img] svg text"))
+    expect(drawn.first).to_be_visible()
+    desk.still()
+    expect(desk.page.locator("figure")).to_have_count(drawn.count())
+    found: list[dict[str, Any]] = desk.page.evaluate(INKS)
+    return found
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 reckons it."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

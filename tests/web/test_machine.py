@@ -49,6 +49,25 @@ def test_the_queue_says_what_has_the_cores_and_why_others_wait(desk, project):
             desk.server.ask(f"/jobs/{job}/cancel", {}, "POST")
 
 
+def test_a_queue_is_paused_and_goes_on_from_its_page(desk, project):
+    number, model = project
+    page = desk.open("/queue")
+    page.get_by_role("button", name="Pause queue").click()
+    expect(page.get_by_role("status").get_by_text("The queue is paused")).to_be_visible()
+    asked = {"project_id": number, "model_id": model, "name": "Held back", "iterations": 5}
+    made = desk.server.ask("/benchmarks", asked)["id"]
+    waiting = page.get_by_role("region", name="Waiting (1)")
+    expect(waiting).to_contain_text("waiting for somebody to resume the queue")
+    desk.server.stop()
+    desk.server.start()
+    desk.open("/queue")
+    expect(waiting).to_contain_text("Held back")  # the pause outlives the server
+    page.get_by_role("button", name="Resume queue").click()
+    expect(page.get_by_role("button", name="Pause queue")).to_be_visible()
+    expect(page.get_by_text("The queue is paused")).to_have_count(0)
+    assert desk.server.settled(f"/benchmarks/{made}")["state"] == "done"
+
+
 def test_the_machine_says_whether_it_is_fit_and_what_to_do(desk):
     page = desk.open("/system")
     expect(page.get_by_text("ONNX Runtime", exact=False).first).to_be_visible()

@@ -1,22 +1,46 @@
 """A benchmark on its way: what the page shows of it, and how it is stopped and goes on."""
 
+import logging
+from datetime import UTC, datetime
+
 import pytest
 from playwright.sync_api import expect
 
 from tests.web.toys import benchmark, stuck, until_stuck
 
+logger = logging.getLogger(__name__)
+
 BATCHES = [1, 8, 32]
 
 
 @pytest.fixture
-def running(desk, tmp_path):
-    """A run that will do some of its sessions and no more; cancelled when the test is over."""
-    project, model = stuck(desk.server, tmp_path, tmp_path.name)
-    made = benchmark(desk.server, project, model, batch_sizes=BATCHES)
-    yield desk.server, made
-    job = made["latest_run"]["job_id"]
-    desk.server.ask(f"/jobs/{job}/cancel", {}, "POST")
-    desk.server.settled(f"/jobs/{job}")
+def begun(desk, tmp_path):
+    """Starts a run that will do some of its sessions and no more; cancelled when the test is over.
+    The longer its budget, the more would be left to do."""
+    jobs = []
+
+    def begin(budget="default"):
+        project, model = stuck(desk.server, tmp_path, tmp_path.name)
+        made = benchmark(desk.server, project, model, batch_sizes=BATCHES, budget=budget)
+        jobs.append(made["latest_run"]["job_id"])
+        return desk.server, made
+
+    yield begin
+    for job in jobs:
+        desk.server.ask(f"/jobs/{job}/cancel", {}, "POST")
+        desk.server.settled(f"/jobs/{job}")
+
+
+@pytest.fixture
+def running(begun):
+    return begun()
+
+
+@pytest.fixture
+def paused(desk):
+    desk.server.ask("/queue/pause", {}, "POST")
+    yield
+    desk.server.ask("/queue/resume", {}, "POST")
 
 
 def card_of(desk, made):
@@ -30,11 +54,28 @@ def share(card) -> int:
     return int(float(bar.get_attribute("aria-valuenow") or 0))
 
 
-def test_ux_10_a_running_card_moves_and_the_page_stays_usable(desk, running):
+# What every progress bar of the page said, in order.
+WATCH = """() => {
+    window.percents = [];
+    new MutationObserver(() => {
+        const bar = document.querySelector("article [role=progressbar]");
+        const now = bar && Number(bar.getAttribute("aria-valuenow"));
+        if (bar && window.percents.at(-1) !== now) window.percents.push(now);
+    }).observe(document.body, {subtree: true, childList: true, attributes: true});
+}"""
+
+
+def test_ux_10_a_running_card_moves_and_the_page_stays_usable(desk, paused, running):
     server, made = running
     card = card_of(desk, made)
+    expect(card.get_by_text("Queued #1")).not_to_have_count(0)
+    desk.page.evaluate(WATCH)
+    server.ask("/queue/resume", {}, "POST")
     until_stuck(server, made)
     expect(card.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "30")  # 11 of 36
+    percents = desk.page.evaluate("() => window.percents")
+    assert len(percents) >= 3, percents
+    assert percents == sorted(percents)
     expect(card.get_by_text("ETA")).to_be_visible()
     expect(card.get_by_text("Live estimate")).to_be_visible()
     card.get_by_role("button", name="1 core · batch 1:").click()
@@ -45,12 +86,21 @@ def test_ux_10_a_running_card_moves_and_the_page_stays_usable(desk, running):
     expect(desk.page.get_by_text("No benchmark is called like")).to_be_visible()
 
 
-def test_ux_11_cancel_keeps_what_was_measured_and_says_so(desk, running):
-    server, made = running
+def test_ux_11_cancel_stops_at_once_keeps_what_was_measured_and_says_so(desk, begun):
+    """At once: in the middle of a session that would never end, and in a small part of the time
+    that was left. That it is two seconds, tests/jobs/test_supervisor.py proves on a quiet core."""
+    server, made = begun("thorough")
     card = card_of(desk, made)
-    until_stuck(server, made)
+    job = until_stuck(server, made)
+    left_s = server.ask(f"/jobs/{job}")["progress"]["remaining_s"]
+    asked = datetime.now(UTC)
     card.get_by_role("button", name=f"Cancel benchmark {made['id']}").click()
     expect(card.get_by_text("2 of 3 cells are kept")).to_be_visible()
+    ended = server.settled(f"/benchmarks/{made['id']}")["latest_run"]["finished_at"]
+    took_s = (datetime.fromisoformat(ended) - asked).total_seconds()
+    logger.info("it ended %.1f s after the click", took_s)
+    assert took_s < left_s / 10, (took_s, left_s)
+    assert server.ask(f"/runs/{made['latest_run']['id']}")["units_kept"] == [4, 3, 4]
     expect(card.get_by_text("Cancelled").first).to_be_visible()
     expect(card.get_by_text("partial", exact=True)).to_be_visible()
     expect(card.get_by_text("measured · n = 4 sessions").first).to_be_visible()

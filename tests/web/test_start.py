@@ -1,8 +1,10 @@
 """From an empty workbench to a first number: signing in, the demo, bringing a model."""
 
 import base64
+import logging
 import pickle
 import re
+from datetime import UTC, datetime
 
 import pytest
 from playwright.sync_api import expect
@@ -10,6 +12,8 @@ from playwright.sync_api import expect
 from tests.onnx_models import linear, saved
 from tests.torch_archives import torchscript
 from tests.web.desk import LAPTOP, PHONE, until
+
+logger = logging.getLogger(__name__)
 
 
 @pytest.fixture
@@ -111,17 +115,46 @@ def test_ux_04_a_dropped_model_is_looked_into_and_becomes_a_project(home, onnx, 
     expect(home.get_by_role("link", name="tiny-linear.onnx")).to_be_visible()
 
 
+@pytest.mark.timeout(420)  # half a minute on a quiet machine
 def test_ux_02_the_demo_measures_here_and_shows_what_it_found(home, server):
+    """One click. The minute of a quiet machine is told, not asserted: what holds on every machine
+    is that nobody waits for the end of the demo to see its first verdict and its first chart."""
     home.get_by_role("button", name="Run demo").click()
     expect(home.get_by_role("heading", level=1)).to_have_text("Demo")
+    project = server.ask("/projects")["items"][0]
     verdicts = home.get_by_role("region", name="Verdicts")
-    said = re.compile("faster than|no clear difference|are equivalent|too little to matter")
+    said = re.compile("faster than|No clear difference|are equivalent|differ by less")
     expect(verdicts).to_contain_text(said, timeout=240_000)
     expect(verdicts).to_contain_text("95 %")
-    expect(home.get_by_text("Measured so far")).to_be_visible(timeout=240_000)
-    project = server.ask("/projects")["items"][0]["id"]
-    for job in server.ask(f"/jobs?project_id={project}")["items"]:
-        server.ask(f"/jobs/{job['id']}/cancel", {}, "POST")  # the profile may run on
+    rest = unended(server, project["id"])
+    assert {"benchmark", "profile"} <= {job["kind"] for job in rest}
+    chart = home.get_by_role("img", name=re.compile("^Measured so far"))
+    expect(chart.locator("svg text").first).to_be_visible(timeout=240_000)
+    seen = datetime.now(UTC)
+    began = datetime.fromisoformat(project["created_at"])
+    logger.info("the first chart came after %s", seen - began)
+    measured = server.ask(f"/benchmarks?project_id={project['id']}&with_cells=true")["items"][0]
+    run = server.ask(f"/benchmarks/{measured['id']}")["latest_run"]
+    # It came with the numbers, not when somebody looked again.
+    assert seen - began < 2 * (datetime.fromisoformat(run["finished_at"]) - began)
+    drawn_equals_measured(home, measured["cells"])
+    for job in unended(server, project["id"]):
+        server.ask(f"/jobs/{job['id']}/cancel", {}, "POST")
+
+
+def unended(server, project):
+    jobs = server.ask(f"/jobs?project_id={project}")["items"]
+    return [job for job in jobs if job["state"] in ("queued", "running")]
+
+
+def drawn_equals_measured(page, cells):
+    """The chart's numbers are those of the benchmark's cells."""
+    figure = page.get_by_role("figure").filter(has_text="Measured so far")
+    figure.get_by_role("button", name="View as table").click()
+    rows = figure.get_by_role("table").locator("tbody tr")
+    expect(rows).to_have_count(len(cells))
+    shown = {float(row.locator("td").nth(2).inner_text()) for row in rows.all()}
+    assert shown == {cell["ms_per_item"]["value"] for cell in cells}
 
 
 def test_a_file_that_can_run_code_asks_first(home, tmp_path):

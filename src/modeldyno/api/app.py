@@ -30,6 +30,7 @@ from modeldyno.api.v1 import (
     benchmark_by_name,
     benchmarks,
     comparisons,
+    conversions,
     datasets,
     demo,
     distributions,
@@ -71,6 +72,7 @@ ROUTERS = (
     models.router,
     graphs.router,
     inferences.router,
+    conversions.router,
     examples.router,
     files.router,
     datasets.router,
@@ -101,8 +103,8 @@ def application(
     """What uvicorn serves; nothing of it works before its lifespan began."""
     policy = PAGE_POLICY if server.settings.inc_gui is None else CLIENT_POLICY
     rules = Rules(listening.hosts, listening.origins, UPLOADS, page_policy=policy)
-    feed = (server.feed, server.progress, server.fetches, server.records.events)
-    events = EventSockets(*feed, access, listening.origins, patience)
+    feed = (server.feed, server.progress, server.fetches, server.conversions)
+    events = EventSockets(*feed, server.records.events, access, listening.origins, patience)
     routes = Answers(routed(server, listening, access, events), server.records.database)
     return Guard(events.around(routes), rules, access)
 

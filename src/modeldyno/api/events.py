@@ -33,6 +33,8 @@ from modeldyno.api.v1.shape import MOST_ID, Asked
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import (
+    ConversionMessage,
+    ConversionStanding,
     Event,
     EventsSince,
     FetchMessage,
@@ -44,6 +46,7 @@ from modeldyno.core.events import (
 )
 from modeldyno.core.queue import Job
 from modeldyno.core.redaction import without_folders
+from modeldyno.services.conversions import Conversion, ConversionService
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.fetches import Fetch, Fetches
 from modeldyno.services.progress import LiveProgress, Standing
@@ -131,6 +134,7 @@ class EventSockets:
         feed: EventFeed,
         progress: LiveProgress,
         fetches: Fetches,
+        conversions: ConversionService,
         events: Events,
         access: Access,
         origins: Iterable[bytes],
@@ -150,6 +154,7 @@ class EventSockets:
         self._lost = 0  # the newest that did not fit among the unheard
         self._standings: dict[int, tuple[Job, Standing]] = {}
         self._fetches: dict[tuple[int, str], Fetch] = {}
+        self._conversions: dict[int, Conversion] = {}
         self._is_called = False
         self._sio = _server(origins)
         self._sio.on("connect", self._connect, namespace=NAMESPACE)
@@ -159,6 +164,7 @@ class EventSockets:
         feed.on_event(self._from_feed)
         progress.on_progress(self._from_progress)
         fetches.on_progress(self._from_fetch)
+        conversions.on_progress(self._from_conversion)
 
     def around(self, app: App) -> App:
         """Socket.IO's path is ours, everything else the application's."""
@@ -207,6 +213,11 @@ class EventSockets:
             self._fetches[fetch.project_id, fetch.example] = fetch
             self._call()
 
+    def _from_conversion(self, conversion: Conversion) -> None:
+        with self._lock:
+            self._conversions[conversion.id] = conversion
+            self._call()
+
     def _call(self) -> None:
         if self._loop is not None and not self._is_called:
             self._is_called = True
@@ -219,6 +230,7 @@ class EventSockets:
             events, self._unheard = [*self._unheard], deque()
             standings, self._standings = [*self._standings.values()], {}
             fetches, self._fetches = [*self._fetches.values()], {}
+            conversions, self._conversions = [*self._conversions.values()], {}
             lost, self._lost = self._lost, 0
         if lost:
             self._last = max(self._last, lost)
@@ -232,6 +244,8 @@ class EventSockets:
             self._tell(_progress(job, standing))
         for fetch in fetches:
             self._tell(_fetch(fetch))
+        for conversion in conversions:
+            self._tell(_conversion(conversion))
 
     def _tell(self, packed: Packed) -> None:
         for listener in [*self._listeners.values()]:
@@ -514,6 +528,21 @@ def _fetch(fetch: Fetch) -> Packed:
     )
     message = FetchMessage(project_id=fetch.project_id, at=iso(datetime.now(UTC)), data=data)
     return pack(encode(message), about=(fetch.project_id, fetch.example))
+
+
+def _conversion(one: Conversion) -> Packed:
+    data = ConversionStanding(
+        id=one.id,
+        model_id=one.model_id,
+        to=one.to,
+        state=one.state,
+        doing=one.doing,
+        steps_done=one.steps_done,
+        steps_planned=one.steps_planned,
+        made_id=one.made_id,
+    )
+    message = ConversionMessage(project_id=one.project_id, at=iso(datetime.now(UTC)), data=data)
+    return pack(encode(message), about=("conversion", one.id))
 
 
 def _told(refusal: Refusal) -> dict[str, Any]:

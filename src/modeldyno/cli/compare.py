@@ -10,6 +10,7 @@ import typer
 
 from modeldyno.cli import options, output
 from modeldyno.cli.bench import split_models
+from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,14 +23,15 @@ if TYPE_CHECKING:
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
 
-SLOWER, INCONCLUSIVE, INTERRUPTED = 5, 9, 130
+FAILED, SLOWER, INCONCLUSIVE, INTERRUPTED = 1, 5, 9, 130
+ALL = "all"  # engines that are here and read the model
 EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
 def compare(
     sides: Annotated[
         list[str],
-        typer.Argument(metavar="A B", help="Two model files, with options: m.onnx@cores=2."),
+        typer.Argument(metavar="A B...", help="Model files, with options: m.onnx@cores=2."),
     ],
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,
@@ -70,13 +72,16 @@ def compare(
         modeldyno compare old.onnx new.onnx --fail-if-slower 5%
 
         modeldyno compare m.onnx@cores=1 m.onnx@cores=2
+
+        modeldyno compare m.onnx m.tflite --engine all
     """
     from modeldyno.services import requests
     from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
     files, words = split_models(sides, dim)
-    if len(files) != 2:
-        raise typer.BadParameter(f"a comparison has two sides, A and B; {len(files)} given")
+    is_ranking = engine == ALL or len(files) > 2
+    if len(files) < 2 and not is_ranking:
+        raise typer.BadParameter("a comparison has two sides, A and B; 1 given")
     sizes = parse_pairs("--dim", words)
     inputs = InputOptions(
         {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
@@ -87,7 +92,7 @@ def compare(
         arguments=requests.parse_arguments("--arg", arg or []),
     )
     cells = CellOptions(
-        engine=[engine] if engine else [],
+        engine=[engine] if engine and engine != ALL else [],
         batch=[batch],
         cores=[cores],
         spin=None if spin is None else requests.parse_switch("--spin", spin),
@@ -107,10 +112,53 @@ def compare(
         "seed": seed,
     }
     asked = (files, cells, inputs, more)
+    if is_ranking:
+        refuse_of_several(fail_if_slower, server)
+        raise typer.Exit(_rank(*asked, engine == ALL, workspace, json, quiet))
     run_for = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
     result = _measure(run_for, allowed, quiet)
     present(result, json, quiet)
     raise typer.Exit(_ending(result, allowed, quiet or json))
+
+
+def refuse_of_several(fail_if_slower: str | None, server: str | None) -> None:
+    named = {"--fail-if-slower": fail_if_slower, "--server": server}
+    for option in (name for name, said in named.items() if said is not None):
+        raise BadValue(
+            f"{option} is for two sides",
+            why="several are ranked, each against the first, on this machine",
+            fix="Compare two of them",
+        )
+
+
+def _rank(
+    files: list[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    more: dict[str, Any],
+    in_all: bool,
+    workspace: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    from modeldyno.cli import ranking
+    from modeldyno.cli.progress import live
+    from modeldyno.services import rankings, requests
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    service = open_workbench(Settings.read(workspace)).service
+    sides = requests.said_sides(files, cells, inputs)
+    if in_all:
+        sides = rankings.in_every_engine(sides, service)
+    rankings.expect_some(sides)
+    like = requests.comparison_between(sides[0], sides[1], **more)
+    with live(quiet or as_json) as listen:
+        found = rankings.ranking(sides, like, service, listen)
+    ranking.present(found, as_json, quiet)
+    if found.interrupted:
+        return INTERRUPTED
+    return FAILED if any(one.failure for one in found.sides) else 0
 
 
 def _here(
@@ -145,7 +193,7 @@ def _there(
 
     client = remote.connected(server, workspace)
     words = remote.words_of(cells, inputs, more)
-    for name in ("instances", "precision"):  # of a side, after its @
+    for name in ("instances", "streams", "precision"):  # of a side, after its @
         del words[name]
     words |= {name: next(iter(words[name]), None) for name in ("engine", "batch", "cores")}
     words |= {"device": words["device"][0]}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from modeldyno.cli import options, output
 
@@ -14,26 +16,133 @@ if TYPE_CHECKING:
     from modeldyno.engines.availability import Availability
 
 
+app = typer.Typer(invoke_without_command=True)
+
+
+@app.callback()
 def engines(
+    context: typer.Context,
     json: options.Json = False,
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
     """Which engines can run here, and how to get the others.
 
+    `engines add` brings one that lives in another Python, such as a second version.
+
     Examples:
 
         modeldyno engines
 
-        modeldyno engines --json
+        modeldyno engines add ort120 --pip "onnxruntime==1.20.0"
     """
-    from modeldyno.core.public import ENGINES_SCHEMA
+    if context.invoked_subcommand is not None:
+        return
     from modeldyno.engines.availability import availability
 
     found = availability() if server is None else _there(server, workspace)
     if json:
-        output.document({"schema": ENGINES_SCHEMA, "engines": [asdict(e) for e in found]})
+        _document(found)
+    else:
+        _show(found)
+
+
+@app.command("add")
+def add(
+    name: Annotated[str, typer.Argument(help="What to call it: --engine NAME.")],
+    python: Annotated[
+        str | None,
+        typer.Option(
+            "--python",
+            metavar="PATH",
+            help="A Python that has the engine; with --pip, what to make the environment of.",
+        ),
+    ] = None,
+    pip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pip",
+            metavar="REQUIREMENT",
+            help="Make an environment and install this, with NumPy; may be repeated.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            "-e",
+            help="Which engine it is, where several are installed.",
+            show_default="what is found there",
+        ),
+    ] = None,
+    accept_licence: Annotated[
+        bool, typer.Option("--accept-licence", help="You read the engine's licence and accept it.")
+    ] = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    server: options.LocalOnly = None,
+) -> None:
+    """Add an engine that lives in another Python: a second version, or one whose needs conflict.
+
+    Examples:
+
+        modeldyno engines add ort120 --pip "onnxruntime==1.20.0"
+
+        modeldyno engines add nightly --python ~/envs/nightly/bin/python
+    """
+    from modeldyno.cli.progress import doing
+    from modeldyno.services.environments import EnvironmentService
+
+    with doing(quiet) as tell:
+        added = EnvironmentService().add(
+            name,
+            python=python,
+            requirements=pip or (),
+            engine=engine,
+            accept_licence=accept_licence,
+            tell=tell,
+        )
+    if json:
+        from modeldyno.engines.availability import availability
+
+        _document([one for one in availability() if one.name == name])
         return
+    there = added.environment
+    versions = f"Python {there.python_version}, NumPy {added.numpy}"
+    output.say(f"{name}: {there.engine} {added.version} ({versions})")
+    if not quiet:
+        output.tell(f"next: modeldyno bench MODEL --engine {name}")
+
+
+@app.command("remove")
+def remove(
+    name: Annotated[str, typer.Argument(help="As `modeldyno engines` lists it.")],
+    json: options.Json = False,
+    server: options.LocalOnly = None,
+) -> None:
+    """Forget an engine that was added; an environment that was made for it goes, too.
+
+    Examples:
+
+        modeldyno engines remove ort120
+    """
+    from modeldyno.engines.availability import availability
+    from modeldyno.services.environments import EnvironmentService
+
+    EnvironmentService().remove(name)
+    if json:
+        _document(availability())
+    else:
+        output.say(f"removed: {name}")
+
+
+def _document(found: Sequence[Availability]) -> None:
+    from modeldyno.core.public import ENGINES_SCHEMA
+
+    output.document({"schema": ENGINES_SCHEMA, "engines": [asdict(engine) for engine in found]})
+
+
+def _show(found: Sequence[Availability]) -> None:
     head = ("engine", "usable", "version", "devices", "formats", "install")
     rows = [
         (
@@ -47,6 +156,15 @@ def engines(
         for engine in found
     ]
     output.table(head, rows, left=head)
+    elsewhere = [
+        (engine.name, engine.adapter, engine.python, engine.origin)
+        for engine in found
+        if engine.python is not None
+    ]
+    if elsewhere:
+        output.say("")
+        titles = ("added", "is", "in Python", "from")
+        output.table(titles, elsewhere, left=titles)
     remarks = [remark for engine in found if engine.usable for remark in _remarks(engine)]
     if remarks:
         output.say("")

@@ -11,7 +11,7 @@ from modeldyno.cli import options, output
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
-    from modeldyno.core.models import ModelFacts
+    from modeldyno.core.models import Making, ModelFacts
 
 
 def inspect(
@@ -107,6 +107,7 @@ def _show(facts: ModelFacts) -> None:
         "loading it": _TIERS[TIERS[facts.format]],
         "imports": ", ".join(facts.imports),
         "built by": facts.architecture.factory if facts.architecture else "",
+        "converted": _making(facts.made) if facts.made else "",
     }
     for name, text in lines.items():
         if text:
@@ -125,6 +126,15 @@ def _show(facts: ModelFacts) -> None:
         + ", ".join(f"{op} {count}" for op, count in common)
     )
     _show_notes(facts)
+
+
+def _making(made: Making) -> str:
+    tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    return (
+        f"from {made.source} ({made.source_format}) by {made.tool} ({tools}) on {made.at[:10]}; "
+        f"on {made.checks} inputs it differed by at most {made.max_rel_error:.2g} of the largest "
+        "value"
+    )
 
 
 def _show_notes(facts: ModelFacts) -> None:

@@ -21,20 +21,29 @@ JOBS_SCHEMA = "modeldyno.jobs/1"
 LOOK_AGAIN_S = 0.5
 _LOST = "its server is gone; the next one makes it resumable"
 
-app = typer.Typer(
-    help="""What the server measures, and what waits.
-
-    Examples:
-
-        modeldyno jobs ls
-
-        modeldyno jobs cancel 3
-    """,
-    no_args_is_help=True,
-)
+app = typer.Typer(invoke_without_command=True)
 
 Number = Annotated[int, typer.Argument(metavar="JOB", min=1, help="As `jobs ls` lists it.")]
 Numbers = Annotated[list[int], typer.Argument(metavar="JOB...", min=1, help="As `jobs ls` has it.")]
+
+
+@app.callback()
+def jobs(
+    context: typer.Context,
+    json: options.Json = False,
+    server: options.Server = None,
+    workspace: options.Workspace = None,
+) -> None:
+    """What the server measures, and what waits: without a command, the list of `jobs ls`.
+
+    Examples:
+
+        modeldyno jobs
+
+        modeldyno jobs cancel 3
+    """
+    if context.invoked_subcommand is None:
+        ls(json=json, server=server, workspace=workspace)
 
 
 @app.command("ls")
@@ -197,7 +206,7 @@ def _about(job: JobSeen) -> str:
     from modeldyno.core import figures
 
     standing = job.progress
-    if standing is None:
+    if standing is None or (job.state == "running" and job.reason):  # it waits for cores
         return job.reason
     left = f", about {figures.duration(standing.remaining_s)} more" if standing.remaining_s else ""
     return f"{standing.units_done} of {standing.units_planned} units{left}"

@@ -12,6 +12,7 @@ import typer
 from modeldyno.cli import (
     bench,
     compare,
+    convert,
     demo,
     doctor,
     engines,
@@ -76,9 +77,10 @@ app.command("rerun")(rerun.rerun)
 app.command("rm")(rm.rm)
 app.command("note")(note.note)
 app.command("inspect")(inspect.inspect)
+app.command("convert")(convert.convert)
 app.command("trust")(trust.trust)
 app.add_typer(examples.app, name="examples")
-app.command("engines")(engines.engines)
+app.add_typer(engines.app, name="engines")
 app.command("doctor")(doctor.doctor)
 app.command("selftest")(selftest.selftest)
 app.command("demo")(demo.demo)

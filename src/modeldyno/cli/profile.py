@@ -309,7 +309,7 @@ def show(
         return
     facts = result.facts
     output.tell(
-        f"{facts.engine} {facts.engine_version} on {facts.device}, {result.spec.cell.name}; "
+        f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
         f"{ran_as(facts)}; "
         f"{result.repeats} repeats, {result.calls} profiled calls; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"

@@ -56,6 +56,23 @@ def fetching(quiet: bool, name: str) -> Iterator[Callable[[int, int | None], Non
         yield lambda done, total: screen.update(_fetched(name, done, total), refresh=True)
 
 
+@contextmanager
+def doing(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Takes lines about what is going on, and shows the latest."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda line: None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(stderr=True, highlight=False)
+    with Live(Text(""), console=console, auto_refresh=False, transient=True) as screen:
+        yield lambda line: screen.update(
+            Text(line, overflow="ellipsis", no_wrap=True), refresh=True
+        )
+
+
 def _fetched(name: str, done: int, total: int | None) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table

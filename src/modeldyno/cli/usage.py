@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from typer.core import TyperGroup
@@ -20,6 +22,16 @@ class Commands(TyperGroup):
     def make_context(self, *words: Any, **more: Any) -> Any:
         with _told_as_document():
             return super().make_context(*words, **more)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Who names a file where a command is expected wants it measured."""
+        name = args[0] if args else ""
+        if name and self.get_command(ctx, name) is None and Path(name).is_file():
+            raise BadValue(
+                f"There is no command {name!r}, but there is such a file",
+                fix=f"To measure it: modeldyno bench {shlex.quote(name)}",
+            )
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         with _told_as_document():

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
-from modeldyno.client.following import follow_events, follow_job
+from modeldyno.client.following import POLL_S, follow_events, follow_job
 from modeldyno.client.reading import read
 from modeldyno.client.steps import (
     Answer,
@@ -15,6 +15,7 @@ from modeldyno.client.steps import (
     AsyncResource,
     Say,
     Sent,
+    Sleep,
     Step,
     Steps,
     SyncResource,
@@ -44,7 +45,14 @@ from modeldyno.client.values import (
 )
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.codec import Mismatch, decode
-from modeldyno.core.errors import FileNotFound, PathRefused, ServerFailed
+from modeldyno.core.errors import (
+    Cancelled,
+    FileNotFound,
+    PathRefused,
+    RunFailed,
+    ServerFailed,
+    error_classes,
+)
 from modeldyno.core.notes import Note, Subject, SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import MeasuringResult
@@ -172,6 +180,22 @@ class ModelCalls:
         target = Path(path).expanduser()
         yield Ask("GET", f"/models/{model_id}/file", into=target)
         return target
+
+    @operation
+    def convert(self, model_id: int, to: str) -> Steps[ModelSeen]:
+        """The new model of the same project, once it is there: ``onnx``, ``openvino`` or
+        ``litert``. Raises what went wrong; WrongOutput when the two compute different things."""
+        told: Told = (yield post(f"/models/{model_id}/conversions", {"to": to})).json
+        while told["state"] == "converting":
+            yield Sleep(POLL_S)
+            told = (yield get(f"/conversions/{told['id']}")).json
+        if told["state"] == "cancelled":
+            raise Cancelled("Somebody stopped the conversion")
+        if told["failure"] is not None:
+            why: Told = told["failure"]
+            kind = error_classes().get(why["code"], RunFailed)
+            raise kind(why["title"], why=why["detail"], fix=why["fix"])
+        return read(ModelSeen, (yield get(f"/models/{told['made_id']}")).json)
 
     @operation
     def graph(self, /, model_id: int, **wanted: Any) -> Steps[Told]:

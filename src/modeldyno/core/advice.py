@@ -39,7 +39,8 @@ def _about(
         yield f"{found.noise}. {' '.join(found.reasons)}", _calmer(found, spec, longer)
     if found.sessions < FEWEST_SESSIONS:
         yield (
-            "the interval is from within sessions: what differs between sessions is not in it",
+            f"no interval: {figures.counted(found.sessions, 'session')}, and it takes "
+            f"{FEWEST_SESSIONS} to know how far they differ",
             "measure without --iterations" if spec.iterations else f"use {longer}",
         )
     if found.overhead_share > 0.01:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
+from modeldyno.core.results import VERDICTS
 from modeldyno.core.runs import LatestRun, Runnable
+from modeldyno.core.sentences import pair_sentence
 from modeldyno.core.specs import ComparisonSpec
 
 
@@ -23,6 +25,15 @@ class NewComparison:
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Runnable, NewComparison):
     id: ComparisonId
+
+    def sentence(self, names: tuple[str, str] = ("A", "B")) -> str | None:
+        """What its latest run came to; None before it came to anything."""
+        found = self.summary
+        verdict = next((one for one in VERDICTS if one == found.verdict), None)
+        value, low, high = found.ratio, found.ratio_low, found.ratio_high
+        if verdict is None or value is None or low is None or high is None:
+            return None
+        return pair_sentence(verdict, (value, low, high), self.spec.margin, names)
 
 
 @dataclass(frozen=True)

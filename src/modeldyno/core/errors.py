@@ -46,8 +46,9 @@ ModeldynoError
     ├── TimedOut           the cell's time limit passed
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
-    ├── WrongOutput        sessions of one cell disagree about the result
+    ├── WrongOutput        sessions of one cell, or a model and its conversion, disagree
     ├── DownloadFailed     a host cannot be reached, or broke off
+    ├── InstallFailed      pip could not install an engine
     ├── ModelChanged       the model file changed while it was being measured
     ├── NotYet             what was asked for comes with a later version
     └── StorageFailed      a result could not be written
@@ -282,6 +283,10 @@ class WrongOutput(RunFailed):
 
 class DownloadFailed(RunFailed):
     code = "DOWNLOAD_FAILED"
+
+
+class InstallFailed(RunFailed):
+    code = "INSTALL_FAILED"
 
 
 class ModelChanged(RunFailed):

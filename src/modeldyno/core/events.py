@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
+from modeldyno.core.conversions import Goal
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Progress
 from modeldyno.core.runs import RunState
@@ -121,6 +122,20 @@ class FetchStanding:
     model_id: int | None  # once it is there
 
 
+@dataclass(frozen=True)
+class ConversionStanding:
+    """How far a conversion is."""
+
+    id: int
+    model_id: int  # what it is made of
+    to: Goal
+    state: Literal["converting", "done", "failed", "cancelled"]
+    doing: str
+    steps_done: int
+    steps_planned: int
+    made_id: int | None  # once it is there
+
+
 @dataclass(frozen=True, kw_only=True)
 class ThingMessage:
     number: int
@@ -179,12 +194,23 @@ class FetchMessage:
     kind: Literal["example.progress"] = "example.progress"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConversionMessage:
+    """Not kept either; that the model is there is told as ``model.created``."""
+
+    project_id: int | None
+    at: str
+    data: ConversionStanding
+    number: None = None
+    kind: Literal["conversion.progress"] = "conversion.progress"
+
+
 KeptMessage = ThingMessage | RunMessage | NoteMessage | TrialMessage
-EventMessage = KeptMessage | ProgressMessage | FetchMessage
+EventMessage = KeptMessage | ProgressMessage | FetchMessage | ConversionMessage
 
 KINDS: tuple[str, ...] = (
     *get_args(ThingKind), *get_args(RunEventKind), "note.changed", "optimization.trial",
-    "job.progress", "example.progress",
+    "job.progress", "example.progress", "conversion.progress",
 )  # fmt: skip
 
 

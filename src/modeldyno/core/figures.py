@@ -43,6 +43,10 @@ def with_interval(
 
 
 def estimate(found: Estimate, scale: float = 1.0, most: int | None = None) -> str:
+    """Without ± where it would be the spread within sessions: that leaves out what differs between
+    them, and looks surer than it is."""
+    if not found.is_over_units:
+        return plain(found.value / scale, most or 3)
     return with_interval(found.value, found.half_width, scale, most)
 
 

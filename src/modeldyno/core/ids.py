@@ -23,6 +23,9 @@ OptimizationId = NewType("OptimizationId", int)
 ProfileId = NewType("ProfileId", int)
 JobId = NewType("JobId", int)
 
+# Of what a server remembers for as long as it runs.
+ConversionId = NewType("ConversionId", int)
+
 
 def new_run_id(now: datetime | None = None) -> RunId:
     """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``.

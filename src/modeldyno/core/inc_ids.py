@@ -54,6 +54,9 @@ _OF_FORMAT: dict[ModelFormat, Numbered] = {
     "torch-export": PYTORCH,
     "torch-checkpoint": PYTORCH,
     "openvino-ir": OPENVINO,
+    "tf-graph": TENSORFLOW,
+    "saved-model": TENSORFLOW,
+    "keras": TENSORFLOW,
 }
 
 

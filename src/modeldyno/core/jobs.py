@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
 from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.models import ModelFacts
@@ -12,7 +13,7 @@ from modeldyno.core.results import Failure, MeasuringResult
 from modeldyno.core.sessions import Pair, Session
 from modeldyno.core.traces import Repeat
 
-Result = MeasuringResult | ModelFacts | Graph | InferenceResult
+Result = MeasuringResult | ModelFacts | Graph | InferenceResult | ConversionResult
 
 
 @dataclass(frozen=True)

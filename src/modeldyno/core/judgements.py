@@ -7,7 +7,7 @@ from typing import Literal
 
 from modeldyno.core.ids import BenchmarkId, ComparisonId, RunId
 from modeldyno.core.results import Estimate, Verdict
-from modeldyno.core.sentences import change
+from modeldyno.core.sentences import pair_sentence
 
 Judged = Verdict | Literal["not-comparable"]
 Basis = Literal["alternation", "one run", "separate runs"]
@@ -46,6 +46,7 @@ class CellJudgement:
     typical_ratio: Estimate | None
     basis: Basis | None
     comparison_id: ComparisonId | None  # that measured the very pair in alternation
+    pairs: int | None  # of sessions, in that comparison
 
     @property
     def faster(self) -> Side | None:
@@ -62,17 +63,9 @@ class CellJudgement:
         """``B is 1.31× faster than A (1.24–1.38, 95 %).``"""
         if self.ratio is None:
             return f"Not comparable: {self.why}."
-        if self.faster is None:
-            words = {
-                "equivalent": f"A and B are equivalent within ±{MARGIN:.0%}",
-                "different-but-small": f"A and B differ by less than ±{MARGIN:.0%}",
-            }.get(self.verdict, "No clear difference between A and B")
-            span = f"{change(self.ratio.low)} to {change(self.ratio.high)}"
-            return f"{words} (B's time is {span} of A's, 95 %)."
-        low, value, high = speedup(self.ratio, self.faster)
-        other = "A" if self.faster == "b" else "B"
-        span = f"{low:.2f}\u2013{high:.2f}, 95 %"
-        return f"{self.faster.upper()} is {value:.2f}× faster than {other} ({span})."
+        assert self.verdict != "not-comparable"
+        ratio = self.ratio.value, self.ratio.low, self.ratio.high
+        return pair_sentence(self.verdict, ratio, MARGIN)
 
 
 @dataclass(frozen=True)

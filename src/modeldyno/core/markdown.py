@@ -66,7 +66,7 @@ def profile_markdown(result: ProfileResult) -> str:
     stopped = "stopped before its end; " if result.interrupted else ""
     precision = f", {facts.precision}" if facts.precision else ""
     cores = figures.counted(result.spec.cell.cores, "core")
-    engine = f"{facts.engine} {facts.engine_version} on {facts.device}{precision}; {cores}"
+    engine = f"{facts.engine_title} on {facts.device}{precision}; {cores}"
     lines = [
         f"### Profile of {plain(name)}",
         "",
@@ -121,7 +121,7 @@ def _engine(cell: CellResult) -> str:
         return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
     facts = cell.facts
     precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine} {facts.engine_version} on {facts.device}{precision}"
+    return f"{facts.engine_title} on {facts.device}{precision}"
 
 
 def _effort(spec: BenchmarkSpec) -> str:

@@ -10,7 +10,16 @@ from typing import Any, Literal
 from modeldyno.core.ids import ModelId, ProjectId
 
 ModelFormat = Literal[
-    "onnx", "scripted", "torchscript", "torch-export", "torch-checkpoint", "openvino-ir"
+    "onnx",
+    "scripted",
+    "torchscript",
+    "torch-export",
+    "torch-checkpoint",
+    "openvino-ir",
+    "tf-graph",
+    "saved-model",
+    "keras",
+    "litert",
 ]
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 
@@ -57,6 +66,20 @@ class Architecture:
 
 
 @dataclass(frozen=True)
+class Making:
+    """What a model was converted from, with what, and how close it came."""
+
+    source: str  # the name of the file it was made of
+    source_sha256: str
+    source_format: str
+    tool: str  # "torch.onnx"
+    versions: dict[str, str]  # of the packages that took part
+    at: str  # ISO 8601, UTC
+    checks: int  # inputs on which both were run
+    max_rel_error: float  # the largest over all of them, of the largest value of an output
+
+
+@dataclass(frozen=True)
 class ModelFacts:
     path: str
     format: ModelFormat
@@ -77,6 +100,7 @@ class ModelFacts:
     architecture: Architecture | None = None  # what builds the model around these weights
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
     telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
+    made: Making | None = None  # of a model that we converted (formats/sidecar.py)
 
     @property
     def nodes(self) -> int:
@@ -110,7 +134,7 @@ class Boundary:
     domain_flavour: str = ""
 
 
-Origin = Literal["path", "upload", "example", "optimization", "terminal"]
+Origin = Literal["path", "upload", "example", "optimization", "conversion", "terminal"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,13 @@ from dataclasses import asdict
 from typing import Any
 
 from modeldyno.core.codec import encode
+from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.doctor import Checkup, Peaks
 from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -40,15 +42,17 @@ OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 
 BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
+CONVERSION_SCHEMA = "modeldyno.conversion/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
 MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
 EXAMPLES_SCHEMA = "modeldyno.examples/1"
+RANKING_SCHEMA = "modeldyno.ranking/1"
 RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
-    "instances", "status", "latency_ms_median", "latency_ms_low", "latency_ms_high",
+    "instances", "streams", "status", "latency_ms_median", "latency_ms_low", "latency_ms_high",
     "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
     "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
     "samples", "sessions", "contention", "noise", "error",
@@ -87,6 +91,52 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "imports": list(facts.imports),
         "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
+    } | ({"made": encode(facts.made)} if facts.made else {})
+
+
+def conversion_json(result: ConversionResult) -> dict[str, Any]:
+    return {
+        "schema": CONVERSION_SCHEMA,
+        "to": result.to,
+        "source": model_json(result.source),
+        "model": model_json(result.model),
+        "source_engine": result.source_engine,
+        "engine": result.engine,
+        "checks": [asdict(check) for check in result.checks],
+        "seconds": result.seconds,
+        "notes": list(result.notes),
+    }
+
+
+def ranking_json(found: Ranking) -> dict[str, Any]:
+    return {
+        "schema": RANKING_SCHEMA,
+        "reference": found.reference,
+        "interrupted": found.interrupted,
+        "sides": [_ranked_json(one) for one in found.sides],
+    }
+
+
+def _ranked_json(one: Ranked) -> dict[str, Any]:
+    side, ratio, parity = one.side, one.ratio, one.parity
+    return {
+        "label": one.label,
+        "place": one.place,
+        "unranked": one.unranked or None,
+        "engine": side.facts.engine if side else None,
+        "engine_version": side.facts.engine_version if side else None,
+        "format": side.model.format if side else None,
+        "precision": side.facts.precision if side else None,
+        "cores": side.spec.cores if side else None,
+        "batch_size": side.batch_size if side else None,
+        "floor_ms": _ms(side.floor_s) if side else None,
+        "typical_ms": _ms(side.typical_s) if side else None,
+        "ratio": ratio.value if ratio else None,
+        "ci95": _interval(ratio) if ratio else None,
+        "max_rel_error": parity.max_rel_error if parity else None,
+        "noise": one.noise,
+        "run_id": one.run_id,
+        "error": encode(one.failure),
     }
 
 
@@ -165,12 +215,14 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "model": cell.model,
         "engine": facts.engine if facts else cell.spec.engine,
         "engine_version": facts.engine_version if facts else None,
+        "other_python": encode(facts.other_python) if facts else None,
         "device": facts.device if facts else cell.spec.device,
         "providers": list(facts.providers) if facts else [],
         "precision": facts.precision if facts else None,
         "batch_size": cell.batch_size,
         "cores": cell.spec.cores,
         "instances": cell.spec.instances,
+        "streams": facts.streams if facts else cell.spec.streams,
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else None,
         "nodes_by_provider": facts.nodes_by_provider if facts else {},
@@ -355,6 +407,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "model": model_json(side.model),
         "engine": facts.engine,
         "engine_version": facts.engine_version,
+        "other_python": encode(facts.other_python),
         "device": facts.device,
         "providers": list(facts.providers),
         "precision": facts.precision,
@@ -388,7 +441,10 @@ def _run_json(run: KeptRun) -> dict[str, Any]:
     result = run.result
     best = quickest(result) if isinstance(result, BenchmarkResult) else None
     typical = best.measurement.latency.typical if best and best.measurement else None
-    latency = typical and {"median": _ms(typical.value), "ci95": _interval(typical, 1e3)}
+    latency = typical and {
+        "median": _ms(typical.value),
+        "ci95": _interval(typical, 1e3) if typical.is_over_units else None,
+    }
     if isinstance(result, ProfileResult):
         latency = {"median": _ms(result.latency_s), "ci95": None}
     compared = result if isinstance(result, ComparisonResult) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Peaks
 from modeldyno.core.names import shown_name
 from modeldyno.core.profile_diffs import Change, Part, ProfileDiff, diff_sentence
@@ -30,6 +31,7 @@ def profile_json(result: ProfileResult, peaks: Peaks | None = None) -> dict[str,
         "model": model_json(result.model),
         "engine": facts.engine,
         "engine_version": facts.engine_version,
+        "other_python": encode(facts.other_python),
         "device": facts.device,
         "providers": list(facts.providers),
         "precision": facts.precision,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.hosts import HostFacts, HostWeather
@@ -20,6 +20,7 @@ Noise = Literal["quiet", "noisy", "contended", "unusable"]
 StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"]
 Objective = Literal["latency", "throughput"]
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
 
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
@@ -35,6 +36,11 @@ class Estimate:
     level: float
     n: int
     units: Literal["sessions", "samples", "pairs", "processes"]
+
+    @property
+    def is_over_units(self) -> bool:
+        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        return self.units != "samples"
 
     @property
     def half_width(self) -> float:
@@ -148,6 +154,11 @@ class CellResult:
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
     surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * (self.facts.streams if self.facts else 1)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,10 @@ from modeldyno.core.results import (
     Measurement,
     Objective,
     ProfileResult,
+    Verdict,
 )
+
+Span = tuple[float, float, float]  # the value, and between what it lies
 
 RANKED_FROM = 4  # rounds
 FEW_PAIRS = 8  # below it, one odd pair weighs much
@@ -92,6 +95,36 @@ def comparison_sentence(result: ComparisonResult) -> str:
             return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
         case "inconclusive":
             return f"Cannot tell: B's time is {change(ratio.value)} {span}"
+
+
+def pair_sentence(
+    verdict: Verdict, ratio: Span, margin: float, names: tuple[str, str] = ("A", "B")
+) -> str:
+    """``B is 1.31× faster than A (1.24–1.38, 95 %).`` ``ratio`` is B's time by A's.
+
+    The words of every page and export that ranks two: what is not clear ranks nobody.
+    """
+    value, low, high = ratio
+    a, b = names
+    match verdict:
+        case "faster":
+            span = f"{1 / high:.2f}\u2013{1 / low:.2f}"
+            return f"{_begun(b)} is {1 / value:.2f}× faster than {a} ({span}, 95 %)."
+        case "slower":
+            span = f"{low:.2f}\u2013{high:.2f}"
+            return f"{_begun(a)} is {value:.2f}× faster than {b} ({span}, 95 %)."
+        case "equivalent":
+            said = f"{_begun(a)} and {b} are equivalent within ±{margin:.0%}"
+        case "different-but-small":
+            said = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
+        case "inconclusive":
+            said = f"No clear difference between {a} and {b}"
+    return f"{said} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
+
+
+def _begun(name: str) -> str:
+    """At the beginning of a sentence; a model's own name stays as it is."""
+    return f"B{name[1:]}" if name.startswith("batch ") else name
 
 
 def _by_how_much(ratio: float) -> str:

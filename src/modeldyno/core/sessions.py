@@ -27,6 +27,23 @@ class Target:
     architecture: Architecture | None = None  # for weights that need one
     # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # As the file names them for callers, in its order: for engines that call them otherwise.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    streams: int = 1  # requests that one call makes at the same time
+    alias: str = ""  # what people call the engine, where it lives in another Python
+
+
+@dataclass(frozen=True)
+class OtherPython:
+    """The Python that an engine lives in when it is not Modeldyno's own, as it tells of itself."""
+
+    engine: str  # which adapter drives it
+    python: str
+    numpy: str | None
+
+    def __str__(self) -> str:
+        return f"Python {self.python}" + (f", NumPy {self.numpy}" if self.numpy else "")
 
 
 @dataclass(frozen=True)
@@ -45,9 +62,19 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    streams: int = 1  # requests that one call makes at the same time
     # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
     # knows. Known once examined.
     layout: str | None = None
+    other_python: OtherPython | None = None  # then ``engine`` is what people call it
+
+    @property
+    def engine_title(self) -> str:
+        """``onnxruntime 1.31.1``, ``ort120 (onnxruntime 1.20.0)``."""
+        other = self.other_python
+        if other is None or other.engine == self.engine:
+            return f"{self.engine} {self.engine_version}"
+        return f"{self.engine} ({other.engine} {self.engine_version})"
 
 
 def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:

@@ -10,7 +10,8 @@ from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.core.specs import ModelSpec
 
 UNSTATED = "unstated"  # the dtype of an input that a file names without saying its type
-_LEAVE_INPUTS_OUT = ("torchscript", "torch-checkpoint")
+# A frozen graph has placeholders, but its user may feed any other node instead.
+_LEAVE_INPUTS_OUT = ("torchscript", "torch-checkpoint", "tf-graph")
 _EXAMPLE = "--input NAME=float32[1,3,224,224], once for each input"
 
 

@@ -126,6 +126,7 @@ def outcome_of(number: int, cell: CellResult) -> CellOutcome:
         batch_size=cell.batch_size,
         cores=cell.spec.cores,
         instances=cell.spec.instances,
+        streams=cell.spec.streams,
         floor_s=_finite(measured.latency.floor.value) if measured else None,
         typical_s=_finite(measured.latency.typical.value) if measured else None,
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,
@@ -169,7 +170,7 @@ def _sureness(measured: Measurement | None) -> dict[str, Any]:
 def _intervals(measured: Measurement) -> dict[str, float | None]:
     """None where they would be within sessions: that leaves out what differs between them."""
     floor, typical = measured.latency.floor, measured.latency.typical
-    if typical.units != "sessions":
+    if not typical.is_over_units:
         return {}
     found = {
         "floor_low_s": _finite(floor.low),

@@ -10,6 +10,7 @@ from typing import Any
 from modeldyno.core import exports, figures
 from modeldyno.core.models import Dim, ModelFacts
 from modeldyno.core.names import shown_name
+from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -27,9 +28,7 @@ def benchmark_rows(
 ) -> tuple[tuple[str, ...], Rows]:
     """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
-    per_item = [
-        c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement
-    ]
+    per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
     scale, unit = figures.unit_for([*levels, *per_item])
     axes = [axis for axis in AXES if axis.matters(result.cells)]
     head = (
@@ -81,6 +80,7 @@ AXES = (
     Axis("precision", _precision),
     Axis("instances", lambda cell: str(cell.spec.instances), usual="1"),
     Axis("cores", lambda cell: str(cell.spec.cores), usual=""),
+    Axis("streams", lambda cell: str(cell.spec.streams), usual="1"),
 )
 CHANGES_OUTPUTS = ("engine", "device", "precision")
 WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
@@ -112,8 +112,8 @@ def _cell_row(cell: CellResult, scale: float, most: int | None) -> tuple[str, ..
     if found is None:
         return (*start, *[figures.NOTHING] * 8, _quality(cell))
     latency = found.latency
-    per_item = latency.typical.value / cell.batch_size
-    half = latency.typical.half_width / cell.batch_size
+    per_item = latency.typical.value / cell.items
+    half = latency.typical.half_width / cell.items
     memory = found.memory
     return (
         *start,
@@ -168,7 +168,7 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
         (
             name,
             shown_name(side.model.path),
-            f"{side.facts.engine} {side.facts.engine_version}",
+            side.facts.engine_title,
             side.facts.precision or figures.NOTHING,
             str(side.spec.cores),
             str(side.batch_size),
@@ -178,6 +178,54 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
         for name, side in (("A", result.a), ("B", result.b))
     ]
     return head, rows
+
+
+def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
+    """In the order of their places; those without one come last."""
+    measured = [one.side.floor_s for one in found.sides if one.side is not None]
+    scale, unit = figures.unit_for(measured)
+    head = (
+        "place",
+        "model",
+        "engine",
+        "precision",
+        "cores",
+        "batch",
+        f"floor {unit}",
+        "×",
+        "outputs",
+    )
+    last = len(found.sides) + 1
+    order = sorted(
+        found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
+    )
+    return head, [_ranked_row(one, scale) for one in order]
+
+
+def _ranked_row(one: Ranked, scale: float) -> tuple[str, ...]:
+    place = str(one.place) if one.place else figures.NOTHING
+    if one.side is None or one.ratio is None:
+        nothing = figures.NOTHING
+        return place, one.label, nothing, nothing, nothing, nothing, nothing, nothing, nothing
+    side = one.side
+    return (
+        place,
+        shown_name(side.model.path),
+        f"{side.facts.engine} {side.facts.engine_version}",
+        side.facts.precision or figures.NOTHING,
+        str(side.spec.cores),
+        str(side.batch_size),
+        figures.plain(side.floor_s / scale, 4),
+        "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
+        _outputs(one),
+    )
+
+
+def _outputs(one: Ranked) -> str:
+    """How far its outputs are from those of the first side, of their largest value."""
+    if one.run_id is None:
+        return "reference"
+    return figures.NOTHING if one.parity is None else f"{one.parity.max_rel_error:.1g}"
 
 
 def comparison_html(result: ComparisonResult) -> str:

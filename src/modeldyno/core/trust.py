@@ -12,6 +12,12 @@ TIERS: dict[ModelFormat, Tier] = {
     "onnx": "data",
     "scripted": "data",
     "openvino-ir": "data",
+    # What reaches outside of the model is refused when it is read (formats/tf_safety.py), as are
+    # Keras models that name anything but Keras's own layers (formats/keras_files.py).
+    "tf-graph": "data",
+    "saved-model": "data",
+    "keras": "data",
+    "litert": "data",
     "torchscript": "program",  # torch interprets it; it can allocate, loop and call operators
     "torch-export": "code",  # its loader unpickles members: torch.export says so itself
     "torch-checkpoint": "code",  # weights alone are data; what builds the model is Python code

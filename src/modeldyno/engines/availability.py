@@ -24,6 +24,9 @@ class Availability:
     formats: tuple[str, ...]
     unavailable_devices: dict[str, str] = field(default_factory=dict)  # the others, and why not
     device_notes: dict[str, str] = field(default_factory=dict)  # of ``devices``: what is not known
+    adapter: str = ""  # which engine it is, where it goes by a name that its user gave it
+    python: str | None = None  # the version of the other Python that it lives in
+    origin: str = ""  # how it came there
 
 
 def availability() -> tuple[Availability, ...]:
@@ -44,4 +47,7 @@ def availability_of(entry: Entry) -> Availability:
         formats=entry.formats,
         unavailable_devices=absent,
         device_notes={device: _UNPROVEN for device in here if device != _SURE},
+        adapter=entry.adapter,
+        python=entry.environment.python_version if entry.environment else None,
+        origin=entry.environment.origin if entry.environment else "",
     )

@@ -75,15 +75,17 @@ def why_not(entry: Entry, device: str) -> str:
 
 def _no_cuda(entry: Entry) -> str:
     """Whether the build that is installed lacks it, as far as its name tells."""
-    if entry.name == "onnxruntime" and not _version("onnxruntime-gpu"):
+    if entry.adapter == "onnxruntime" and not _version(entry, "onnxruntime-gpu"):
         return "this build of ONNX Runtime has none: `pip install onnxruntime-gpu` instead of it"
-    version = _version(entry.package or "")
+    version = _version(entry, entry.package or "")
     if version.endswith("+cpu"):
         return f"{entry.name} {version} was built without CUDA"
     return ""
 
 
-def _version(package: str) -> str:
+def _version(entry: Entry, package: str) -> str:
+    if entry.environment is not None:
+        return entry.environment.version(package) or "" if package else ""
     try:
         return importlib.metadata.version(package) if package else ""
     except importlib.metadata.PackageNotFoundError:

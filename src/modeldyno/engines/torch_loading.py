@@ -87,7 +87,7 @@ def _export(target: Target, device: Any) -> Loaded:
     import torch
     from torch.utils import _pytree as pytree
 
-    _refuse_machine_code(target.model)
+    refuse_machine_code(target.model)
     exported = torch.export.load(target.model)
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
@@ -105,7 +105,7 @@ def _export(target: Target, device: Any) -> Loaded:
     return Loaded(exported.module(), arrange)
 
 
-def _refuse_machine_code(path: str) -> None:
+def refuse_machine_code(path: str) -> None:
     """torch.export.load also loads the libraries of a package, and with that runs them."""
     with zipfile.ZipFile(path) as archive:
         compiled = [name for name in archive.namelist() if "data/aotinductor/" in name]

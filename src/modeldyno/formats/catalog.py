@@ -9,11 +9,19 @@ from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
 from modeldyno.formats import (
+    keras_files,
+    keras_nodes,
+    litert,
+    litert_nodes,
     onnx,
     onnx_nodes,
     openvino_ir,
     openvino_nodes,
+    saved_model,
     scripted,
+    sidecar,
+    tf_graph,
+    tf_nodes,
     torch_files,
     torch_nodes,
 )
@@ -26,6 +34,10 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
 
     ``without_weights``: weights files beside it that are not there are listed, not refused.
     """
+    return sidecar.with_making(_read(path, without_weights))
+
+
+def _read(path: Path, without_weights: bool) -> ModelFacts:
     match recognise(path):
         case "onnx":
             return onnx.read(path, without_weights)
@@ -39,6 +51,14 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
             return torch_files.read_checkpoint(path)
         case "openvino-ir":
             return openvino_ir.read(path, without_weights)
+        case "tf-graph":
+            return tf_graph.read(path)
+        case "saved-model":
+            return saved_model.read(path, without_weights)
+        case "keras":
+            return keras_files.read(path)
+        case "litert":
+            return litert.read(path)
         case unreachable:
             assert_never(unreachable)
 
@@ -52,6 +72,14 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
             return torch_nodes.read_graph(path)
         case "openvino-ir":
             return openvino_nodes.read_graph(path)
+        case "tf-graph":
+            return tf_nodes.read_graph(path)
+        case "saved-model":
+            return tf_nodes.read_saved_model(path)
+        case "keras":
+            return keras_nodes.read_graph(path)
+        case "litert":
+            return litert_nodes.read_graph(path)
         case "torchscript":
             raise _no_graph(path, "is TorchScript, whose graph is written as code")
         case "torch-checkpoint":
@@ -65,7 +93,7 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
 def _no_graph(path: Path, what: str) -> GraphUnavailable:
     return GraphUnavailable(
         f"There is no graph to show for {shown(path)}",
-        why=f"it {what}; graphs are read from ONNX files, torch.export programs (.pt2) and "
-        "OpenVINO IR",
+        why=f"it {what}; graphs are read from ONNX files, torch.export programs (.pt2), OpenVINO "
+        "IR, LiteRT and TensorFlow's files",
         fix="Export the model to ONNX, or with torch.export.save, and look at that file",
     )

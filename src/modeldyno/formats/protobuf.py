@@ -38,10 +38,16 @@ class Field:
 class Cut(Exception):
     """The file ends inside a field."""
 
-    def __init__(self, field: Field | None, available: int) -> None:
+    def __init__(
+        self,
+        field: Field | None,
+        available: int,
+        rest: tuple[int, memoryview] | None = None,
+    ) -> None:
         super().__init__("the file ends inside a field")
         self.field = field  # None: inside a tag or a number
         self.available = available  # bytes of the field that are there
+        self.rest = rest  # of ``values``: the field's number, and these bytes
 
 
 class Foreign(Exception):
@@ -91,3 +97,67 @@ def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:
     if len(data) - at >= _LONGEST_VARINT:
         raise Foreign(offset)
     raise Cut(None, len(data))
+
+
+# ---------------------------------------------------------------- messages in memory
+
+
+def values(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Every field of a message: its number, and its value (a number, or the bytes it holds).
+
+    Fixed numbers come as their bits, unsigned. Raises Cut or Foreign.
+    """
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = _number(data, position, end)
+        number, wire = tag >> 3, tag & 7
+        if number == 0:
+            raise Foreign(position)
+        if wire == Wire.VARINT:
+            value, position = _number(data, position, end)
+            yield number, value
+            continue
+        if wire == Wire.BYTES:
+            length, position = _number(data, position, end)
+        elif wire in _FIXED_LENGTHS:
+            length = _FIXED_LENGTHS[wire]
+        else:
+            raise Foreign(position)
+        if length > end - position:
+            raise Cut(None, end - position, (number, data[position:]))
+        held = data[position : position + length]
+        position += length
+        yield number, held if wire == Wire.BYTES else int.from_bytes(held, "little")
+
+
+_FIXED_LENGTHS = {int(wire): length for wire, length in _FIXED_BYTES.items()}
+
+
+def packed(data: memoryview) -> Iterator[int]:
+    """Numbers written one after the other; raises Cut or Foreign."""
+    position, end = 0, len(data)
+    while position < end:
+        value, position = _number(data, position, end)
+        yield value
+
+
+def signed(value: int) -> int:
+    """An int64 as protobuf writes it."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _number(data: memoryview, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < end:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value & _MOST_NUMBER, at
+        shift += 7
+        if shift >= 7 * _LONGEST_VARINT:
+            raise Foreign(at)
+    raise Cut(None, 0)
+
+
+_MOST_NUMBER = (1 << 64) - 1

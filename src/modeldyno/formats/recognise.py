@@ -13,10 +13,12 @@ from modeldyno.core.models import ModelFormat
 from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
 from modeldyno.formats.archives import is_zip, member_names
+from modeldyno.formats.litert_file import is_litert
 from modeldyno.formats.onnx_outline import Outline, broken, outline_of
 from modeldyno.formats.plain_text import is_text
 from modeldyno.formats.protobuf import Field, Foreign, Wire
 from modeldyno.formats.refusals import Refusal, shown
+from modeldyno.formats.tf_layout import tf_format
 from modeldyno.formats.torch_files import list_file
 from modeldyno.formats.torch_layout import is_pickle, torch_format
 
@@ -43,6 +45,10 @@ def recognise(path: Path) -> ModelFormat:
         return "scripted"
     if is_text(head) and _is_openvino(_decoded(head)):
         return "openvino-ir"
+    if (found := tf_format(path, head, outline)) is not None:
+        return found
+    if is_litert(head):
+        return "litert"
     if (found := torch_format(path, head)) is not None:
         return found
     raise _refusal(path, head, size, outline)
@@ -95,8 +101,10 @@ def _cannot_open(path: Path, error: OSError) -> ModelUnreadable:
 
 def _folder(path: Path) -> UserError:
     names = _files_in(path)
-    if "saved_model.pb" in names or "saved_model.pbtxt" in names:
+    if "saved_model.pb" in names:
         return refusals.SAVED_MODEL_FOLDER.of(path)
+    if "saved_model.pbtxt" in names:
+        return refusals.SAVED_MODEL_TEXT.of(path)
     models = [name for name in names if name.endswith(".onnx")]
     if not models:
         return refusals.FOLDER.of(path)
@@ -125,7 +133,7 @@ def _refusal(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
         return broken(path, size, outline)
     if not head.strip(b"\0"):
         return refusals.ZEROS.of(path)
-    return _other_protobuf(head, outline).of(path)
+    return _other_protobuf(outline).of(path)
 
 
 def _zip(path: Path) -> UserError:
@@ -138,8 +146,6 @@ def _zip(path: Path) -> UserError:
 
 
 def _zip_of(names: list[str]) -> Refusal:
-    if "config.json" in names and "model.weights.h5" in names:
-        return refusals.KERAS
     if names and all(name.endswith(".npy") for name in names):
         return refusals.NPZ
     models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
@@ -186,14 +192,10 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
     return isinstance(script, dict) and script.get("modeldyno") == SCRIPTED
 
 
-def _other_protobuf(head: bytes, outline: Outline) -> Refusal:
+def _other_protobuf(outline: Outline) -> Refusal:
     if isinstance(outline.trouble, Foreign):
         return refusals.UNKNOWN
     match outline.fields.get(1), outline.fields.get(2):
-        case Field(wire=Wire.BYTES, start=start), _ if head[start : start + 1] == b"\x0a":
-            return refusals.GRAPH_DEF  # a list of nodes, each beginning with its name
-        case Field(wire=Wire.VARINT, value=1), Field(wire=Wire.BYTES):
-            return refusals.SAVED_MODEL_PB
         case Field(wire=Wire.VARINT), Field(wire=Wire.VARINT) if outline.trouble is None:
             return refusals.ONNX_TENSOR
     return refusals.UNKNOWN if outline.trouble else refusals.OTHER_PROTOBUF

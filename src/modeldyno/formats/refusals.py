@@ -1,6 +1,7 @@
 """What we say about files that we do not read: what they are, and how to get ONNX from them.
 
-Every sentence must be true of this version: it reads ONNX, OpenVINO IR and PyTorch's own files.
+Every sentence must be true of this version: it reads ONNX, OpenVINO IR, LiteRT, and the own files
+of PyTorch, TensorFlow and Keras.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat, UserError
 
-_ONLY_ONNX = "this version of Modeldyno reads ONNX, OpenVINO and PyTorch models only"
+_ONLY_ONNX = (
+    "this version of Modeldyno reads models of ONNX, OpenVINO, LiteRT, PyTorch, TensorFlow and "
+    "Keras only"
+)
 _EXPORT_TORCH = (
     "Export it to ONNX where it was made: "
     'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)'
@@ -64,9 +68,14 @@ NOT_A_FILE = Refusal(
 )
 FOLDER = Refusal("a folder", "Give the ONNX file itself", why="a model is one file")
 SAVED_MODEL_FOLDER = Refusal(
-    "a TensorFlow SavedModel folder",
-    "Convert it: `pip install tf2onnx`, then "
-    "`python -m tf2onnx.convert --saved-model {name} --output {stem}.onnx`",
+    "the folder of a TensorFlow SavedModel",
+    "Give the file in it: {name}/saved_model.pb",
+    why="a model is one file, with its weights beside it",
+)
+SAVED_MODEL_TEXT = Refusal(
+    "a TensorFlow SavedModel written as text",
+    "Save it as usual: tf.saved_model.save(tf.saved_model.load(FOLDER), NEW_FOLDER)",
+    why="this version of Modeldyno reads saved_model.pb, not saved_model.pbtxt",
 )
 
 
@@ -82,25 +91,19 @@ def pickle(path: Path, imports: list[str]) -> UserError:
     ).of(path)
 
 
-KERAS = Refusal(
-    "a Keras model, which is not supported yet",
-    'Export it to ONNX with Keras 3: model.export("{stem}.onnx", format="onnx")',
-)
 HDF5 = Refusal(
     "an HDF5 file (older Keras models and weights are kept in these)",
-    "If it is a whole Keras model, load it with Keras 3 where it was made and export it: "
-    'model.export("{stem}.onnx", format="onnx")',
+    "If it is a whole Keras model that you trust, save it anew where it was made: "
+    'keras.models.load_model("{name}").save("{stem}.keras")',
+    why="Keras runs code that such a file holds, and its safe mode does not look at it; so none is "
+    "loaded here",
+    unsafe=True,
 )
 NPZ = Refusal(
     "a NumPy archive: arrays, not a model",
     "Give an ONNX model; these arrays can be its inputs with --data {name}",
 )
 NPY = Refusal("a NumPy array, not a model", "Give an ONNX model")
-TFLITE = Refusal(
-    "a TensorFlow Lite (LiteRT) model, which is not supported yet",
-    "Convert it: `pip install tf2onnx`, then "
-    "`python -m tf2onnx.convert --tflite {name} --output {stem}.onnx`",
-)
 ORT_FORMAT = Refusal(
     "a model in ONNX Runtime's own ORT format, which is not supported",
     "Give the .onnx file it was made from",
@@ -114,16 +117,6 @@ SAFETENSORS = Refusal(
     "a safetensors file: weights without the graph that uses them",
     "Load the weights into their model and export that: "
     'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)',
-)
-SAVED_MODEL_PB = Refusal(
-    "the graph file of a TensorFlow SavedModel, not an ONNX model",
-    "Convert the folder it belongs to: `pip install tf2onnx`, then "
-    "`python -m tf2onnx.convert --saved-model FOLDER --output model.onnx`",
-)
-GRAPH_DEF = Refusal(
-    "a TensorFlow graph (GraphDef), not an ONNX model",
-    "Convert it: `pip install tf2onnx`, then `python -m tf2onnx.convert --graphdef {name} "
-    "--inputs NAME:0 --outputs NAME:0 --output {stem}.onnx`",
 )
 ONNX_TENSOR = Refusal(
     "one tensor in ONNX's format, not a model",
@@ -170,7 +163,6 @@ UNKNOWN = Refusal(
 # Where a format writes its name into the file.
 BY_MAGIC: tuple[tuple[int, bytes, Refusal], ...] = (
     (0, b"\x89HDF\r\n\x1a\n", HDF5),
-    (4, b"TFL3", TFLITE),
     (4, b"ORTM", ORT_FORMAT),
     (0, b"GGUF", GGUF),
     (0, b"\x93NUMPY", NPY),

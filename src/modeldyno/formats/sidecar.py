@@ -9,33 +9,71 @@ depth = 50
 name = "x"
 dtype = "float32"
 shape = ["batch", 3, 224, 224]
+
+And beside a model that was converted, of which we write it ourselves, ``[made]``: what it was
+converted from and with what (``core.models.Making``).
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.codec import Mismatch, decode
+from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.core.models import Architecture, InputSpec, ModelFacts
+from modeldyno.core.models import Architecture, InputSpec, Making, ModelFacts
 
 SUFFIX = ".modeldyno.toml"
-_KEYS = ("architecture", "arguments", "inputs")
+_KEYS = ("architecture", "arguments", "inputs", "made")
 
 
 def applied(facts: ModelFacts) -> ModelFacts:
     """The facts with what the sidecar adds; as they were when there is none."""
     path = Path(facts.path + SUFFIX)
-    try:
-        said = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
+    said = _said(path)
+    if said is None or not said.keys() - {"made"}:
         return facts
+    return _applied(facts, path, said)
+
+
+def with_making(facts: ModelFacts) -> ModelFacts:
+    """The facts of any model with what it was converted from, where that is known."""
+    path = Path(facts.path + SUFFIX)
+    said = _said(path)
+    if said is None or "made" not in said:
+        return facts
+    try:
+        made: Making = decode(Making, said["made"])
+    except Mismatch as error:
+        raise _wrong(path, f"[made]: {error}") from error
+    return replace(facts, made=made)
+
+
+def text_of(made: Making) -> str:
+    """What is to stand beside a model that was converted."""
+    told = encode(made)
+    versions = told.pop("versions")
+    lines = [f"{name} = {_toml(value)}" for name, value in told.items()]
+    lines += ["", "[made.versions]"]
+    lines += [f"{_toml(name)} = {_toml(value)}" for name, value in versions.items()]
+    return "\n".join(("[made]", *lines, ""))
+
+
+def _toml(value: str | float) -> str:
+    """Texts and numbers are written as JSON writes them, but for surrogates and one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _said(path: Path) -> dict[str, Any] | None:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
     except (OSError, ValueError, RecursionError) as error:
         raise _wrong(path, str(error)) from error
-    return _applied(facts, path, said)
 
 
 def _applied(facts: ModelFacts, path: Path, said: dict[str, Any]) -> ModelFacts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.rounds import Rounds, planned
-from modeldyno.worker.launch import Worker, launched
+from modeldyno.jobs.trying import Trying
 
 
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
@@ -109,9 +108,8 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         inspecting=True,
         sandbox=cells[0].spec.sandbox,
     )
-    with ExitStack() as workers:
-        worker = workers.enter_context(launched(surroundings))
-        facts = inspect(worker, spec.model, context, spec.timeout_s)
+    with Trying(surroundings) as trying:
+        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         from modeldyno.store.models import copy_privately
 
@@ -120,11 +118,10 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         context.say(Started(Path(facts.path).name, units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
-            _try(spec, cell, first_like(cell, cells), facts, copy, worker, context)
+            _try(spec, cell, first_like(cell, cells), facts, copy, trying, context)
             _log_notes(cell, context)
-            if cell.error is not None:  # whatever it was, the next cell gets a fresh worker
-                worker.close()
-                worker = workers.enter_context(launched(surroundings))
+            if cell.error is not None:
+                trying.renew()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
     _drop_repeated(cells)
@@ -157,7 +154,7 @@ def _try(
     first: Cell | None,
     facts: ModelFacts,
     copy: Path,
-    worker: Worker,
+    trying: Trying,
     context: Context,
 ) -> None:
     start = time.monotonic()
@@ -166,7 +163,7 @@ def _try(
     try:
         against = first.prepared if first else None
         cell.prepared = prepare(
-            worker, spec.model, facts, copy, cell.spec, name, spec.seed, context, deadline, against
+            trying, spec.model, facts, copy, cell.spec, name, spec.seed, context, deadline, against
         )
     except Cancelled:
         raise
@@ -174,7 +171,7 @@ def _try(
         cell.error = error
     else:
         cell.notes = cell.prepared.notes
-    cell.sandbox = worker.sandbox
+    cell.sandbox = trying.sandbox
     cell.used_s = time.monotonic() - start
 
 

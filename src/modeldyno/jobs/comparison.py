@@ -24,8 +24,8 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.trying import Trying
 from modeldyno.store.models import check_unchanged, copy_privately
-from modeldyno.worker.launch import launched
 from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     if len(units) < FEWEST_PAIRS:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
-        check_unchanged(side.model, Path(side.prepared.target.model))
-    items = a.prepared.batch_size, b.prepared.batch_size
+        check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
+    items = a.prepared.items, b.prepared.items
     meanwhile = weather.weather(before, weather.read())
     judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
     return ComparisonResult(
@@ -150,12 +150,12 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
         inspecting=True,
         sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
     )
-    with launched(surroundings) as worker:
+    with Trying(surroundings) as trying:
         # Both are read before either runs: then the user's own files are closed to the worker.
         models: dict[str, tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
             if side.model.path not in models:
-                facts = inspect(worker, side.model, context, spec.timeout_s)
+                facts = inspect(trying.ours, side.model, context, spec.timeout_s)
                 copy = copy_privately(facts, context.folder.model / name)
                 models[side.model.path] = facts, copy
         facts_of = [models[side.model.path][0] for side in sides.values()]
@@ -170,7 +170,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
         for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
             side = sides[name]
             prepared = prepare(
-                worker,
+                trying,
                 party.model,
                 party.facts,
                 models[side.model.path][1],
@@ -204,7 +204,7 @@ def _measure(
     def wait(why: str) -> None:
         context.say(Progress(len(found.units), spec.pairs or 0, why))
 
-    apart = a.sandbox != b.sandbox
+    apart = _are_apart(a, b)
     processes = max(spec.processes, FEWEST_PROCESSES) if apart else spec.processes
     processes = min(processes, spec.pairs or processes)
     recalled = len(found.units)
@@ -239,9 +239,10 @@ def _run_process(
 
     units = found.units
     if found.ratio is None:
-        found.ratio = RatioSoFar(units, (a.prepared.batch_size, b.prepared.batch_size))
+        found.ratio = RatioSoFar(units, (a.prepared.items, b.prepared.items))
     known: tuple[Calibration, Calibration] | None = None
-    with seated(*_seats(spec, a, b, cpus, context), context.stop) as pairing:
+    seats = _seats(spec, a, b, cpus, context)
+    with seated(*seats, context.stop, _are_apart(a, b)) as pairing:
         while True:
             plan = _plan(spec, a.spins or b.spins, len(units), known)
             padding = hash((spec.seed, process, len(units)))
@@ -275,12 +276,19 @@ def _seats(
                 threads=threads,
                 memory_limit_bytes=spec.memory_limit_bytes,
                 sandbox=side.sandbox,
+                python=side.prepared.python,
             ),
             a.prepared.reference,
         )
         for side in (a, b)
     )
     return first, second
+
+
+def _are_apart(a: _ReadySide, b: _ReadySide) -> bool:
+    """Whether one process cannot hold both."""
+    lives = {life for life in (a.prepared.life, b.prepared.life) if life}
+    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(lives) > 1
 
 
 def _plan(
@@ -323,7 +331,7 @@ def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[
     level = look_level(len(units)) if spec.adaptive else None
     if level is None:
         return False
-    items = a.prepared.batch_size, b.prepared.batch_size
+    items = a.prepared.items, b.prepared.items
     return judge(units, spec.margin, items, UNKNOWN, level).verdict != "inconclusive"
 
 
@@ -378,10 +386,17 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
     )
     if a.prepared.batch_size != b.prepared.batch_size:
         notes.append("batch sizes differ: the ratio is of the time per item")
+    if a.prepared.facts.streams != b.prepared.facts.streams:
+        notes.append("streams differ: the ratio is of the time per item")
     precisions = a.prepared.facts.precision, b.prepared.facts.precision
     if None not in precisions and precisions[0] != precisions[1]:
         notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")
-    if a.sandbox != b.sandbox:
+    notes += [
+        f"{side.prepared.facts.engine}: {side.prepared.facts.other_python}"
+        for side in (a, b)
+        if side.prepared.facts.other_python
+    ]
+    if _are_apart(a, b):
         notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:
         notes.append(

@@ -38,6 +38,7 @@ class Crew:
         _close(workers)
 
     def _launch(self, cell: Cell) -> Worker:
+        assert cell.prepared is not None
         return launch(
             self._context.surroundings(
                 self._spec.model,
@@ -45,6 +46,7 @@ class Crew:
                 threads=cell.spec.cores,
                 memory_limit_bytes=self._spec.memory_limit_bytes,
                 sandbox=cell.spec.sandbox,
+                python=cell.prepared.python,
             )
         )
 

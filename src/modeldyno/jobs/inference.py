@@ -12,8 +12,8 @@ from modeldyno.core.specs import InferenceSpec
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.trying import Trying
 from modeldyno.store.models import copy_privately
-from modeldyno.worker.launch import launched
 from modeldyno.worker.messages import MeasureSession, SessionMeasured
 
 ONCE = SessionPlan(iterations=1, warmup_calls=0)
@@ -29,15 +29,16 @@ def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
         inspecting=True,
         sandbox=spec.cell.sandbox,
     )
-    with launched(surroundings) as worker:
-        facts = inspect(worker, spec.model, context, spec.timeout_s)
+    with Trying(surroundings) as trying:
+        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         copy = copy_privately(facts, context.folder.model)
         tried = prepare(
-            worker, spec.model, facts, copy, spec.cell, "once", spec.seed, context, deadline
+            trying, spec.model, facts, copy, spec.cell, "once", spec.seed, context, deadline
         )
         command = MeasureSession(
             tried.target, tried.inputs, spec.cell.contract, ONCE, spec.seed, tried.reference
         )
+        worker = trying.worker(tried.python)
         session = worker.ask(command, SessionMeasured, deadline, context.stop).session
         sandbox = worker.sandbox
     return InferenceResult(

@@ -81,6 +81,11 @@ class Leases:
         with self._opened() as folder:
             return self._in_use(folder)
 
+    def of_others(self) -> dict[int, str]:
+        """Those of them that another process has."""
+        us = _told(os.getpid())
+        return {cpu: holder for cpu, holder in self.in_use().items() if holder != us}
+
     def _pick(self, folder: int, count: int, held: contextlib.ExitStack) -> tuple[int, ...] | None:
         """All the cores or none of them; behind the door, so nobody picks beside us."""
         cores, ours = self._cores()
@@ -118,7 +123,8 @@ class Leases:
     def _why(self, folder: int) -> str:
         used = self._in_use(folder)
         holders = ", ".join(dict.fromkeys(used.values()))
-        return f"waiting for cores {ranges(used)}, used by {holders}" if used else "waiting"
+        cores = f"{'core' if len(used) == 1 else 'cores'} {ranges(used)}"
+        return f"waiting for {cores}, used by {holders}" if used else "waiting"
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[int]:
@@ -251,8 +257,12 @@ def _holder(folder: int, name: str) -> str:
         finally:
             os.close(descriptor)
         if began == started(pid):
-            return f"modeldyno pid {pid}"
+            return _told(pid)
     return "another modeldyno"
+
+
+def _told(pid: int) -> str:
+    return f"modeldyno pid {pid}"
 
 
 # ---------------------------------------------------------------- waiting

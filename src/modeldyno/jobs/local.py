@@ -18,6 +18,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
+    ConversionSpec,
     GraphSpec,
     InferenceSpec,
     InspectionSpec,
@@ -133,3 +134,7 @@ def _execute(spec: RunSpec, context: Context) -> Result:
             from modeldyno.jobs.inference import run_inference
 
             return run_inference(spec, context)
+        case ConversionSpec():
+            from modeldyno.jobs.conversion import run_conversion
+
+            return run_conversion(spec, context)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
+from modeldyno.engines.catalog import Entry
 from modeldyno.jobs.protocol import Context
-from modeldyno.worker.launch import Worker
-from modeldyno.worker.messages import Examine, Examined
+from modeldyno.jobs.trying import Trying
+from modeldyno.worker.messages import Examine, Examined, LowerOpset, OpsetLowered
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,18 @@ class Prepared:
     parity: Parity | None = None  # to the outputs of the cell it is held against …
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
+    python: str = sys.executable  # where its engine lives
+    life: str = ""  # what its process is for good; others need another process
+    copy: Path | None = None  # the private copy; the target may be one made of it
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
 
 
 def prepare(
-    worker: Worker,
+    trying: Trying,
     model: ModelSpec,
     facts: ModelFacts,
     copy: Path,
@@ -55,7 +65,10 @@ def prepare(
     comparison, ``party`` says how its inputs correspond to those of the other side, and
     ``beside`` what that one was given, if it came first.
     """
-    target = target_of(cell, facts, copy)
+    entry = engine_of(cell, facts)
+    python = entry.environment.python if entry.environment else sys.executable
+    file, lowered = _readable(entry, facts, copy, name, trying, context, deadline_s)
+    target = target_of(entry, cell, facts, file)
     check_complete(facts)
     if party is not None:
         ladder = plan_alike(party, cell.batch_size, beside, seed)
@@ -72,7 +85,8 @@ def prepare(
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
-    examined = worker.ask(command, Examined, deadline_s, context.stop)
+    life = catalog.life_of(entry, target)
+    examined = trying.worker(python, life).ask(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
@@ -83,12 +97,17 @@ def prepare(
         reference=reference,
         notes=tuple(
             dict.fromkeys(
-                note for note in (warning(facts), *examined.facts.notes, *examined.notes) if note
+                note
+                for note in (warning(facts), lowered, *examined.facts.notes, *examined.notes)
+                if note
             )
         ),
         parity=examined.parity,
         against=command.against,
         outputs=examined.outputs,
+        python=python,
+        life=life,
+        copy=copy,
     )
 
 
@@ -99,7 +118,8 @@ def shapes_of(inputs: InputPlan) -> dict[str, tuple[int, ...]]:
     return {tensor.name: tensor.shape for tensor in inputs.tensors}
 
 
-def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
+    """Raises where it is not here, or does not read such models."""
     entry = catalog.usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
     if facts.format not in entry.formats:
         raise BadValue(
@@ -107,8 +127,45 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
         )
+    if cell.streams > 1 and not entry.has_streams:
+        raise BadValue(
+            f"Engine {entry.name!r} has no streams",
+            why="it runs one request at a time",
+            fix="Leave --streams out, or use --instances to run several processes side by side",
+        )
+    return entry
+
+
+def _readable(
+    entry: Entry,
+    facts: ModelFacts,
+    copy: Path,
+    name: str,
+    trying: Trying,
+    context: Context,
+    deadline_s: float,
+) -> tuple[Path, str]:
+    """The model in a version that the engine reads, and what was done for that."""
+    opset, ir = facts.opsets.get("", 0), facts.ir_version or 0
+    newest_opset, newest_ir = entry.newest_opset or opset, entry.newest_ir or ir
+    if facts.format != "onnx" or (opset <= newest_opset and ir <= newest_ir):
+        return copy, ""
+    made = context.folder.scratch / f"lowered-{name}.onnx"
+    command = LowerOpset(str(copy), str(made), newest_opset, newest_ir)
+    trying.ours.ask(command, OpsetLowered, deadline_s, context.stop)
+    kept = context.folder.model / f"lowered-{name}" / copy.name
+    kept.parent.mkdir(exist_ok=True)
+    made.replace(kept)
+    kept.chmod(0o444)
+    lowest = f"opset {min(opset, newest_opset)}, IR {min(ir, newest_ir)}"
+    return kept, (
+        f"{entry.title or entry.name} got a copy converted from opset {opset}, IR {ir} to {lowest}"
+    )
+
+
+def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
     return Target(
-        engine=entry.name,
+        engine=entry.adapter,
         model=str(copy),
         device=cell.device,
         threads=cell.cores,
@@ -117,4 +174,8 @@ def target_of(cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        inputs=tuple(spec.name for spec in facts.inputs),
+        outputs=tuple(spec.name for spec in facts.outputs),
+        streams=cell.streams,
+        alias=entry.name if entry.environment else "",
     )

@@ -27,6 +27,7 @@ from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.trying import Trying
 from modeldyno.store.models import check_unchanged, copy_privately
 from modeldyno.worker.launch import Surroundings, Worker, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
@@ -115,14 +116,14 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
         sandbox=spec.cell.sandbox,
     )
     deadline_s = time.monotonic() + spec.timeout_s
-    with launched(surroundings) as worker:
-        facts = inspect(worker, spec.model, context, spec.timeout_s)
+    with Trying(surroundings) as trying:
+        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = copy_privately(facts, context.folder.model)
         context.say(Started(Path(facts.path).name, spec.repeats, facts.sha256))
         context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = prepare(
-            worker, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
+            trying, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
         )
     return facts, copy, prepared
 
@@ -140,7 +141,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
             with context.leases.take(spec.cell.cores, context.stop, wait) as lease:
                 begin = time.monotonic()
                 if worker is None:
-                    worker = stack.enter_context(launched(_surroundings(spec, context)))
+                    worker = stack.enter_context(launched(_surroundings(spec, prepared, context)))
                 deadline_s = begin + spec.timeout_s - found.used_s
                 command = ProfileSession(
                     target=replace(prepared.target, cpus=lease.cpus),
@@ -158,13 +159,14 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
             context.say(_progress(spec, found))
 
 
-def _surroundings(spec: ProfileSpec, context: Context) -> Surroundings:
+def _surroundings(spec: ProfileSpec, prepared: Prepared, context: Context) -> Surroundings:
     return context.surroundings(
         spec.model,
         cells=(spec.cell,),
         threads=spec.cell.cores,
         memory_limit_bytes=spec.memory_limit_bytes,
         sandbox=spec.cell.sandbox,
+        python=prepared.python,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,7 @@ class Context:
         memory_limit_bytes: int | None = None,
         inspecting: bool = False,
         sandbox: Sandboxing = "on",
+        python: str = sys.executable,
     ) -> Surroundings:
         """A worker for these models: it sees their private copies and what is to be fed to them.
 
@@ -64,9 +66,10 @@ class Context:
             log=self.folder.log,
             threads=threads,
             memory_limit_bytes=memory_limit_bytes or 0,
+            python=python,
             readable=(self.folder.model, *data, *(Path(folder) for folder in code if folder)),
             devices=_devices(cells),
-            allow_exec=any(catalog.starts_compiler(cell.options) for cell in cells),
+            allow_exec=any(catalog.starts_programs(cell.engine, cell.options) for cell in cells),
             inspectable=tuple(originals),
             sandbox=sandbox,
         )

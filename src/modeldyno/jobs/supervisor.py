@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from modeldyno.core.codec import decode
 from modeldyno.core.errors import (
@@ -23,6 +24,7 @@ from modeldyno.core.errors import (
     ModeldynoError,
     NotFound,
     TimedOut,
+    WorkspaceUnusable,
     WrongState,
 )
 from modeldyno.core.ids import JobId, RunId
@@ -76,6 +78,7 @@ class Supervisor:
         admit: Admit,
         confirm: Confirm,
         limit_s: float,  # of a job, without waiting for cores; its cells have limits of their own
+        paused: Path,  # a file: while it is there, nothing begins; so it outlives the server
     ) -> None:
         self._records = records
         self._folders = folders
@@ -90,7 +93,7 @@ class Supervisor:
         self._owner = this_job_owner()
         self._wake = threading.Event()
         self._closing = threading.Event()
-        self._paused = threading.Event()
+        self._paused = paused
         self._lock = threading.Lock()
         self._current: _Current | None = None
         self._thread = threading.Thread(target=self._work, name="queue", daemon=True)
@@ -112,14 +115,19 @@ class Supervisor:
 
     @property
     def is_paused(self) -> bool:
-        return self._paused.is_set()
+        return self._paused.exists()
 
     def pause(self) -> None:
         """What runs goes on; nothing else begins."""
-        self._paused.set()
+        try:
+            self._paused.touch()
+        except OSError as error:
+            raise WorkspaceUnusable(
+                "Cannot write to the workspace", why=error.strerror or str(error)
+            ) from error
 
     def unpause(self) -> None:
-        self._paused.clear()
+        self._paused.unlink(missing_ok=True)
         self._wake.set()
 
     def _stop_if(self, job_id: JobId) -> None:
@@ -157,7 +165,7 @@ class Supervisor:
             self._wake.clear()
             try:
                 self._confirm()
-                job = None if self._paused.is_set() else self._records.jobs.next()
+                job = None if self.is_paused else self._records.jobs.next()
                 if job is not None:
                     self._run(job)
                     continue

@@ -77,9 +77,12 @@ class DoctorService:
     def _cores_and_noise(self) -> tuple[Finding, NoiseReading | None]:
         """Probed on a core of our own: nobody's measurement is disturbed."""
         try:
-            cores = _cores(self._leases.in_use())
+            used = self._leases.in_use()
             with self._leases.take_now(1) as lease:
-                return cores, _noise_on(lease.cpus) if lease else None
+                if lease:
+                    return _cores(used), _noise_on(lease.cpus)
+                # Looked at again: somebody took them meanwhile.
+                return _cores(self._leases.in_use(), are_taken=True), None
         except LeasesUnusable as error:
             return Finding("free cores", "problem", error.title, error.why, error.fix), None
 
@@ -100,16 +103,18 @@ def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
         os.sched_setaffinity(0, before)
 
 
-def _cores(used: dict[int, str]) -> Finding:
+def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
+    """``are_taken``: none could be had, whoever holds them this very moment."""
     count = len(allowed_cpus())
     value = f"{count - len(used)} of {count}"
-    if not used:
+    if not used and not are_taken:
         return Finding("free cores", "ok", value)
     holders = ", ".join(dict.fromkeys(used.values()))
+    told = f"{ranges(used)} used by {holders}" if used else "another modeldyno is about to use them"
     return Finding(
         "free cores",
         "warning",
-        f"{value}; {ranges(used)} used by {holders}",
+        f"{value}; {told}",
         "runs wait for cores that another measurement holds; caches are shared with it",
         "wait until it has ended",
     )

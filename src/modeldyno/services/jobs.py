@@ -17,6 +17,7 @@ from modeldyno.core.queue import CoreLease, Job
 from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
+from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.progress import LiveProgress, Standing
@@ -44,18 +45,25 @@ class QueueShown:
     is_paused: bool
     cores: tuple[int, ...]  # that may be measured on
     leases: tuple[CoreLease, ...]
+    elsewhere: dict[int, str]  # cores that another process measures on, and which
     running: tuple[JobShown, ...]
     waiting: tuple[JobShown, ...]  # in the order in which they will begin
 
 
 class JobService:
     def __init__(
-        self, records: Records, history: History, queue: Supervisor, progress: LiveProgress
+        self,
+        records: Records,
+        history: History,
+        queue: Supervisor,
+        progress: LiveProgress,
+        leases: Leases,
     ) -> None:
         self._records = records
         self._history = history
         self._queue = queue
         self._progress = progress
+        self._leases = leases
 
     def start(
         self,
@@ -132,6 +140,7 @@ class JobService:
             is_paused=self._queue.is_paused,
             cores=tuple(allowed_cpus()),
             leases=tuple(lease for lease in self.leases() if lease.host == here),
+            elsewhere=self._leases.of_others(),
             running=tuple(self._shown(self._records.jobs.running())),
             waiting=tuple(self._shown(self._records.jobs.waiting())),
         )

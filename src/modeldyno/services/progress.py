@@ -100,5 +100,9 @@ def _later(before: Progress | None, now: Progress) -> Progress:
     if before is None or now.estimate_s is not None or now.ratio is not None or now.cells:
         return now
     return replace(
-        before, units_done=now.units_done, units_planned=now.units_planned, doing=now.doing
+        before,
+        units_done=now.units_done,
+        units_planned=now.units_planned,
+        doing=now.doing,
+        remaining_s=now.remaining_s,  # nobody knows how long it waits
     )

@@ -50,7 +50,7 @@ class StandingService:
         best = best_of(outcomes, {shown.model.id: shown.model for shown in models}, comparisons)
         counts = records.projects.counts(project_id)
         queue = (*records.jobs.waiting(), *records.jobs.running())
-        steps = _steps(project, models, outcomes, best, counts)
+        steps = _steps(project, models, outcomes, comparisons, best, counts)
         return ProjectStanding(
             best=best,
             activity=self._activity(project_id, [shown.model for shown in models]),
@@ -137,18 +137,17 @@ def _best(
         running = [one for one in usable if not any(_is(one, loser) for loser in lost)] or usable
     leader = min(running, key=lambda one: _seconds(one.cell, by).value)
     tied = [one for one in running if one is not leader and not _is_behind(leader, one, by)]
-    return Best(by, leader, tuple(tied), _note(leader, tied))
+    return Best(by, leader, tuple(tied), _note(leader, tied, by))
 
 
-def _note(leader: Contender, tied: Sequence[Contender]) -> str:
+def _note(leader: Contender, tied: Sequence[Contender], by: Objective) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
         notes.append(f"cannot be told from {others}; compare them in alternation")
     if leader.cell.noise == "contended":
-        notes.append("other work ran beside: read the floor")
-    elif leader.cell.noise == "noisy":
-        notes.append("noisy")
+        floor = ": read the floor" if by == "latency" else ""  # throughput has none
+        notes.append(f"other work ran beside{floor}")
     return "; ".join(notes)
 
 
@@ -192,8 +191,8 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
 def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
     model_id, spec = other
     cell = one.cell
-    here = (cell.batch_size, cell.cores, cell.instances, cell.device)
-    there = (spec.batch_size, spec.cores, spec.instances, spec.device)
+    here = (cell.batch_size, cell.cores, cell.instances, cell.streams, cell.device)
+    there = (spec.batch_size, spec.cores, spec.instances, spec.streams, spec.device)
     is_engine = spec.engine in ("", cell.engine)
     is_precision = spec.precision in (None, cell.precision)
     return one.model_id == model_id and here == there and is_engine and is_precision
@@ -202,6 +201,7 @@ def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
 def _axes(cell: CellOutcome) -> tuple[object, ...]:
     return (
         cell.engine, cell.device, cell.precision, cell.batch_size, cell.cores, cell.instances,
+        cell.streams,
     )  # fmt: skip
 
 
@@ -212,6 +212,7 @@ def _steps(
     project: Project,
     models: Sequence[ModelShown],
     outcomes: Sequence[BenchmarkOutcome],
+    comparisons: Sequence[Comparison],
     best: tuple[Best, Best],
     counts: dict[str, int],
 ) -> Iterator[NextStep]:
@@ -231,7 +232,7 @@ def _steps(
         )
         return
     yield from _of_best(best[0])
-    yield from _of_engines(ready, measured)
+    yield from _of_engines(ready, measured, comparisons)
     if project.baseline_benchmark_id is None and len(measured) > 1:
         yield NextStep(
             sentence="No benchmark is the baseline of the others.",
@@ -288,8 +289,14 @@ def _of_best(best: Best) -> Iterator[NextStep]:
         )
 
 
-def _of_engines(ready: Sequence[Model], measured: Sequence[BenchmarkOutcome]) -> Iterator[NextStep]:
+def _of_engines(
+    ready: Sequence[Model],
+    measured: Sequence[BenchmarkOutcome],
+    comparisons: Sequence[Comparison],
+) -> Iterator[NextStep]:
     used = {cell.engine for outcome in measured for cell in outcome.cells}
+    compared = [one for one in comparisons if one.summary.verdict is not None]
+    used |= {side.cell.engine for one in compared for side in (one.spec.a, one.spec.b)} - {""}
     for model in ready:
         readers = [entry for entry in catalog.entries() if model.format in entry.formats]
         other = next((e for e in readers if e.name not in used and catalog.is_usable(e)), None)

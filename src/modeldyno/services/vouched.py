@@ -13,6 +13,7 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
+    ConversionSpec,
     GraphSpec,
     InferenceSpec,
     InspectionSpec,
@@ -48,7 +49,13 @@ class VouchedRuns(RunService):
         match spec:
             case InspectionSpec() | GraphSpec():  # looking runs nothing
                 return spec
-            case BenchmarkSpec() | ProfileSpec() | OptimizationSpec() | InferenceSpec():
+            case (
+                BenchmarkSpec()
+                | ProfileSpec()
+                | OptimizationSpec()
+                | InferenceSpec()
+                | ConversionSpec()
+            ):
                 return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))
             case ComparisonSpec(a=a, b=b, memory_limit_bytes=limit):
                 first, second = (replace(s, model=self._pinned(s.model, limit)) for s in (a, b))

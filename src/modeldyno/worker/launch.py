@@ -57,6 +57,20 @@ _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from modeldyno.worker.main import main; "
     "main(sys.argv[2:])"
 )
+# Another Python gets our package and nothing that happens to lie beside it.
+_BOOT_ELSEWHERE = """
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+folder = sys.argv[1] + "/modeldyno"
+spec = spec_from_file_location(
+    "modeldyno", folder + "/__init__.py", submodule_search_locations=[folder]
+)
+package = sys.modules["modeldyno"] = module_from_spec(spec)
+spec.loader.exec_module(package)
+from modeldyno.worker.main import main
+main(sys.argv[2:])
+"""
+_OF_OUR_PYTHON = ("PYTHONPATH", "VIRTUAL_ENV")
 
 R = TypeVar("R")
 
@@ -93,12 +107,16 @@ class Surroundings:
     log: Path  # its stdout and stderr
     threads: int = 1
     memory_limit_bytes: int = 0  # 0: none
-    python: str = sys.executable
+    python: str = sys.executable  # another one: its packages, and of ours only what it runs
     readable: tuple[Path, ...] = ()  # models' private copies, data files, architectures
     devices: tuple[Path, ...] = ()  # nodes below /dev that an engine drives
     allow_exec: bool = False  # an engine that compiles starts a compiler
     inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
     sandbox: Sandboxing = "on"
+
+    @property
+    def is_elsewhere(self) -> bool:
+        return self.python != sys.executable
 
 
 class Worker:
@@ -301,13 +319,17 @@ def launch(surroundings: Surroundings) -> Worker:
 def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
     return SandboxSpec(
         scratch=str(surroundings.scratch),
-        readable=(str(PACKAGE_ROOT), *map(str, surroundings.readable)),
+        readable=(_our_code(surroundings), *map(str, surroundings.readable)),
         inspectable=tuple(map(str, surroundings.inspectable)),
         devices=tuple(map(str, surroundings.devices)),
         memory_limit_bytes=surroundings.memory_limit_bytes,
         allow_exec=surroundings.allow_exec,
         enabled=surroundings.sandbox != "off",
     )
+
+
+def _our_code(surroundings: Surroundings) -> str:
+    return str(PACKAGE_ROOT / "modeldyno" if surroundings.is_elsewhere else PACKAGE_ROOT)
 
 
 def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
@@ -323,9 +345,15 @@ def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
 def _spawn(surroundings: Surroundings, commands: int, replies: int) -> subprocess.Popen[bytes]:
     surroundings.scratch.mkdir(parents=True, exist_ok=True)
     numbers = (commands, replies, os.getpid())
+    # In another Python our code may have no compiled form yet, and that is not ours to write.
+    boot = (
+        ("-I", "-B", "-c", _BOOT_ELSEWHERE)
+        if surroundings.is_elsewhere
+        else ("-P", "-s", "-c", _BOOT)
+    )
     with surroundings.log.open("ab") as log:
         return subprocess.Popen(
-            [surroundings.python, "-P", "-s", "-c", _BOOT, str(PACKAGE_ROOT), *map(str, numbers)],
+            [surroundings.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -346,6 +374,8 @@ def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, s
     if "PYTHONPATH" in kept:  # relative to where we are, not to where the worker will be
         parts = kept["PYTHONPATH"].split(os.pathsep)
         kept["PYTHONPATH"] = os.pathsep.join(str(Path(part).absolute()) for part in parts)
+    if surroundings.is_elsewhere:
+        kept = {name: value for name, value in kept.items() if name not in _OF_OUR_PYTHON}
     scratch = str(surroundings.scratch)
     return (
         kept
@@ -355,6 +385,8 @@ def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, s
         | {"LOGNAME": "modeldyno", "USER": "modeldyno"}
         # ONNX Runtime reports to its makers from threads that come and go beside a measurement.
         | {"ORT_DISABLE_TELEMETRY": "1"}
+        # DeepSparse asks a service where this machine is, and reports to another.
+        | {"NM_DISABLE_ANALYTICS": "1"}
         | {"MODELDYNO_PADDING": "x" * secrets.randbelow(4096)}
     )
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import importlib
 import os
+import platform
 import random
 import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, assert_never
@@ -30,26 +33,49 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxSpec
-from modeldyno.core.sessions import CallContract, Memory, Pair, Parity, Session, Target
+from modeldyno.core.sessions import (
+    CallContract,
+    Memory,
+    OtherPython,
+    Pair,
+    Parity,
+    Session,
+    SessionFacts,
+    Target,
+)
 from modeldyno.core.traces import Repeat
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, FillsDevice, Profiles, Resumes, Tensors, TimesDevice
+from modeldyno.engines.protocol import (
+    Engine,
+    FillsDevice,
+    Prepares,
+    Profiles,
+    Resumes,
+    Tensors,
+    TimesDevice,
+)
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
     CloseSide,
     Command,
+    Convert,
+    Converted,
+    EngineLoaded,
     Examine,
     Examined,
     Failed,
     GraphRead,
     Inspect,
     Inspected,
+    LoadEngine,
+    LowerOpset,
     MeasureBlock,
     MeasurePair,
     MeasureSession,
     MeasureWindow,
     OpenSide,
+    OpsetLowered,
     PairMeasured,
     ProfileSession,
     ReadGraph,
@@ -65,7 +91,7 @@ from modeldyno.worker.messages import (
     write_all,
 )
 
-_LOOKING = (Inspect, ReadGraph)  # commands for which no engine is loaded
+_LOOKING = (Inspect, ReadGraph, LowerOpset)  # commands for which no engine is loaded
 _DEVICE_TIME_S = 0.2
 _FEWEST_DEVICE_CALLS, _MOST_DEVICE_CALLS = 10, 200
 _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
@@ -138,6 +164,8 @@ def _in_words(command: Command, error: Exception) -> ModeldynoError:
             why=error.strerror or text,
             fix="Free some space or choose another folder with --workspace",
         )
+    if isinstance(command, LoadEngine):
+        return EngineFailed(f"{command.engine} cannot be imported", why=text[:600])
     what = "read" if isinstance(command, _LOOKING) else "load or run"
     return EngineFailed(
         f"The engine could not {what} the model",
@@ -164,8 +192,14 @@ def _do(command: Command, bench: _Bench) -> Reply:
             return _inspect(command)
         case ReadGraph():
             return _read_graph(command)
+        case LowerOpset():
+            return _lower_opset(command)
+        case LoadEngine():
+            return _load_engine(command)
         case Examine():
             return _examine(command)
+        case Convert():
+            return _convert(command)
         case MeasureSession():
             return SessionMeasured(_measure_session(command))
         case MeasurePair():
@@ -197,7 +231,21 @@ def _read_graph(command: ReadGraph) -> GraphRead:
     return GraphRead(to_rows(formats.read_graph(Path(command.path), command.infer_shapes)))
 
 
+def _lower_opset(command: LowerOpset) -> OpsetLowered:
+    from modeldyno.formats.onnx_lowering import lower
+
+    made = Path(command.to)
+    lower(Path(command.path), made, command.opset, command.ir_version)
+    return OpsetLowered(made.stat().st_size)
+
+
 # ---------------------------------------------------------------- examine
+
+
+def _load_engine(command: LoadEngine) -> EngineLoaded:
+    version = catalog.load(command.engine).version()
+    importlib.import_module("numpy")  # inputs are made of it; by name, since it is no need of ours
+    return EngineLoaded(version, _numpy_version())
 
 
 def _examine(command: Examine) -> Examined:
@@ -228,7 +276,8 @@ def _examine(command: Examine) -> Examined:
             if not outputs_file.compare(outputs, again).agrees:
                 parity = None  # random by itself
         came = outputs_file.described(outputs)
-        return Examined(facts, number, batch, said, tuple(refused), parity, came)
+        told = _told(command.target, facts)
+        return Examined(told, number, batch, said, tuple(refused), parity, came)
     raise _no_rung(command, refused)
 
 
@@ -284,12 +333,29 @@ def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
     return made.tensors, made.batch_size, made.notes
 
 
+# ---------------------------------------------------------------- convert
+
+
+def _convert(command: Convert) -> Converted:
+    from modeldyno.engines import conversions
+
+    settle(command.target)
+    route = conversions.find(command.target.format, command.to)  # type: ignore[arg-type]
+    material = conversions.Material(
+        command.target, command.inputs, command.outputs, command.example
+    )
+    folder = Path(command.folder)
+    folder.mkdir()
+    notes = conversions.load(route)(material, folder / route.names[0])
+    return Converted(route.tool, route.versions(), notes)
+
+
 # ---------------------------------------------------------------- measure
 
 
 def _measure_session(command: MeasureSession) -> Session:
     engine = catalog.load(command.target.engine)
-    engine.version()  # import it now, so that loading the model is timed alone
+    _import(engine, command.target)  # now, so that loading the model is timed alone
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     canary_s = loop.canary()
@@ -308,12 +374,18 @@ def _measure_session(command: MeasureSession) -> Session:
             calibration=timed.calibration,
             warmup=timed.warmup,
             samples=timed.samples,
-            facts=opened.session.facts,
+            facts=_told(command.target, opened.session.facts),
             memory=memory,
             parity=parity,
             canary_s=canary_s,
             device_s=device_s,
         )
+
+
+def _import(engine: Engine, target: Target) -> None:
+    if isinstance(engine, Prepares):
+        engine.prepare(target)
+    engine.version()
 
 
 def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
@@ -343,7 +415,7 @@ def _profile(command: ProfileSession) -> Repeat:
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
         )
-    engine.version()
+    _import(engine, command.target)
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     target = command.target
@@ -357,7 +429,7 @@ def _profile(command: ProfileSession) -> Repeat:
         plain_ns, recorded_ns, counts = loop.measure_profiled(
             plain, watched, profiled.recording, command.plan
         )
-        facts = opened.session.facts
+        facts = _told(target, opened.session.facts)
         bare = profiled.bare(contract)
         return Repeat(
             facts=facts,
@@ -429,6 +501,7 @@ class _Ready:
     def __init__(self, side: Side, opened: _Opened, tensors: Tensors) -> None:
         self.opened = opened
         self.tensors = tensors
+        self._target = side.target
         start = time.perf_counter_ns()
         call = opened.session.bind(tensors, side.contract)
         call()
@@ -453,7 +526,7 @@ class _Ready:
             calibration=timed.calibration,
             warmup=timed.warmup,
             samples=timed.samples,
-            facts=self.opened.session.facts,
+            facts=_told(self._target, self.opened.session.facts),
             memory=memory,
             parity=parity,
         )
@@ -462,7 +535,7 @@ class _Ready:
 @contextlib.contextmanager
 def _ready(side: Side) -> Iterator[_Ready]:
     engine = catalog.load(side.target.engine)
-    engine.version()
+    _import(engine, side.target)
     settle(side.target)
     tensors, _, _ = _inputs(side.inputs)
     with _opened(engine, side.target) as opened:
@@ -521,6 +594,22 @@ def _parity_of_pair(a: _Ready, b: _Ready) -> Parity | None:
 
     first, second = a.run(), b.run()
     return outputs.compare(first, second) if outputs.comparable(first, second) else None
+
+
+def _told(target: Target, facts: SessionFacts) -> SessionFacts:
+    """What a session says of itself; in another Python than Modeldyno's, with that one's versions.
+
+    Two versions of an engine go by the names that their user gave them.
+    """
+    if not target.alias:
+        return facts
+    other = OtherPython(facts.engine, platform.python_version(), _numpy_version())
+    return replace(facts, engine=target.alias, other_python=other)
+
+
+def _numpy_version() -> str | None:
+    numpy = sys.modules.get("numpy")
+    return None if numpy is None else str(numpy.__version__)
 
 
 # ---------------------------------------------------------------- the process

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.inputs import InputPlan
-from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
     Calibration,
@@ -50,6 +51,25 @@ class ReadGraph:
     path: str
     infer_shapes: bool = True  # in native code, which a hostile file may crash
     kind: Literal["read-graph"] = "read-graph"
+
+
+@dataclass(frozen=True)
+class LowerOpset:
+    """Write an ONNX model anew, for an engine that reads older ones only."""
+
+    path: str
+    to: str  # in the scratch folder
+    opset: int
+    ir_version: int
+    kind: Literal["lower-opset"] = "lower-opset"
+
+
+@dataclass(frozen=True)
+class LoadEngine:
+    """Import an engine: does it work there, and which one is it?"""
+
+    engine: str
+    kind: Literal["load-engine"] = "load-engine"
 
 
 @dataclass(frozen=True)
@@ -143,6 +163,19 @@ class CloseSide:
 
 
 @dataclass(frozen=True)
+class Convert:
+    """Write the model in another format, into a folder of its own below the scratch folder."""
+
+    target: Target
+    to: Goal
+    inputs: tuple[InputSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    example: InputPlan  # known to run
+    folder: str
+    kind: Literal["convert"] = "convert"
+
+
+@dataclass(frozen=True)
 class Inspected:
     facts: ModelFacts
     kind: Literal["inspected"] = "inspected"
@@ -155,6 +188,19 @@ class GraphRead:
 
 
 @dataclass(frozen=True)
+class OpsetLowered:
+    size_bytes: int
+    kind: Literal["opset-lowered"] = "opset-lowered"
+
+
+@dataclass(frozen=True)
+class EngineLoaded:
+    version: str
+    numpy: str | None
+    kind: Literal["engine-loaded"] = "engine-loaded"
+
+
+@dataclass(frozen=True)
 class Examined:
     facts: SessionFacts
     rung: int
@@ -164,6 +210,14 @@ class Examined:
     parity: Parity | None = None  # to the other cell's outputs
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
     kind: Literal["examined"] = "examined"
+
+
+@dataclass(frozen=True)
+class Converted:
+    tool: str
+    versions: dict[str, str]
+    notes: tuple[str, ...] = ()
+    kind: Literal["converted"] = "converted"
 
 
 @dataclass(frozen=True)
@@ -209,9 +263,12 @@ class Failed:
 
 
 Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Command = Inspect | ReadGraph | Examine | MeasureSession | MeasurePair | ProfileSession | Beside
+Looking = Inspect | ReadGraph | LowerOpset
+Trying = LoadEngine | Examine | Convert
+Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
 Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
-Reply = Inspected | GraphRead | Examined | Measured | Failed
+Looked = Inspected | GraphRead | OpsetLowered
+Reply = Looked | EngineLoaded | Examined | Converted | Measured | Failed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:

@@ -112,14 +112,17 @@ def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(serv
         "instances": 1,
     }
     cell = CellOutcome(number=0, status="done", **where, **figures)
-    runs.finish(run.id, RunSummary(**where, **figures), [cell])
+    runs.finish(
+        run.id, RunSummary(**where, **figures), [cell, replace(cell, number=1, noise="unusable")]
+    )
     told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)
-    (shown,) = told["cells"]
+    shown, _ = told["cells"]
     assert shown["ms_per_batch"] == pytest.approx({"value": 4.0, "low": 3.8, "high": 4.2})
     assert shown["ms_per_item"] == pytest.approx({"value": 2.0, "low": 1.9, "high": 2.1})
     assert shown["items_per_s"] == {"value": 500.0, "low": 480.0, "high": 520.0}
     assert (shown["sessions"], shown["samples"], shown["interval_note"]) == (8, 900, None)
     assert (shown["noise"], shown["noise_reasons"]) == ("noisy", ["One.", "Two."])
+    assert told["worst_noise"] == {"noise": "unusable", "cells": 1, "of": 2}
     assert (shown["peak_memory_bytes"], shown["error"]) == (1024, None)
     shared = shown.keys() & told["summary"].keys()
     assert {name: told["summary"][name] for name in shared} == {n: shown[n] for n in shared}

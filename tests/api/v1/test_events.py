@@ -9,7 +9,7 @@ from modeldyno.store.tables import RUNNABLE, THINGS
 
 PACKAGE = Path(modeldyno.__file__).parent
 
-FLEETING = {"job.progress", "example.progress"}  # told once, and not kept
+FLEETING = {"job.progress", "example.progress", "conversion.progress"}  # told once, and not kept
 
 
 def test_events_tell_what_happened_since(served):

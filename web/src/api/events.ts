@@ -1,4 +1,5 @@
-import { io, type Socket } from "socket.io-client";
+import type { Query } from "@tanstack/react-query";
+import type { Socket } from "socket.io-client";
 
 import { queries } from "@/api/cache";
 import { signIn } from "@/api/client";
@@ -14,12 +15,26 @@ let last: number | null = null;
 
 /** Follows everything that the server tells, from wherever we were, until the page closes. */
 export function listen(): () => void {
-  const socket: Socket = io("/v1", { transports: ["websocket", "polling"], reconnectionDelayMax: 4000 });
+  let socket: Socket | null = null;
+  let isOver = false;
+  // Not among what the first page waits for: what happened before it is here is asked for once it is.
+  void import("socket.io-client").then(({ io }) => {
+    if (isOver) return;
+    socket = io("/v1", { transports: ["websocket", "polling"], reconnectionDelayMax: 4000 });
+    follow(socket);
+  });
+  return () => {
+    isOver = true;
+    socket?.disconnect();
+  };
+}
+
+function follow(socket: Socket): void {
   socket.on("connect", () => {
     socket.emit("subscribe", { project_id: null, after: last }, (told: Heard) => {
       if (!told.ok) return;
       // Whatever we show may be older than what we hear from now on.
-      if (last === null || told.is_complete === false) void queries.invalidateQueries();
+      if (last === null || told.is_complete === false) void queries.invalidateQueries({ predicate: (query) => !isGraph(query) });
       last = Math.max(last ?? 0, last === null || told.is_complete === false ? told.last : 0) || told.last;
       setConnection(true);
       // Requests that failed while the server was away are asked again.
@@ -40,9 +55,11 @@ export function listen(): () => void {
     if (reason === "io server disconnect") setTimeout(() => socket.connect(), 1000);
   });
   socket.on("connect_error", () => setConnection(false));
-  return () => {
-    socket.disconnect();
-  };
+}
+
+/** Read once from a file that never changes, and large. */
+function isGraph({ queryKey, state }: Query): boolean {
+  return state.status === "success" && queryKey[0] === "models" && queryKey[2] === "graph";
 }
 
 let changed = new Set<string>();
@@ -126,6 +143,9 @@ function hear(event: EventMessage): void {
       return;
     case "example.progress":
       setFetch(event.data);
+      return;
+    case "conversion.progress":
+      invalidate([...queryKeys.models, event.data.model_id, "conversions"]);
       return;
     default:
       event satisfies never; // a new kind must not compile unnoticed

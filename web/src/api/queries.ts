@@ -37,6 +37,13 @@ export const modelQuery = (model_id: number) =>
     queryFn: () => told(api.GET("/api/v1/models/{model_id}", at({ model_id }))),
   });
 
+/** What a model can be converted to, and what was tried. */
+export const conversionsQuery = (model_id: number) =>
+  queryOptions({
+    queryKey: [...queryKeys.models, model_id, "conversions"],
+    queryFn: () => told(api.GET("/api/v1/models/{model_id}/conversions", at({ model_id }))),
+  });
+
 /** The whole graph of a model: to search, to look into nodes. */
 export const graphQuery = (model_id: number) =>
   queryOptions({
@@ -145,6 +152,12 @@ export const jobsQuery = (asked: Asked<"list_jobs"> = {}) =>
     queryKey: [...queryKeys.jobs, "list", asked],
     queryFn: () => told(api.GET("/api/v1/jobs", { params: { query: asked } })),
   });
+
+/** Whether anything begins at all; all else of the queue the lists of jobs tell. */
+export const queueQuery = queryOptions({
+  queryKey: [...queryKeys.jobs, "queue"],
+  queryFn: () => told(api.GET("/api/v1/queue")),
+});
 
 export const enginesQuery = queryOptions({
   queryKey: queryKeys.engines,

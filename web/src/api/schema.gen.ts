@@ -312,6 +312,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversions/{conversion_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get conversion
+         * @description How far it is, or what became of it.
+         */
+        get: operations["get_conversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversions/{conversion_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel conversion
+         * @description It ends within two seconds, and nothing is kept. What is over stays as it is.
+         */
+        post: operations["cancel_conversion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/datasets": {
         parameters: {
             query?: never;
@@ -719,6 +759,33 @@ export interface paths {
          * @description Its name is all that changes.
          */
         patch: operations["rename_model"];
+        trace?: never;
+    };
+    "/api/v1/models/{model_id}/conversions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversions
+         * @description What the model can be converted to, why not to the rest, and what was tried.
+         */
+        get: operations["list_conversions"];
+        put?: never;
+        /**
+         * Convert model
+         * @description In the background, by a worker with all the walls around it, on a core of its own. Source
+         *     and result are run on the same inputs, and what computes something else is not kept. The
+         *     events `conversion.progress` and `model.created` tell of it. Asked again while it is under
+         *     way, nothing more happens.
+         */
+        post: operations["convert_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/models/{model_id}/file": {
@@ -1407,8 +1474,8 @@ export interface paths {
         put?: never;
         /**
          * Pause queue
-         * @description What runs goes on to its end; nothing begins until somebody resumes, or the server is
-         *     started anew.
+         * @description What runs goes on to its end; nothing begins until somebody resumes, also when the
+         *     server is started anew.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -1793,6 +1860,13 @@ export interface components {
              *     ]
              */
             precisions: string[];
+            /**
+             * Streams
+             * @example [
+             *       1
+             *     ]
+             */
+            streams: number[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -1955,6 +2029,14 @@ export interface components {
              */
             start?: boolean;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -2091,7 +2173,7 @@ export interface components {
             input_shapes: {
                 [key: string]: number[];
             };
-            /** @description Copies running at once; always 1 in this version. */
+            /** @description Processes running side by side. */
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
@@ -2118,6 +2200,15 @@ export interface components {
             noise_reasons: string[];
             /** @description What was guessed or adjusted, joined by semicolons. */
             note: string | null;
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Whether overhead_share is more than 0.01. */
             overhead_limited: boolean | null;
             /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
@@ -2163,6 +2254,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
             /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
@@ -2327,7 +2420,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -2336,6 +2429,27 @@ export interface components {
             inputs: components["schemas"]["BenchmarkDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -2589,6 +2703,11 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
@@ -2666,6 +2785,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BenchmarkTold */
         BenchmarkTold: {
@@ -2734,6 +2855,8 @@ export interface components {
             summary: components["schemas"]["SummaryTold"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
         /** BestTold */
         BestTold: {
@@ -2815,6 +2938,12 @@ export interface components {
              * @description Null unless one clearly is.
              */
             faster: ("a" | "b") | null;
+            /**
+             * Pairs
+             * @description Of sessions, in that comparison.
+             * @example 6
+             */
+            pairs: number | null;
             /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
             ratio: components["schemas"]["RatioTold"] | null;
             /**
@@ -2991,6 +3120,12 @@ export interface components {
              */
             status: ("done" | "partial" | "failed") | null;
             /**
+             * Streams
+             * @description Requests that one call makes at a time.
+             * @example 1
+             */
+            streams: number;
+            /**
              * Surprises
              * @description Where it is not what was asked for: silent defaults of the engine.
              */
@@ -3032,6 +3167,26 @@ export interface components {
              * @enum {string}
              */
             verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /** CheckTold */
+        CheckTold: {
+            /**
+             * Batch Size
+             * @description Items of the input.
+             * @example 3
+             */
+            batch_size: number;
+            /**
+             * Max Abs Error
+             * @description The largest difference of outputs.
+             */
+            max_abs_error: number;
+            /**
+             * Max Rel Error
+             * @description The same, of the largest value of the same output.
+             * @example 2.5e-7
+             */
+            max_rel_error: number;
         };
         /** CodeTold */
         CodeTold: {
@@ -3284,7 +3439,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -3293,6 +3448,27 @@ export interface components {
             inputs: components["schemas"]["ComparisonDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -3377,6 +3553,15 @@ export interface components {
             nodes_by_provider: {
                 [key: string]: number;
             };
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -3518,6 +3703,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3582,6 +3779,18 @@ export interface components {
              */
             rerun_of: number | null;
             /**
+             * Sentence
+             * @description The verdict of its latest run; null before it has one.
+             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             */
+            sentence: string | null;
+            /**
+             * Sentence By Name
+             * @description The same, with both sides by what tells them apart.
+             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
+             */
+            sentence_by_name: string | null;
+            /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
@@ -3612,6 +3821,132 @@ export interface components {
              */
             name: string;
         };
+        /** ConversionAsked */
+        ConversionAsked: {
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /**
+         * ConversionMessage
+         * @description Not kept either; that the model is there is told as ``model.created``.
+         */
+        ConversionMessage: {
+            /** At */
+            at: string;
+            data: components["schemas"]["ConversionStanding"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "conversion.progress";
+            /**
+             * Number
+             * @default null
+             */
+            number?: null;
+            /** Project Id */
+            project_id: number | null;
+        };
+        /**
+         * ConversionStanding
+         * @description How far a conversion is.
+         */
+        ConversionStanding: {
+            /** Doing */
+            doing: string;
+            /** Id */
+            id: number;
+            /** Made Id */
+            made_id: number | null;
+            /** Model Id */
+            model_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /** Steps Planned */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionTold */
+        ConversionTold: {
+            /**
+             * Checks
+             * @description One for each input on which both were run.
+             */
+            checks: components["schemas"]["CheckTold"][];
+            /**
+             * Doing
+             * @description The step it is at.
+             * @example converting
+             */
+            doing: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Id
+             * @example 1
+             */
+            id: number;
+            /**
+             * Made Id
+             * @description The new model, in the same project.
+             */
+            made_id: number | null;
+            /**
+             * Model Id
+             * @description What it is made of.
+             * @example 1
+             */
+            model_id: number;
+            /** Notes */
+            notes: string[];
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** Steps Done */
+            steps_done: number;
+            /**
+             * Steps Planned
+             * @description 0 as long as it has not begun.
+             */
+            steps_planned: number;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+        };
+        /** ConversionsTold */
+        ConversionsTold: {
+            /**
+             * Conversions
+             * @description Of this model, oldest first, as far as this server remembers.
+             */
+            conversions: components["schemas"]["ConversionTold"][];
+            /**
+             * Possible
+             * @description Every format, whether it can be or not.
+             */
+            possible: components["schemas"]["PossibilityTold"][];
+        };
         /** CoreTold */
         CoreTold: {
             /**
@@ -3622,12 +3957,18 @@ export interface components {
             core: number;
             /**
              * Job Id
-             * @description Null: nobody measures on it.
+             * @description Null: no job of this server measures on it.
              * @example 7
              */
             job_id: number | null;
             /** Since */
             since: string | null;
+            /**
+             * Used By
+             * @description Another process on this machine that measures on it; null: none does.
+             * @example modeldyno pid 4711
+             */
+            used_by: string | null;
         };
         /** CountsTold */
         CountsTold: {
@@ -4034,6 +4375,12 @@ export interface components {
         /** EngineTold */
         EngineTold: {
             /**
+             * Adapter
+             * @description Which engine it is, where it goes by a name that somebody gave it.
+             * @example onnxruntime
+             */
+            adapter: string;
+            /**
              * Device Notes
              * @description Of `devices`: what only a worker that loads the engine can tell.
              * @example {}
@@ -4067,6 +4414,18 @@ export interface components {
              * @example onnxruntime
              */
             name: string;
+            /**
+             * Origin
+             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
+             * @example
+             */
+            origin: string;
+            /**
+             * Python
+             * @description Version of the other Python that it lives in; null: the server's own.
+             * @example null
+             */
+            python: string | null;
             /**
              * Title
              * @description For people.
@@ -4124,7 +4483,7 @@ export interface components {
              */
             size_bytes: number;
         };
-        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"];
+        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
          * EventsTold
          * @description Of the same shape as those that Socket.IO tells.
@@ -4415,7 +4774,7 @@ export interface components {
              * @description The file's format, recognised by content.
              * @enum {unknown}
              */
-            format: "onnx" | "openvino-ir" | "torch-export";
+            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export";
             /** @description Every scope with nodes in it, each before those inside it. */
             groups: components["schemas"]["GraphDocumentGroup"][];
             /** @description Ids of the tensors that a caller gives. */
@@ -5215,7 +5574,7 @@ export interface components {
              */
             facts: components["schemas"]["ModelDocument"] | null;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -5243,7 +5602,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -5304,7 +5663,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -5313,6 +5672,27 @@ export interface components {
             inputs: components["schemas"]["ModelDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5395,7 +5775,7 @@ export interface components {
              */
             domain: string;
             /** Format */
-            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir") | null;
+            format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /**
              * Framework
              * @example onnx
@@ -5423,7 +5803,7 @@ export interface components {
              * Origin
              * @enum {string}
              */
-            origin: "path" | "upload" | "example" | "optimization" | "terminal";
+            origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
             /**
              * Precision
              * @description Of most of its weights.
@@ -6015,6 +6395,14 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -6079,6 +6467,26 @@ export interface components {
              * @example 0
              */
             session: number;
+        };
+        /** PossibilityTold */
+        PossibilityTold: {
+            /** Fix */
+            fix: string;
+            /**
+             * Title
+             * @example OpenVINO IR
+             */
+            title: string;
+            /**
+             * To
+             * @enum {string}
+             */
+            to: "onnx" | "openvino" | "litert";
+            /**
+             * Why Not
+             * @description Empty: it can be made.
+             */
+            why_not: string;
         };
         /**
          * Problem
@@ -6311,6 +6719,15 @@ export interface components {
             notes: string[];
             /** @description The slowest first. */
             operators: components["schemas"]["ProfileDocumentOperator"][];
+            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
+            other_python: {
+                /** @description Which engine it is: `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
             outside_ci95_ms: number[] | null;
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
@@ -6444,7 +6861,7 @@ export interface components {
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {unknown}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
@@ -6453,6 +6870,27 @@ export interface components {
             inputs: components["schemas"]["ProfileDocumentTensor"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
+            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
+            made?: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description As `format`. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            };
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -7504,6 +7942,8 @@ export interface components {
             seed: number;
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number[];
             /** Timeout S */
             timeout_s: number;
             /** Values */
@@ -8225,6 +8665,30 @@ export interface components {
              */
             used_bytes: number;
         };
+        /**
+         * WorstNoiseTold
+         * @description Of all its cells; `summary` is about the best one only.
+         */
+        WorstNoiseTold: {
+            /**
+             * Cells
+             * @description So many are as noisy as that.
+             * @example 3
+             */
+            cells: number;
+            /**
+             * Noise
+             * @example unusable
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /**
+             * Of
+             * @description Of so many that were measured.
+             * @example 4
+             */
+            of: number;
+        };
     };
     responses: never;
     parameters: never;
@@ -8263,6 +8727,7 @@ export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellTold = components['schemas']['CellTold'];
 export type ChangeTold = components['schemas']['ChangeTold'];
+export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
@@ -8279,6 +8744,11 @@ export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
+export type ConversionAsked = components['schemas']['ConversionAsked'];
+export type ConversionMessage = components['schemas']['ConversionMessage'];
+export type ConversionStanding = components['schemas']['ConversionStanding'];
+export type ConversionTold = components['schemas']['ConversionTold'];
+export type ConversionsTold = components['schemas']['ConversionsTold'];
 export type CoreTold = components['schemas']['CoreTold'];
 export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
@@ -8365,6 +8835,7 @@ export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanAsked = components['schemas']['PlanAsked'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
+export type PossibilityTold = components['schemas']['PossibilityTold'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
@@ -8424,6 +8895,7 @@ export type TuningTold = components['schemas']['TuningTold'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
+export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
@@ -10868,6 +11340,178 @@ export interface operations {
             };
         };
     };
+    get_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_conversion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the conversion. */
+                conversion_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_datasets: {
         parameters: {
             query?: {
@@ -13041,6 +13685,229 @@ export interface operations {
             };
             /** @description The body did not arrive in time */
             408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Another kind of body than this operation reads */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_conversions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionsTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    convert_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of the model. */
+                model_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConversionAsked"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    /** @description Where the new thing is. */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversionTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body did not arrive in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not now: others use it, or it is in another state */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,6 +6,7 @@ import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
+import { waitsForCores } from "@/api/waiting";
 import { duration } from "@/format/numbers";
 
 /** What runs and waits, the same on every page. */
@@ -55,7 +56,7 @@ function RunningJob({ job }: { job: JobTold }) {
       <Progress value={share} aria-label={standing?.headline ?? "Progress"} />
       <Text size="xs" className="dim">
         {standing?.doing || "Starting"}
-        {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+        {standing?.remaining_s != null && !waitsForCores(job) && ` · about ${duration(standing.remaining_s)} left`}
       </Text>
     </Stack>
   );

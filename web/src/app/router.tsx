@@ -1,9 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
+import { queries } from "@/api/cache";
+import { graphQuery, graphViewQuery, modelQuery, projectQuery } from "@/api/queries";
 import { NotFound } from "@/app/NotFound";
 import { ProjectFrame } from "@/app/ProjectFrame";
 import { Shell } from "@/app/Shell";
 import * as search from "@/app/search";
+import { HomePage } from "@/features/home/HomePage";
 import { Trouble } from "@/ui/Trouble";
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -12,7 +15,7 @@ const at = <P extends string>(path: P) => ({ path, getParentRoute: () => root })
 const home = createRoute({
   ...at("/"),
   validateSearch: search.home,
-  component: lazyRouteComponent(() => import("@/features/home/HomePage"), "HomePage"),
+  component: HomePage, // the first page: nothing more to wait for
 });
 const fresh = createRoute({
   ...at("/new"),
@@ -29,6 +32,8 @@ const settings = createRoute({
 const project = createRoute({
   ...at("/p/$pid"),
   params: { parse: ({ pid }) => ({ pid: Number(pid) }), stringify: ({ pid }) => ({ pid: String(pid) }) },
+  // Not waited for: the answers of the server come while the scripts of the page do.
+  loader: ({ params: { pid } }) => void queries.prefetchQuery(projectQuery(pid)),
   component: ProjectFrame,
 });
 const inside = <P extends string>(path: P) => ({ path, getParentRoute: () => project });
@@ -48,6 +53,12 @@ const graph = createRoute({
   ...inside("/models/$mid/graph"),
   params: { parse: ({ mid }) => ({ mid: Number(mid) }), stringify: ({ mid }) => ({ mid: String(mid) }) },
   validateSearch: search.graph,
+  loaderDeps: ({ search: { expand } }) => ({ isFirstLook: expand === undefined }),
+  loader: ({ params: { mid }, deps: { isFirstLook } }) => {
+    void queries.prefetchQuery(modelQuery(mid));
+    void queries.prefetchQuery(graphQuery(mid));
+    if (isFirstLook) void queries.prefetchQuery(graphViewQuery(mid, {}));
+  },
   component: lazyRouteComponent(() => import("@/features/graph/GraphPage"), "GraphPage"),
 });
 const benchmarks = createRoute({

@@ -33,7 +33,7 @@ function one<T extends string>(value: unknown, among: readonly T[]): T | undefin
 /** Each may be missing. */
 const partly = <T extends object>(found: T): Partial<T> => found;
 
-export const METRICS = ["ms_item", "ms_batch", "items_s"] as const;
+export const METRICS = ["ms_item", "ms_batch", "items_s", "floor_item"] as const;
 export type Metric = (typeof METRICS)[number];
 
 export const home = (raw: Raw) =>

@@ -28,7 +28,9 @@ export function binsOf(ms: Float64Array, most = 40): Bin[] {
 
 export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLog: boolean, look: (isDark: boolean) => Look): Drawing {
   const places = bins.length > 0 ? decimals((bins[0]?.to ?? 1) - (bins[0]?.from ?? 0), 2) : 2;
-  const names = bins.map(({ from }) => plain(from, places));
+  const width = (bins[0]?.to ?? 0) - (bins[0]?.from ?? 0);
+  // The last may hold everything beyond.
+  const names = bins.map(({ from, to }) => `${to - from > 1.001 * width ? "≥ " : ""}${plain(from, places)}`);
   return ({ isDark, ink, dim, line }) => {
     const { color } = look(isDark);
     return {
@@ -48,7 +50,9 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
         type: isLog ? "log" : "value",
         min: isLog ? 0.5 : 0,
         name: "samples",
-        nameTextStyle: { color: dim, align: "left" },
+        nameLocation: "middle", // above, it would lie under the names of percentiles
+        nameGap: 44,
+        nameTextStyle: { color: dim },
         axisLabel: { color: ink },
         splitLine: { lineStyle: { color: line } },
       },

@@ -37,7 +37,7 @@ export function drawIterations({ samples, typical, look }: Iterations): Drawing 
     });
     const points = shown.map((place) => {
       const value = ms[place] ?? NaN;
-      const isFar = value > shape.limit;
+      const isFar = value > shape.limit && !shape.hasPeaks;
       return {
         value: [place + 1, Math.min(value, until)],
         symbol: value > until ? "triangle" : "circle",
@@ -108,7 +108,9 @@ export function iterationsSummary({ samples }: Iterations): string {
   const step = Math.max(1, Math.ceil(samples.ms.length / MOST_POINTS));
   const told = [
     `${count(samples.ms.length)} iterations, half of them below ${plain(shape.median, decimals(shape.median, 3))} ms per batch`,
-    `${plural(shape.outliers, "outlier")} flagged`,
+    shape.hasPeaks
+      ? `they have more than one peak: ${count(shape.outliers)} took over half as long again as the quickest`
+      : `${plural(shape.outliers, "outlier")} flagged`,
   ];
   if (above > 0) told.push(`${count(above)} beyond the upper edge, drawn on it`);
   if (step > 1) told.push(`one of ${step} is drawn`);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import { binsOf } from "@/charts/histogram";
-import { iterationsTable, thinned } from "@/charts/iterations";
+import { iterationsSummary, iterationsTable, thinned } from "@/charts/iterations";
 import { look } from "@/charts/palette";
 import { percentile, shapeOf } from "@/charts/samples";
 
@@ -15,6 +15,13 @@ test("percentiles lie between samples", () => {
 test("outliers are counted, not removed", () => {
   const shape = shapeOf(ms);
   expect([shape.outliers, shape.most]).toEqual([1, 50]);
+});
+
+test("so many that they are no exceptions are another peak", () => {
+  const two = Float64Array.from([...Array<number>(10).fill(1), ...Array<number>(50).fill(3)]);
+  const told = iterationsSummary({ samples: { ms: two, sessions: new Int32Array(60) }, typical: null, look: (isDark) => look(0, isDark) });
+  expect(told).toContain("more than one peak");
+  expect(told).not.toContain("outlier");
 });
 
 test("bins hold every sample once, what is far away in the last", () => {

@@ -3,6 +3,8 @@ export type Samples = { ms: Float64Array; sessions: Int32Array };
 
 /** A sample this much above what the work costs is an outlier: flagged, never removed. */
 const FAR = 1.5;
+/** So many of them are no exceptions: then there is more than one peak. */
+const MANY = 0.25;
 
 export function percentile(sorted: Float64Array, share: number): number {
   if (sorted.length === 0) return NaN;
@@ -13,7 +15,7 @@ export function percentile(sorted: Float64Array, share: number): number {
   return below + (above - below) * (at - low);
 }
 
-export type Shape = { p10: number; median: number; p90: number; mean: number; most: number; outliers: number; limit: number };
+export type Shape = { p10: number; median: number; p90: number; mean: number; most: number; outliers: number; limit: number; hasPeaks: boolean };
 
 export function shapeOf(ms: Float64Array): Shape {
   const sorted = Float64Array.from(ms).sort();
@@ -33,6 +35,7 @@ export function shapeOf(ms: Float64Array): Shape {
     most: sorted[sorted.length - 1] ?? NaN,
     outliers,
     limit,
+    hasPeaks: outliers > MANY * sorted.length,
   };
 }
 

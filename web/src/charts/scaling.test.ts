@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { look } from "@/charts/palette";
-import { drawScaling, efficiencies, idealOf, overlap, scalingTable, xsOf, type Point, type Scaling } from "@/charts/scaling";
+import { drawScaling, efficiencies, idealOf, overlap, scalingSummary, scalingTable, xsOf, type Point, type Scaling } from "@/charts/scaling";
 
 const point = (x: number, value: number | null, isNoisy = false): Point => ({
   x,
@@ -49,6 +49,11 @@ test("the table has the numbers as they were given", () => {
     ["ONNX Runtime", 1, 8, 7.2, 8.8, 8, "", null],
     ["ONNX Runtime", 2, null, null, null, null, "", null],
   ]);
+});
+
+test("the summary says where", () => {
+  expect(scalingSummary(scaling([point(1, 8), point(2, 4)]))).toBe("ONNX Runtime: from 8.00 ms at 1 core to 4.00 ms at 2 cores.");
+  expect(scalingSummary({ ...scaling([point(1, 8), point(8, 4)]), along: "batch size" })).toContain("4.00 ms at batch size 8");
 });
 
 test("what has no interval is taken to overlap", () => {

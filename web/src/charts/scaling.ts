@@ -2,7 +2,7 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { errorBars } from "@/charts/errorBars";
 import type { Look } from "@/charts/palette";
-import { decimals, plain, quantity } from "@/format/numbers";
+import { decimals, plain, plural, quantity } from "@/format/numbers";
 
 export type Point = { x: number; value: number | null; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
 export type Series = { name: string; look: (isDark: boolean) => Look; points: readonly Point[] };
@@ -69,10 +69,11 @@ export function drawScaling(scaling: Scaling): Drawing {
             itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
             label: {
               show: reached.has(point.x) && place > 0,
-              position: "top",
+              // Beside it: above it lies its interval.
+              position: place === known.length - 1 ? "left" : "right",
               distance: 10,
               color: dim,
-              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %`,
+              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} % efficient`,
             },
           })),
         },
@@ -85,8 +86,8 @@ export function drawScaling(scaling: Scaling): Drawing {
           type: "line",
           symbol: "none",
           silent: true,
-          lineStyle: { color: dim, type: "dashed", width: 1 },
-          itemStyle: { color: dim },
+          lineStyle: { color: one.look(isDark).color, type: "dashed", width: 1 },
+          itemStyle: { color: one.look(isDark).color },
           data: idealOf(one.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
         }))
       : [];
@@ -160,8 +161,9 @@ export function scalingSummary(scaling: Scaling): string {
     const first = known[0];
     const last = known[known.length - 1];
     if (!first || !last) return [];
-    const at = (point: Known) => `${plain(point.value, decimals(point.value, 3))} ${scaling.unit} at ${point.x}`;
-    return [first === last ? `${name}: ${at(first)}` : `${name}: from ${at(first)} to ${at(last)} ${scaling.along}`];
+    const where = ({ x }: Known) => (scaling.along === "cores" ? plural(x, "core") : `${scaling.along} ${x}`);
+    const at = (point: Known) => `${plain(point.value, decimals(point.value, 3))} ${scaling.unit} at ${where(point)}`;
+    return [first === last ? `${name}: ${at(first)}` : `${name}: from ${at(first)} to ${at(last)}`];
   });
   return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";
 }
@@ -173,6 +175,11 @@ export function extremes(points: readonly Point[], isRate: boolean): { best: Poi
   const worst = known[known.length - 1];
   if (!best || !worst || best === worst) return null;
   return { best, worst };
+}
+
+/** Too few sessions have none: then nothing can be told apart. */
+export function hasInterval(point: Point): boolean {
+  return point.low !== null && point.high !== null;
 }
 
 export function overlap(a: Point, b: Point): boolean {

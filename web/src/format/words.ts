@@ -11,6 +11,10 @@ const FORMATS: Record<string, string> = {
   onnx: "ONNX",
   torchscript: "TorchScript",
   "openvino-ir": "OpenVINO IR",
+  "tf-graph": "TensorFlow graph",
+  "saved-model": "SavedModel",
+  keras: "Keras",
+  litert: "LiteRT",
   "torch-export": "PyTorch export",
   "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",
@@ -18,6 +22,10 @@ const FORMATS: Record<string, string> = {
 
 export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
 export const formatName = (format: string): string => FORMATS[format] ?? format;
+
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 /** "4 cores · batch 8", as cells are told apart. */
 export function cellName(cell: { cores: number; batch_size: number; instances?: number }): string {

@@ -51,6 +51,12 @@ export function ModelFacts({ model }: { model: ModelDetails }) {
             </Group>
           </List.Item>
         )}
+        {facts?.made && (
+          <List.Item>
+            Converted from {facts.made.source} by {facts.made.tool} ({Object.entries(facts.made.versions).map(([name, version]) => `${name} ${version}`).join(", ")}): on{" "}
+            {plural(facts.made.checks, "input")} it differed by at most {facts.made.max_rel_error.toPrecision(2)} of the largest value
+          </List.Item>
+        )}
         {model.domain && (
           <List.Item>
             Task: <Guess size={{ text: model.domain.toLowerCase(), guess: "Guessed from the names, operators and shapes of the model. Nothing that is measured depends on it." }} />

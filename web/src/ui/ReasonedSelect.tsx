@@ -1,36 +1,66 @@
-import { Select, Stack, Text, type ComboboxItem } from "@mantine/core";
+import { Combobox, Stack, Text, TextInput, useCombobox } from "@mantine/core";
 
 export type Reasoned = { value: string; label: string; /** Why it cannot be chosen. */ reason: string | null };
 
 type Props = { label: string; value: string | null; options: readonly Reasoned[]; change: (value: string) => void; error?: string; description?: string };
 
-/** A drop-down that says beside each choice that cannot be made why not: for eyes, mouse and keyboard alike. */
+/** A drop-down that says beside each choice that cannot be made why not: for eyes, mouse and keyboard alike.
+ *
+ * Arrow keys stop at such a choice, too: the library's own list skips it, and who listens would never hear the reason. */
 export function ReasonedSelect({ label, value, options, change, error, description }: Props) {
+  const list = useCombobox({
+    onDropdownClose: () => list.resetSelectedOption(),
+    onDropdownOpen: () => list.updateSelectedOptionIndex("active", { scrollIntoView: true }),
+  });
+  const submit = (chosen: string) => {
+    if (options.find((option) => option.value === chosen)?.reason !== null) return; // it stays open, with the reason in sight
+    change(chosen);
+    list.closeDropdown();
+  };
   return (
-    <Select
-      label={label}
-      description={description}
-      value={value}
-      error={error}
-      allowDeselect={false}
-      data={options.map((option) => ({ value: option.value, label: option.label, disabled: option.reason !== null }))}
-      onChange={(chosen) => chosen !== null && change(chosen)}
-      renderOption={({ option }) => <Told option={option} reason={options.find((one) => one.value === option.value)?.reason ?? null} />}
-      maxDropdownHeight={320}
-      comboboxProps={{ shadow: "md" }}
-      styles={{ option: { opacity: 1 } }} // what cannot be chosen is still to be read
-    />
+    <Combobox store={list} onOptionSubmit={submit} shadow="md" resetSelectionOnOptionHover>
+      <Combobox.Target targetType="button" withExpandedAttribute>
+        <TextInput
+          label={label}
+          description={description}
+          error={error}
+          value={options.find((option) => option.value === value)?.label ?? ""}
+          readOnly
+          pointer
+          rightSection={<Combobox.Chevron />}
+          rightSectionPointerEvents="none"
+          onClick={() => list.toggleDropdown()}
+          onBlur={() => list.closeDropdown()}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Options mah={320} style={{ overflowY: "auto" }} aria-label={label}>
+          {options.map((option) => (
+            <Combobox.Option
+              key={option.value}
+              value={option.value}
+              active={option.value === value}
+              aria-selected={option.value === value}
+              aria-disabled={option.reason !== null || undefined}
+              className={option.reason === null ? undefined : "not-to-choose"}
+            >
+              <Told option={option} />
+            </Combobox.Option>
+          ))}
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
   );
 }
 
-function Told({ option, reason }: { option: ComboboxItem; reason: string | null }) {
+function Told({ option: { label, reason } }: { option: Reasoned }) {
   return (
-    <Stack gap={0} title={reason ?? undefined}>
-      <Text size="sm" className={reason ? "dim" : undefined}>
-        {option.label}
+    <Stack gap={0}>
+      <Text size="sm">
+        {label}
       </Text>
       {reason && (
-        <Text size="xs" className="dim">
+        <Text size="xs">
           {reason}
         </Text>
       )}

@@ -1,6 +1,7 @@
 import { Badge, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 
+import type { BenchmarkTold } from "@/api/schema.gen";
 import type { State, Noise } from "@/api/vocabulary";
 
 const STATES: Record<State, { sign: string; word: string; color: string }> = {
@@ -29,13 +30,33 @@ export function StateBadge({ state, children }: { state: State; children?: React
   );
 }
 
-export function NoiseBadge({ noise, why }: { noise: Noise | null | undefined; why?: string }) {
+/** Of a whole benchmark: the worst of its cells, and how many are. */
+export function WorstNoiseBadge({ of }: { of: Pick<BenchmarkTold, "summary" | "worst_noise"> }) {
+  const { summary, worst_noise: worst } = of;
+  if (!worst) return null;
+  const isAll = worst.cells === worst.of;
+  return (
+    <NoiseBadge noise={worst.noise} why={worst.noise === summary.noise ? summary.noise_reasons.join(" ") : undefined} text={isAll ? undefined : `${worst.noise}: ${worst.cells} of ${worst.of}`} />
+  );
+}
+
+/** Begun, and waiting for cores. */
+export function WaitingBadge() {
+  return (
+    <Badge color="blue" variant="light" tt="none" miw="max-content" leftSection={<span aria-hidden>◷</span>}>
+      Waiting
+    </Badge>
+  );
+}
+
+/** `text` says more than the bare word, where more is known. */
+export function NoiseBadge({ noise, why, text }: { noise: Noise | null | undefined; why?: string; text?: string }) {
   if (!noise) return null;
   const { sign, color, means } = NOISES[noise];
   return (
     <Tooltip label={why || means}>
       <Badge color={color} variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
-        {noise}
+        {text ?? noise}
       </Badge>
     </Tooltip>
   );

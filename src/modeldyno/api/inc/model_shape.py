@@ -19,7 +19,14 @@ from modeldyno.core.inc_ids import (
 from modeldyno.core.models import Boundary, Model, ModelFormat
 from modeldyno.core.precisions import precision_of
 
-_WITH_GRAPH: tuple[ModelFormat, ...] = ("onnx", "torch-export", "openvino-ir")
+_OF_TENSORFLOW: tuple[ModelFormat, ...] = ("tf-graph", "saved-model", "keras")
+_WITH_GRAPH: tuple[ModelFormat, ...] = (
+    "onnx",
+    "torch-export",
+    "openvino-ir",
+    "litert",
+    *_OF_TENSORFLOW,
+)
 _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "onnx",
     "torchscript",
@@ -27,6 +34,8 @@ _WITH_PROFILE: tuple[ModelFormat, ...] = (
     "torch-checkpoint",
     "scripted",
     "openvino-ir",
+    *_OF_TENSORFLOW,
+    "litert",
 )
 
 # What a project without a model has there: its clients read on without looking.

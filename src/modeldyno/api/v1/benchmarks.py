@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field
@@ -33,15 +33,21 @@ from modeldyno.api.v1.shape import (
     without_defaults,
 )
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
-from modeldyno.core.benchmarks import Baseline, Benchmark, BenchmarkDetails, BenchmarkRow, Mode
+from modeldyno.core.benchmarks import (
+    Baseline,
+    Benchmark,
+    BenchmarkDetails,
+    BenchmarkRow,
+    Mode,
+    VersusBaseline,
+)
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
-from modeldyno.core.results import Verdict
+from modeldyno.core.results import Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunOf, State
 from modeldyno.core.specs import CellSpec
-from modeldyno.services.baselines import versus
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -87,6 +93,7 @@ class AxesTold(Told):
     batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
     cores: list[int] = Field(examples=[[1, 2, 4]])
     instances: list[int] = Field(examples=[[1]])
+    streams: list[int] = Field(examples=[[1]])
 
 
 class VersusBaselineTold(Told):
@@ -98,6 +105,14 @@ class VersusBaselineTold(Told):
     ratio: RatioTold | None = Field(description="Its time by the baseline's, per item.")
     verdict: Verdict | None
     why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
+
+
+class WorstNoiseTold(Told):
+    """Of all its cells; `summary` is about the best one only."""
+
+    noise: Noise = Field(examples=["unusable"])
+    cells: int = Field(description="So many are as noisy as that.", examples=[3])
+    of: int = Field(description="Of so many that were measured.", examples=[4])
 
 
 class BenchmarkHeadTold(Told):
@@ -112,6 +127,7 @@ class BenchmarkHeadTold(Told):
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
     summary: SummaryTold
+    worst_noise: WorstNoiseTold | None = Field(description="Null before it is measured.")
     axes: AxesTold
     vs_baseline: VersusBaselineTold | None = Field(
         description="Null without a baseline, and before both have a number."
@@ -157,7 +173,9 @@ def router(server: Server) -> APIRouter:
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
-        return answer(_details(benchmarks.details(benchmark_id)), status, **headers)
+        return answer(
+            _details(benchmarks.details(benchmark_id), benchmarks.versus), status, **headers
+        )
 
     @routes.get(
         "",
@@ -169,7 +187,7 @@ def router(server: Server) -> APIRouter:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
         page = benchmarks.page(asked.wanted())
-        return page_answer(page, lambda row: _line(row, asked.with_cells))
+        return page_answer(page, lambda row: _line(row, benchmarks.versus, asked.with_cells))
 
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
@@ -281,9 +299,12 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
     return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
-def _line(row: BenchmarkRow, with_cells: bool) -> dict[str, Any]:
+Versus = Callable[[Baseline | None, Sequence[CellOutcome]], VersusBaseline | None]
+
+
+def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> dict[str, Any]:
     cells = _cells(row.asked, row.cells)
-    held = versus_of(row.baseline, row.cells)
+    held = _held(versus(row.baseline, row.cells))
     return _row(row, row.model_name, cells, held) | {"cells": cells if with_cells else None}
 
 
@@ -305,14 +326,14 @@ def _row(
         "last_run_at": row.last_run_at,
         "rerun_of": row.rerun_of,
         "summary": summary_of(row.summary),
+        "worst_noise": _worst_noise(cells),
         "axes": _axes(cells),
         "vs_baseline": held,
     }
 
 
-def versus_of(baseline: Baseline | None, cells: Sequence[CellOutcome]) -> dict[str, Any] | None:
+def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
     """As VersusBaselineTold describes."""
-    found = versus(baseline.benchmark_id, baseline.cells, cells) if baseline else None
     return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
 
 
@@ -321,6 +342,15 @@ def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict
     if found:
         return [outcome_of(cell) for cell in found]
     return [cell_of(number, cell) for number, cell in enumerate(asked)]
+
+
+def _worst_noise(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """As WorstNoiseTold describes."""
+    found = [cell["noise"] for cell in cells if cell["noise"]]
+    if not found:
+        return None
+    worst = max(found, key=get_args(Noise).index)
+    return {"noise": worst, "cells": found.count(worst), "of": len(found)}
 
 
 def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -332,6 +362,7 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
         "batch_sizes": "batch_size",
         "cores": "cores",
         "instances": "instances",
+        "streams": "streams",
     }
     return {
         axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
@@ -339,11 +370,11 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _details(found: BenchmarkDetails) -> dict[str, Any]:
+def _details(found: BenchmarkDetails, versus: Versus) -> dict[str, Any]:
     benchmark, spec = found.benchmark, found.benchmark.spec
     cells = _cells(spec.cells, found.cells)
     return {
-        **_row(benchmark, found.model_name, cells, versus_of(found.baseline, found.cells)),
+        **_row(benchmark, found.model_name, cells, _held(versus(found.baseline, found.cells))),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),

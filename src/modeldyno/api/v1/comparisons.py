@@ -43,6 +43,7 @@ from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.runs import RunOf, State
 from modeldyno.core.specs import ComparisonSpec
+from modeldyno.engines.run_names import side_names
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -87,6 +88,14 @@ class ComparisonRowTold(Told):
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The comparison that this one repeats.")
     summary: SummaryTold
+    sentence: str | None = Field(
+        description="The verdict of its latest run; null before it has one.",
+        examples=["B is 1.31× faster than A (1.24\u20131.38, 95 %)."],
+    )
+    sentence_by_name: str | None = Field(
+        description="The same, with both sides by what tells them apart.",
+        examples=["OpenVINO is 1.31× faster than ONNX Runtime (1.24\u20131.38, 95 %)."],
+    )
 
 
 class ComparisonTold(ComparisonRowTold):
@@ -224,6 +233,8 @@ def _row(found: Comparison) -> dict[str, Any]:
         "last_run_at": found.last_run_at,
         "rerun_of": found.rerun_of,
         "summary": summary_of(found.summary),
+        "sentence": found.sentence(),
+        "sentence_by_name": found.sentence(side_names(found.spec)),
     }
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import Field
 
 from modeldyno.api.v1.shape import Told, problems
-from modeldyno.core.redaction import without_folders
+from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import Availability, availability
 from modeldyno.engines.catalog import title_of
 
@@ -37,6 +37,19 @@ class EngineTold(Told):
         examples=[{}],
     )
     formats: list[str] = Field(examples=[["onnx"]])
+    adapter: str = Field(
+        description="Which engine it is, where it goes by a name that somebody gave it.",
+        examples=["onnxruntime"],
+    )
+    python: str | None = Field(
+        description="Version of the other Python that it lives in; null: the server's own.",
+        examples=[None],
+    )
+    origin: str = Field(
+        description="How it came there: what pip installed. Empty for engines of the server's own "
+        "environment.",
+        examples=[""],
+    )
 
 
 class EnginesTold(Told):
@@ -69,4 +82,7 @@ def _told(engine: Availability) -> EngineTold:
         },
         device_notes=engine.device_notes,
         formats=list(engine.formats),
+        adapter=engine.adapter,
+        python=engine.python,
+        origin=without_secrets(without_folders(engine.origin)),
     )

@@ -77,6 +77,7 @@ class CellJudgementTold(Told):
         "numbers from `separate runs`."
     )
     comparison_id: int | None = Field(description="Of that comparison.")
+    pairs: int | None = Field(description="Of sessions, in that comparison.", examples=[6])
 
 
 class SettingTold(Told):
@@ -168,6 +169,7 @@ def _cell(cell: CellJudgement) -> dict[str, Any]:
         "typical_ratio": ratio_of(cell.typical_ratio),
         "basis": cell.basis,
         "comparison_id": cell.comparison_id,
+        "pairs": cell.pairs,
     }
 
 

@@ -17,8 +17,14 @@ if TYPE_CHECKING:
 
 class CoreTold(Told):
     core: int = Field(description="A CPU, as the system numbers it.", examples=[2])
-    job_id: int | None = Field(description="Null: nobody measures on it.", examples=[7])
+    job_id: int | None = Field(
+        description="Null: no job of this server measures on it.", examples=[7]
+    )
     since: Moment | None
+    used_by: str | None = Field(
+        description="Another process on this machine that measures on it; null: none does.",
+        examples=["modeldyno pid 4711"],
+    )
 
 
 class QueueViewTold(Told):
@@ -41,8 +47,8 @@ def router(server: Server) -> APIRouter:
 
     @routes.post("/pause", response_model=QueueViewTold, responses=problems())
     def pause_queue() -> Response:
-        """What runs goes on to its end; nothing begins until somebody resumes, or the server is
-        started anew."""
+        """What runs goes on to its end; nothing begins until somebody resumes, also when the
+        server is started anew."""
         jobs.pause()
         return answer(_told(jobs.queue()))
 
@@ -64,6 +70,7 @@ def _told(shown: QueueShown) -> dict[str, Any]:
                 "core": core,
                 "job_id": held[core].job_id if core in held else None,
                 "since": held[core].taken_at if core in held else None,
+                "used_by": None if core in held else shown.elsewhere.get(core),
             }
             for core in shown.cores
         ],

@@ -13,7 +13,7 @@ from modeldyno.core.commands import bench_command
 from modeldyno.core.markup import Markup
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
-from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
+from modeldyno.core.results import FEWEST_SESSIONS, BenchmarkResult, CellResult, Measurement
 from modeldyno.core.sentences import benchmark_sentences, remarks
 from modeldyno.core.tables import WORDS, benchmark_rows
 
@@ -43,7 +43,7 @@ def _engine(cell: CellResult) -> str:
     if facts is None:
         return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
     precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine} {facts.engine_version} on {facts.device}{precision}"
+    return f"{facts.engine_title} on {facts.device}{precision}"
 
 
 def _is_noisy(cell: CellResult) -> bool:
@@ -62,9 +62,9 @@ def _method(result: BenchmarkResult) -> str:
     return (
         f"{subject} was measured in {_span(found, 'processes', 'fresh process')} with "
         f"{_span(found, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"± is half the {_levels(found)} interval over {_units(found)}; the floor is the tenth "
-        f"percentile, p99 is there where the samples can tell it, and {figures.NOTHING} is not "
-        "measured."
+        f"± is half the {_levels(found)} interval over sessions{_without_interval(found)}; the "
+        "floor is the tenth percentile, p99 is there where the samples can tell it, and "
+        f"{figures.NOTHING} is not measured."
     )
 
 
@@ -81,8 +81,10 @@ def _levels(found: Sequence[Measurement]) -> str:
     return " or ".join(f"{level * 100:g}\u00a0%" for level in levels)
 
 
-def _units(found: Sequence[Measurement]) -> str:
-    return " or ".join(sorted({one.latency.typical.units for one in found}))
+def _without_interval(found: Sequence[Measurement]) -> str:
+    if all(one.latency.typical.is_over_units for one in found):
+        return ""
+    return f" (fewer than {FEWEST_SESSIONS} of them have none)"
 
 
 def _doubts(result: BenchmarkResult) -> list[str]:
@@ -172,7 +174,7 @@ def _points(sweep: _Sweep, per_item: bool, scale: float = 1.0) -> tuple[Point, .
 def _point(cell: CellResult, x: int, scale: float) -> Point:
     assert cell.measurement is not None
     typical = cell.measurement.latency.typical
-    known = math.isfinite(typical.low) and math.isfinite(typical.high)
+    known = typical.is_over_units and math.isfinite(typical.low) and math.isfinite(typical.high)
     low, high = (typical.low, typical.high) if known else (typical.value, typical.value)
     return Point(x, typical.value / scale, low / scale, high / scale, _is_noisy(cell))
 

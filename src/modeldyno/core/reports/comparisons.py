@@ -27,8 +27,7 @@ def comparison_section(result: ComparisonResult) -> Section:
         verdict=(_verdict(result),),
         word=result.verdict,
         engines=tuple(
-            f"{side.facts.engine} {side.facts.engine_version} on {side.facts.device}"
-            for side in (result.a, result.b)
+            f"{side.facts.engine_title} on {side.facts.device}" for side in (result.a, result.b)
         ),
         method=_method(result),
         table=table(head, rows, ("", "model", "engine", "precision")),

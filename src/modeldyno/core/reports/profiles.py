@@ -28,7 +28,7 @@ def profile_section(result: ProfileResult) -> Section:
         title=f"Profile of {name}",
         verdict=(_most(found), profile_sentence(result)) if found else (profile_sentence(result),),
         word="",
-        engines=(f"{facts.engine} {facts.engine_version} on {facts.device}{precision}",),
+        engines=(f"{facts.engine_title} on {facts.device}{precision}",),
         method=_method(result),
         table=table(head, rows, LEFT),
         charts=(_chart(result, found),) if found else (),

@@ -91,9 +91,9 @@ class Models:
         return tuple(m for m in found if name in (m.name, m.name.rpartition(".")[0]))
 
     def input_of(self, project_id: ProjectId) -> Model | None:
-        """The one that a project began with: its first, unless an optimization made that."""
+        """The one that a project began with: its first that was not made of another."""
         query = select(*Rows.__table__.c).where(
-            Rows.project_id == project_id, Rows.origin != "optimization"
+            Rows.project_id == project_id, Rows.origin.not_in(("optimization", "conversion"))
         )
         with self._database.reading() as connection:
             row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()

@@ -16,7 +16,7 @@ import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
-import { NoiseBadge, StateBadge, SurpriseBadge } from "@/ui/badges";
+import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
 
@@ -44,7 +44,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                   #{row.id} {row.name}
                 </Anchor>
                 <StateBadge state={state}>{stateWord(benchmark ?? row)}</StateBadge>
-                <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} />
+                <WorstNoiseBadge of={row} />
                 <SurpriseBadge texts={surprisesOf(benchmark?.cells ?? [])} />
                 {row.rerun_of !== null && (
                   <Badge component={Link} to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
@@ -60,7 +60,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
           <BenchmarkMenu row={{ ...row, state }} made={made} />
         </Group>
         {details.isError && <Trouble error={details.error} again={() => void details.refetch()} />}
-        {!benchmark && !details.isError && <Skeleton height={300} />}
+        {!benchmark && !details.isError && <Skeleton height={300} animate={wasSeen} />}
         {benchmark && isActive(benchmark.state) && <RunningBody benchmark={benchmark} />}
         {benchmark && <Stopped benchmark={benchmark} />}
         {benchmark && !isActive(benchmark.state) && hasNumbers && (

@@ -10,7 +10,7 @@ import { bytes, percent, quantity } from "@/format/numbers";
 import { engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
-import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Row = BenchmarkRowTold;
 type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
@@ -70,7 +70,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
       isHidden: true,
     },
-    { id: "quality", header: "Quality", value: (row) => row.summary.noise, show: (row) => (row.summary.noise ? <NoiseBadge noise={row.summary.noise} why={row.summary.noise_reasons.join(" ")} /> : "–") },
+    { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} /> : "–") },
     { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
   ];

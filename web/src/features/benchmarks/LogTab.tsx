@@ -1,10 +1,11 @@
-import { Button, Code, Group, ScrollArea, Stack, Switch, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, NativeSelect, ScrollArea, Stack, Switch, Text, TextInput } from "@mantine/core";
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Refused, api } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import type { LatestRunTold } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
+import { LEAST, LEAST_WORDS, atLeast, type Least } from "@/features/benchmarks/logLevels";
 import { plural } from "@/format/numbers";
 import { Trouble } from "@/ui/Trouble";
 
@@ -14,13 +15,14 @@ const PIECE = 1 << 18;
 export function LogTab({ run }: { run: LatestRunTold }) {
   const { text, error } = useLog(run);
   const [sought, setSought] = useState("");
+  const [least, setLeast] = useState<Least>("all");
   const [isFollowing, setFollowing] = useState(true);
   const [isWrapped, setWrapped] = useState(true);
   const view = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => {
-    const all = text.split("\n");
+    const all = atLeast(text.split("\n"), least);
     return sought ? all.filter((line) => line.toLowerCase().includes(sought.toLowerCase())) : all;
-  }, [text, sought]);
+  }, [text, sought, least]);
   useEffect(() => {
     if (isFollowing && view.current) view.current.scrollTop = view.current.scrollHeight;
   }, [lines, isFollowing]);
@@ -34,14 +36,20 @@ export function LogTab({ run }: { run: LatestRunTold }) {
     <Stack gap="xs">
       <Group gap="sm">
         <TextInput placeholder="Search the log" aria-label="Search the log" value={sought} onChange={(event) => setSought(event.currentTarget.value)} />
+        <NativeSelect
+          aria-label="Level"
+          value={least}
+          data={LEAST_WORDS}
+          onChange={(event) => setLeast(LEAST.find((one) => one === event.currentTarget.value) ?? "all")}
+        />
         <Switch label="Follow" checked={isFollowing} onChange={(event) => setFollowing(event.currentTarget.checked)} />
         <Switch label="Wrap" checked={isWrapped} onChange={(event) => setWrapped(event.currentTarget.checked)} />
         <Button variant="default" size="xs" onClick={() => saveText(`${run.id}.log`, text, "text/plain")}>
           Download
         </Button>
-        {sought && (
+        {(sought || least !== "all") && (
           <Text size="sm" className="dim">
-            {plural(lines.length, "line")} found
+            {lines.length === 0 ? "no line" : plural(lines.length, "line")} of {plural(text.split("\n").length, "line")}
           </Text>
         )}
       </Group>

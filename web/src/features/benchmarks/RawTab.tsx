@@ -29,7 +29,7 @@ export function RawTab({ benchmark, looked, change }: Props) {
   const runId = benchmark.latest_run?.id ?? "";
   const csv = useQuery({ ...samplesQuery(runId), enabled: runId !== "" });
   const samples = useMemo(() => (csv.data !== undefined && cell ? samplesOf(csv.data, cell.number) : null), [csv.data, cell]);
-  const percentiles = usePercentiles(runId, cell?.number ?? -1);
+  const { percentiles, isWithin } = usePercentiles(runId, cell?.number ?? -1);
   if (!cell || runId === "") return <Text className="dim">Nothing was measured yet.</Text>;
   if (csv.isError) return <Trouble error={csv.error} again={() => void csv.refetch()} />;
   return (
@@ -43,7 +43,7 @@ export function RawTab({ benchmark, looked, change }: Props) {
       {samples ? (
         samples.ms.length > 0 ? (
           <>
-            <Percentiles rows={percentiles} name={cellName(cell)} />
+            <Percentiles rows={percentiles} isWithin={isWithin} name={cellName(cell)} />
             <HistogramOf samples={samples} engine={cell.engine} percentiles={percentiles} name={cellName(cell)} />
             <SampleTable samples={samples} />
           </>
@@ -57,13 +57,14 @@ export function RawTab({ benchmark, looked, change }: Props) {
   );
 }
 
-function usePercentiles(runId: string, cell: number): readonly Percentile[] {
+/** `isWithin`: fewer than four sessions, so that only the spread within them is known. */
+function usePercentiles(runId: string, cell: number): { percentiles: readonly Percentile[]; isWithin: boolean } {
   const result = useQuery({ ...resultQuery(runId), enabled: runId !== "" }).data;
-  if (!isBenchmark(result)) return [];
-  const latency = result.cells[cell]?.latency_ms;
-  if (!latency) return [];
+  const latency = isBenchmark(result) ? result.cells[cell]?.latency_ms : null;
+  if (!latency) return { percentiles: [], isWithin: false };
   const tails = Object.entries(latency.tails).flatMap(([name, tail]) => (isTail(tail) ? [{ name, value: tail.value, ci: tail.ci95, needs: tail.samples_needed }] : []));
-  return [{ name: "p50", value: latency.median, ci: isNumbers(latency.ci95) ? latency.ci95 : null, needs: null }, ...tails];
+  const median = { name: "p50", value: latency.median, ci: isNumbers(latency.ci95) ? latency.ci95 : null, needs: null };
+  return { percentiles: [median, ...tails], isWithin: latency.ci_units === "samples" };
 }
 
 type Tail = { value: number | null; ci95: readonly number[] | null; samples_needed: number | null };
@@ -74,7 +75,7 @@ function isNumbers(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.every((one) => typeof one === "number");
 }
 
-function Percentiles({ rows, name }: { rows: readonly Percentile[]; name: string }) {
+function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; isWithin: boolean; name: string }) {
   if (rows.length === 0) return null;
   return (
     <Table.ScrollContainer minWidth={320}>
@@ -83,7 +84,7 @@ function Percentiles({ rows, name }: { rows: readonly Percentile[]; name: string
           <Table.Tr>
             <Table.Th>Percentile</Table.Th>
             <Table.Th ta="right">ms per batch</Table.Th>
-            <Table.Th>95 % interval</Table.Th>
+            <Table.Th>{isWithin ? "Spread within sessions" : "95 % interval"}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -126,8 +127,8 @@ function HistogramOf({ samples, engine, percentiles, name }: { samples: Samples;
 
 function SampleTable({ samples }: { samples: Samples }) {
   const rows = useMemo<Row[]>(() => {
-    const { limit } = shapeOf(samples.ms);
-    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit }));
+    const { limit, hasPeaks } = shapeOf(samples.ms);
+    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit && !hasPeaks }));
   }, [samples]);
   const columns: Column<Row>[] = [
     { id: "place", header: "Iteration", value: (row) => row.place, isNumber: true },

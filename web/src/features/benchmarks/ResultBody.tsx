@@ -7,7 +7,7 @@ import type { CellTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
-import { drawScaling, extremes, overlap, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
+import { drawScaling, extremes, hasInterval, overlap, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
 import { METRIC_WORDS, basisOf, figureOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
 import { samplesOf } from "@/features/benchmarks/samplesCsv";
 import type { Looked } from "@/features/benchmarks/view";
@@ -81,15 +81,18 @@ export function Numbers({ cell }: { cell: CellTold }) {
       </Alert>
     );
   }
-  const basis = cell.ms_per_batch ? `measured · ${basisOf(cell)}` : "not measured";
+  const basis = (what: string) => (cell.ms_per_batch ? `${what} · measured · ${basisOf(cell)}` : "not measured");
   return (
     <>
       <Text size="sm" fw={600}>
         {cellName(cell)}
       </Text>
-      <Figure label="ms per item" value={cell.ms_per_item?.value} interval={intervalOf(cell.ms_per_item)} unit="ms" basis={basis} />
-      <Figure label="ms per batch" value={cell.ms_per_batch?.value} interval={intervalOf(cell.ms_per_batch)} unit="ms" basis={basis} />
-      <Figure label="items per second" value={cell.items_per_s?.value} interval={intervalOf(cell.items_per_s)} unit="items/s" basis={basis} />
+      <Figure label="ms per item" value={cell.ms_per_item?.value} interval={intervalOf(cell.ms_per_item)} unit="ms" basis={basis("median")} />
+      {cell.noise === "contended" && (
+        <Figure label="ms per item, floor" value={cell.floor_ms_per_item?.value} interval={intervalOf(cell.floor_ms_per_item)} unit="ms" basis="what the work costs when nobody disturbs it: read this one, other work ran beside" />
+      )}
+      <Figure label="ms per batch" value={cell.ms_per_batch?.value} interval={intervalOf(cell.ms_per_batch)} unit="ms" basis={basis("median")} />
+      <Figure label="items per second" value={cell.items_per_s?.value} interval={intervalOf(cell.items_per_s)} unit="items/s" basis={basis("sustained, from the mean")} />
       <Quality cell={cell} />
       <RanAs cell={cell} />
     </>
@@ -106,6 +109,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
   const figure = figureOf(cell, looked.metric);
   const interval = (low: number | null, high: number | null) => (low === null || high === null ? null : ([low, high] as const));
   const basis = (sessions: number | null) => `measured · n = ${sessions ?? "–"} sessions`;
+  const areKnown = ends !== null && hasInterval(ends.best) && hasInterval(ends.worst);
   const isClear = ends !== null && !overlap(ends.best, ends.worst);
   return (
     <>
@@ -118,7 +122,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
       )}
       {ends && !isClear && (
         <Text size="sm" className="dim">
-          No clear difference between best and worst: their intervals overlap.
+          {areKnown ? "No clear difference between best and worst: their intervals overlap." : "Too few sessions to tell the best from the worst."}
         </Text>
       )}
       <Quality cell={cell} />

@@ -2,13 +2,14 @@ import { Button, Group, Progress, Stack, Text, VisuallyHidden } from "@mantine/c
 import { useState } from "react";
 
 import type { BenchmarkTold } from "@/api/schema.gen";
+import { waitsForCores } from "@/api/waiting";
 import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/CellGrid";
 import { moveJob } from "@/features/benchmarks/actions";
 import { slotsOf } from "@/features/benchmarks/cells";
 import type { Progress as Standing } from "@/features/benchmarks/useJob";
 import { useJob } from "@/features/benchmarks/useJob";
 import { duration } from "@/format/numbers";
-import { cellName } from "@/format/words";
+import { cellName, sentence } from "@/format/words";
 
 /** A benchmark that waits or runs: how far it is, what it knows so far, and how to stop it. */
 export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
@@ -22,6 +23,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
     void moveJob(jobId, "cancel").then((done) => done ?? setStopping(false));
   };
   const isQueued = job?.state === "queued";
+  const isWaiting = job !== undefined && waitsForCores(job);
   const percent = Math.floor(100 * (progress?.share ?? 0));
   const told = progress?.cells ?? [];
   const slot = slotsOf(benchmark.cells, told).find(({ cell }) => cell.number === chosen);
@@ -31,9 +33,10 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
         <Stack gap={2} style={{ flex: "1 1 240px", minWidth: 0 }}>
           <Group gap="sm">
             <Text fw={600}>{isQueued ? `Queued${job.place ? ` #${job.place}` : ""}` : `${percent} %`}</Text>
-            {progress?.remainingS != null && <Text size="sm">ETA {duration(progress.remainingS)}</Text>}
+            {isWaiting && <Text size="sm">waiting for cores</Text>}
+            {!isWaiting && progress?.remainingS != null && <Text size="sm">ETA {duration(progress.remainingS)}</Text>}
           </Group>
-          {!isQueued && <Progress value={percent} aria-label={`Progress of benchmark ${benchmark.id}`} />}
+          {!isQueued && <Progress value={percent} transitionDuration={0} aria-label={`Progress of benchmark ${benchmark.id}`} />}
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
             {isQueued ? sentence(job.reason || "It starts as soon as the machine is free") : sentence(progress?.doing || "Starting")}
           </Text>
@@ -82,8 +85,4 @@ function LiveEstimate({ progress }: { progress: Standing | null }) {
 /** Said aloud at the quarters only: a voice that never stops is no help. */
 function Announced({ percent }: { percent: number }) {
   return <VisuallyHidden role="status">{`${25 * Math.floor(percent / 25)} percent measured`}</VisuallyHidden>;
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -8,12 +8,13 @@ export const METRIC_WORDS: Record<Metric, { label: string; unit: string; isRate:
   ms_item: { label: "ms per item", unit: "ms", isRate: false },
   ms_batch: { label: "ms per batch", unit: "ms", isRate: false },
   items_s: { label: "items per second", unit: "items/s", isRate: true },
+  floor_item: { label: "ms per item, floor", unit: "ms", isRate: false },
 };
 
-type Measured = Pick<CellTold, "ms_per_item" | "ms_per_batch" | "items_per_s">;
+type Measured = Pick<CellTold, "ms_per_item" | "ms_per_batch" | "items_per_s" | "floor_ms_per_item">;
 
 export function figureOf(cell: Measured, metric: Metric): FigureTold | null {
-  const figures = { ms_item: cell.ms_per_item, ms_batch: cell.ms_per_batch, items_s: cell.items_per_s };
+  const figures = { ms_item: cell.ms_per_item, ms_batch: cell.ms_per_batch, items_s: cell.items_per_s, floor_item: cell.floor_ms_per_item };
   return figures[metric];
 }
 

@@ -24,7 +24,7 @@ describe("counts", () => {
 });
 
 test("an engine says why it cannot", () => {
-  const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"] };
+  const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], adapter: "openvino", python: null, origin: "" };
   expect(engineTrouble(engine, { format: "onnx" })).toBe("openvino is not installed. To get it: pip install openvino");
   expect(engineTrouble({ ...engine, usable: true }, { format: "torchscript" })).toContain("does not read TorchScript");
   expect(engineTrouble({ ...engine, usable: true }, { format: "onnx" })).toBeNull();

@@ -12,7 +12,6 @@ import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from
 import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
-import { pairSentence } from "@/features/compare/verdicts";
 import { duration, plain, plural, ratio } from "@/format/numbers";
 import { engineName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
@@ -128,7 +127,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
   return (
     <>
       <VerdictCard
-        sentence={pairSentence(summary)}
+        sentence={comparison.sentence ?? "No verdict yet."}
         isRanked={clear !== null}
         basis={
           <Group gap="xs">

@@ -15,6 +15,7 @@ export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (ce
   ms_item: { label: "ms per item", unit: "ms", of: (cell) => cell.ms_per_item },
   ms_batch: { label: "ms per batch", unit: "ms", of: (cell) => cell.ms_per_batch },
   items_s: { label: "items per second", unit: "items/s", of: (cell) => cell.items_per_s },
+  floor_item: { label: "ms per item, floor", unit: "ms", of: (cell) => cell.floor_ms_per_item },
 };
 
 type Props = { sides: readonly Side[]; cells: readonly CellJudgementTold[]; chosen: Chosen; change: Change };

@@ -75,14 +75,14 @@ function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change:
   const turns = cells.filter((cell) => cell.basis === "alternation");
   return (
     <Group gap="xs">
-      {only && cells.length === 1 && (
+      {only && cells.length === 1 && only.basis !== "alternation" && (
         <Text size="sm" className="dim">
           n = {only.a.sessions} / {only.b.sessions} sessions ({only.a.samples} / {only.b.samples} samples).
         </Text>
       )}
       {turns.map((cell) => (
         <Text key={cell.a.number} size="sm" className="dim">
-          {cells.length > 1 && `${place(cell)}: `}Measured in alternation, which outranks separate runs
+          {cells.length > 1 && `${place(cell)}: `}n = {cell.pairs} pairs of sessions, measured in alternation, which outranks separate runs
           {cell.comparison_id !== null && (
             <>
               {" ("}

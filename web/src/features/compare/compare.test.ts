@@ -3,12 +3,13 @@ import { describe, expect, test } from "vitest";
 import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
 import { choicesOf, firstPair, judged, nearestPair, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { sweetSpot } from "@/features/compare/sweetSpot";
-import { countedSentence, pairSentence } from "@/features/compare/verdicts";
+import { countedSentence } from "@/features/compare/verdicts";
 
 const EMPTY: CellTold = {
-  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, status: "done",
+  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, streams: 1, status: "done",
   latency_ms: null, floor_ms: null, throughput_per_s: null, error_code: null, error: null, ms_per_item: null, ms_per_batch: null,
-  floor_ms_per_item: null, items_per_s: null, interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null, effective: null, surprises: [],
+  floor_ms_per_item: null, items_per_s: null, interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null,
+  effective: null, surprises: [],
 };
 const around = (value: number, share = 0.01) => ({ value, low: value * (1 - share), high: value * (1 + share) });
 function cell(number: number, ms: number, more: Partial<CellTold> = {}): CellTold {
@@ -58,15 +59,6 @@ describe("counterparts", () => {
 });
 
 describe("a verdict", () => {
-  test("says which is faster, and by how much", () => {
-    expect(pairSentence({ verdict: "faster", ratio: 0.5, ratio_low: 0.4, ratio_high: 0.625 })).toBe("B is 2.00× faster than A (1.60–2.50, 95 %).");
-    expect(pairSentence({ verdict: "slower", ratio: 2, ratio_low: 1.9, ratio_high: 2.1 })).toBe("A is 2.00× faster than B (1.90–2.10, 95 %).");
-  });
-
-  test("ranks nothing that is unclear", () => {
-    expect(pairSentence({ verdict: "inconclusive", ratio: 1.01, ratio_low: 0.9, ratio_high: 1.1 })).toMatch(/^No clear difference between A and B/);
-  });
-
   test("of several cells counts them", () => {
     const of = (faster: "a" | "b" | null, isComparable = true) =>
       ({ faster, ratio: isComparable ? { value: 1, low: 1, high: 1 } : null }) as CellJudgementTold; // what counting looks at

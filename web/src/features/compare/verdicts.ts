@@ -1,5 +1,4 @@
-import type { CellJudgementTold, ComparisonRowTold, JudgementTold, SettingTold } from "@/api/schema.gen";
-import { plain } from "@/format/numbers";
+import type { CellJudgementTold, JudgementTold, SettingTold } from "@/api/schema.gen";
 
 export type Verdict = {
   sentence: string;
@@ -36,16 +35,4 @@ export function countedSentence(cells: readonly CellJudgementTold[]): string {
     none && `not comparable in ${none}`,
   ];
   return `Of ${cells.length} cells: ${parts.filter(Boolean).join(", ")}.`;
-}
-
-type Ratio = Pick<ComparisonRowTold["summary"], "verdict" | "ratio" | "ratio_low" | "ratio_high">;
-
-/** Of a pair that was measured in alternation, in the same words. */
-export function pairSentence({ verdict, ratio, ratio_low: low, ratio_high: high }: Ratio): string {
-  if (ratio == null || low == null || high == null) return "No verdict yet.";
-  if (verdict === "faster") return `B is ${plain(1 / ratio, 2)}× faster than A (${plain(1 / high, 2)}–${plain(1 / low, 2)}, 95 %).`;
-  if (verdict === "slower") return `A is ${plain(ratio, 2)}× faster than B (${plain(low, 2)}–${plain(high, 2)}, 95 %).`;
-  const words = { equivalent: "A and B are equivalent", "different-but-small": "A and B differ, but by too little to matter" };
-  const said = verdict === "equivalent" || verdict === "different-but-small" ? words[verdict] : "No clear difference between A and B";
-  return `${said} (B takes ${plain(low, 3)} to ${plain(high, 3)} times as long as A, 95 %).`;
 }

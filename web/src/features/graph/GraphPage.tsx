@@ -41,7 +41,7 @@ export function GraphPage() {
   const view = useQuery({ ...graphViewQuery(mid, asked(opened)), placeholderData: keepPreviousData });
   const graph = useQuery(graphQuery(mid));
   const homes = useMemo(() => (graph.data ? homesOf(graph.data) : null), [graph.data]);
-  const timing = useTimes(pid, mid, search.profile, homes);
+  const timing = useTimes(pid, mid, search.profile, homes, graph.data?.nodes);
   const times = search.color === "time" ? timing.times : null;
   const { scene, isLaying } = useScene(view.data, times);
   useEffect(() => {

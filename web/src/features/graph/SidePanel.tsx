@@ -80,11 +80,11 @@ function NodePanel({ graph, node, times, close }: Props & { node: GraphDocumentN
               <b>
                 {told.value} {told.spread} ms
               </b>
-              , {percent(time.share, 1)} of a call
-              {time.as !== node.op_type && <span className="dim"> (the engine ran it as {time.as}, fused with its neighbours)</span>}
+              , {percent(time.share, 1)} of a call{time.together.length > 0 && `, together with ${namesOf(time.together)}`}
+              {time.as !== node.op_type && <span className="dim"> (the engine ran it as {time.as})</span>}
             </>
           ) : (
-            <span className="dim">No time of its own: the engine fused it with another node, or left it out.</span>
+            <span className="dim">No time of its own: the engine left it out, or did it within another node.</span>
           )}
         </Text>
       )}
@@ -210,6 +210,14 @@ function OpenGroups({ graph, expanded, select, collapse }: Props) {
       )}
     </Panel>
   );
+}
+
+const NAMED = 3;
+
+/** The first few of them: a fused block may have dozens. */
+function namesOf(ids: readonly string[]): string {
+  const rest = ids.length - NAMED;
+  return [...ids.slice(0, NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
 }
 
 export function shapeText(tensor: Pick<GraphDocumentGraphTensor, "dtype" | "shape">): string {

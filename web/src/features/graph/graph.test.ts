@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { GraphDocument, GraphDocumentNode } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
 import { find } from "@/features/graph/find";
+import { fusedSets } from "@/features/graph/fusedSets";
 import { homesOf, timesOf } from "@/features/graph/homes";
 import { asked, openedOf, openedText, withClosed, withOpen } from "@/features/graph/opened";
 import { heatColor } from "@/features/graph/paint";
@@ -41,15 +42,32 @@ test("nodes are found by name, by operator and by pattern, whole words first", (
   expect([found("/(/"), found("  ")]).toEqual([[], []]);
 });
 
+const row = (name: string, ms: number) => ({
+  node: name, op_type: "Conv", provider: "", calls: 1, total_ms: ms, total_ci95_ms: [ms - 1, ms + 1], share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, told_ms: ms,
+  parts: [], bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null,
+});
+
 test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
-  const row = (name: string, ms: number) => ({
-    node: name, op_type: "Conv", provider: "", calls: 1, total_ms: ms, total_ci95_ms: [ms - 1, ms + 1], share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, told_ms: ms,
-    parts: [], flop: null, bytes: null, gflop_per_s: null, gbyte_per_s: null, flop_per_byte: null, bound: null, bound_reason: "",
-  });
-  const times = timesOf([row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)], 20, homesOf(GRAPH));
-  expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv" });
+  const times = timesOf([row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)], 20, homesOf(GRAPH), GRAPH.nodes);
+  expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv", together: [] });
   expect(times.byNode.get("dense")?.ms).toBe(5);
   expect([times.byScope.get("a"), times.byScope.get("a/b"), times.elsewhereMs, times.most]).toEqual([8, 8, 3, 8]);
+});
+
+test("a whole fused set has the time of the set", () => {
+  const link = (id: string, op_type: string, inputs: string[], output: string): GraphDocumentNode => ({ ...node(id, op_type, [output]), inputs });
+  const nodes = [
+    link("conv_1", "Conv", ["x", "w1"], "c1"), link("relu_1", "Relu", ["c1"], "r1"), // ran under the name of its last
+    link("conv_2", "Conv", ["r1", "w2"], "c2"), link("relu_2", "Relu", ["c2"], "r2"), // ran under the name of its first
+    link("flatten", "Flatten", ["r2"], "f"), link("branch", "Conv", ["r2"], "b"),
+  ];
+  const ran_ = (as: string, together: string[] = []) => ({ as, together });
+  const ran = new Map([["relu_1", ran_("Conv")], ["conv_2", ran_("Convolution")], ["branch", ran_("Conv")]]);
+  expect([...fusedSets(nodes, ran)]).toEqual([["relu_1", ["conv_1"]], ["conv_2", ["relu_2"]]]);
+  expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // it said so itself
+  const graph = { ...GRAPH, nodes };
+  const times = timesOf([row("relu_1", 2)], 4, homesOf(graph), nodes);
+  expect(times.byNode.get("conv_1")).toMatchObject({ ms: 2, together: ["relu_1"] });
 });
 
 test("a box is as large as what is written in it, and long names are broken", () => {

@@ -1,4 +1,5 @@
 import type { GraphDocument, GraphDocumentNode, ProfileDocumentNode } from "@/api/schema.gen";
+import { fusedSets } from "@/features/graph/fusedSets";
 
 /** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
 export type Homes = (name: string) => GraphDocumentNode | null;
@@ -28,7 +29,14 @@ function withoutFusion(name: string): string[] {
   return bare === name ? [] : [bare];
 }
 
-export type Time = { ms: number; ci95: readonly [number, number] | null; share: number; as: string };
+export type Time = {
+  ms: number;
+  ci95: readonly [number, number] | null;
+  share: number;
+  as: string;
+  /** The other nodes that the engine fused with it: the time is that of all of them. */
+  together: readonly string[];
+};
 export type Times = {
   /** By the node's id. */
   byNode: ReadonlyMap<string, Time>;
@@ -40,12 +48,13 @@ export type Times = {
   latencyMs: number;
 };
 
-export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number, homes: Homes): Times {
+export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number, homes: Homes, nodes: readonly GraphDocumentNode[]): Times {
   const byNode = new Map<string, Time>();
   const byScope = new Map<string, number>();
   let elsewhereMs = 0;
   for (const row of rows) {
-    const node = homes(row.node);
+    const parts = row.parts.flatMap((part) => homes(part) ?? []);
+    const node = homes(row.node) ?? parts[0];
     if (!node) {
       elsewhereMs += row.total_ms;
       continue;
@@ -56,6 +65,7 @@ export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number,
       ci95: before ? null : pair(row.total_ci95_ms), // of a sum it is not known
       share: (before?.share ?? 0) + row.share,
       as: before ? `${before.as}, ${row.op_type}` : row.op_type,
+      together: [...(before?.together ?? []), ...parts.map((part) => part.id).filter((id) => id !== node.id)],
     });
     let scope = "";
     for (const part of node.scope === "" ? [] : node.scope.split("/")) {
@@ -63,9 +73,20 @@ export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number,
       byScope.set(scope, (byScope.get(scope) ?? 0) + row.total_ms);
     }
   }
+  shareOut(byNode, nodes);
   let most = 0;
   for (const time of byNode.values()) most = Math.max(most, time.ms);
   return { byNode, byScope, most, elsewhereMs, latencyMs };
+}
+
+/** Each node of a fused set has the time of the set. */
+function shareOut(byNode: Map<string, Time>, nodes: readonly GraphDocumentNode[]): void {
+  for (const [home, others] of fusedSets(nodes, byNode)) {
+    const time = byNode.get(home);
+    if (!time) continue;
+    const set = [...new Set([home, ...others])];
+    for (const id of set) byNode.set(id, { ...time, together: set.filter((one) => one !== id) });
+  }
 }
 
 function pair(ends: readonly number[] | null): readonly [number, number] | null {

@@ -51,7 +51,9 @@ export function msOf(id: string, times: Times | null): number | null {
 
 export function timeText(id: string, times: Times | null): string | null {
   const ms = msOf(id, times);
-  return ms === null ? null : milliseconds(ms);
+  if (ms === null) return null;
+  const isShared = id.startsWith("node:") && (times?.byNode.get(id.slice(5))?.together.length ?? 0) > 0;
+  return isShared ? `${milliseconds(ms)} together` : milliseconds(ms);
 }
 
 export function milliseconds(ms: number): string {

@@ -3,7 +3,7 @@ import { useDebouncedCallback } from "@mantine/hooks";
 import { IconPlus, IconSearch } from "@tabler/icons-react";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useRef } from "react";
+import { useCallback, useDeferredValue, useRef } from "react";
 
 import { projectsQuery } from "@/api/queries";
 import { usePageKeys } from "@/app/shortcuts";
@@ -13,6 +13,8 @@ import { ProjectCard } from "@/features/home/ProjectCard";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
+
+const AT_ONCE = 6; // fill a window; the others come when those are painted
 
 export function HomePage() {
   const { text } = useSearch({ from: "/" });
@@ -27,6 +29,7 @@ export function HomePage() {
     }, []),
   );
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
+  const shown = rows.slice(0, Math.max(AT_ONCE, useDeferredValue(rows.length, 0)));
   const isFirst = projects.isSuccess && rows.length === 0 && !text;
   if (isFirst)
     return (
@@ -61,7 +64,7 @@ export function HomePage() {
       )}
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
         {projects.isPending && [0, 1, 2].map((n) => <Skeleton key={n} height={170} />)}
-        {rows.map((project) => (
+        {shown.map((project) => (
           <ProjectCard key={project.id} project={project} />
         ))}
       </SimpleGrid>

@@ -1,6 +1,8 @@
 import { Anchor, Badge, Card, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { useIntersection } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { modelsQuery, standingQuery } from "@/api/queries";
 import type { BestTold, ProjectTold } from "@/api/schema.gen";
@@ -12,13 +14,16 @@ import { CellFigure } from "@/ui/CellFigure";
 
 /** A project at a glance: its model, the best so far, and when something happened last. */
 export function ProjectCard({ project }: { project: ProjectTold }) {
-  const standing = useQuery(standingQuery(project.id));
-  const models = useQuery(modelsQuery(project.id));
+  const { ref, entry } = useIntersection({ rootMargin: "300px" });
+  const [wasSeen, setSeen] = useState(false);
+  if (entry?.isIntersecting && !wasSeen) setSeen(true);
+  const standing = useQuery({ ...standingQuery(project.id), enabled: wasSeen });
+  const models = useQuery({ ...modelsQuery(project.id), enabled: wasSeen });
   const names = models.data?.items.map((model) => model.name) ?? [];
   const active = standing.data?.counts.active_jobs ?? 0;
   const last = standing.data?.activity[0];
   return (
-    <Card component="article" aria-label={project.name}>
+    <Card component="article" ref={ref} aria-label={project.name}>
       <Stack gap={6} h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Anchor component={Link} to={`/p/${project.id}`} fw={650} size="lg" style={{ overflowWrap: "anywhere" }}>
@@ -33,7 +38,7 @@ export function ProjectCard({ project }: { project: ProjectTold }) {
         <Text size="sm" className="dim" truncate>
           {models.isPending ? "…" : names.length === 0 ? "no model yet" : `${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ""}`}
         </Text>
-        {standing.isPending ? <Skeleton height={52} /> : standing.data && <Best best={standing.data.best[0]} />}
+        {standing.isPending ? <Skeleton height={52} animate={wasSeen} /> : standing.data && <Best best={standing.data.best[0]} />}
         <Group gap={6} mt="auto">
           {last ? (
             <>
@@ -67,7 +72,7 @@ function Best({ best }: { best: BestTold | undefined }) {
   return (
     <Stack gap={2}>
       <Group align="flex-start" style={{ columnGap: 20, rowGap: 4 }}>
-        <CellFigure cell={leader.cell} metric="ms_per_item" />
+        <CellFigure cell={leader.cell} metric="ms_per_batch" />
         <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
       </Group>
       <Text size="sm">

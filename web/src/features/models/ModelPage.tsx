@@ -8,6 +8,7 @@ import { api, told } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetails } from "@/api/schema.gen";
+import { ConvertModel } from "@/features/models/ConvertModel";
 import { ModelMenu } from "@/features/models/ModelMenu";
 import { ModelState } from "@/features/models/ModelState";
 import { ORIGINS } from "@/features/models/sorting";
@@ -47,6 +48,7 @@ export function ModelPage() {
           <Button variant="default" leftSection={<IconDownload size={16} />} component="a" href={`/api/v1/models/${mid}/file`} download>
             Download
           </Button>
+          <ConvertModel model={model} />
           <ModelMenu model={model} after={back} />
         </>
       }

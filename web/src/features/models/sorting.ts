@@ -14,5 +14,6 @@ export const ORIGINS: Record<ModelTold["origin"], string> = {
   upload: "uploaded",
   example: "an example",
   optimization: "made by an optimization",
+  conversion: "converted",
   terminal: "from the terminal",
 };

@@ -6,7 +6,7 @@ import { cellName, engineName } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
-const TITLES: Record<BestTold["objective"], string> = { latency: "Lowest latency", throughput: "Highest throughput" };
+const TITLES: Record<BestTold["objective"], string> = { latency: "Lowest latency of a call", throughput: "Highest throughput" };
 
 /** Who leads so far; what cannot be told apart is not ranked. */
 export function BestSoFar({ pid, best }: { pid: number; best: readonly BestTold[] }) {
@@ -45,8 +45,8 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
           )}
           <Name pid={pid} of={leader} />
           <Group align="flex-start" style={{ columnGap: 28, rowGap: 4 }}>
-            <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_item" : "items_per_s"} />
-            {objective === "latency" && <CellFigure cell={leader.cell} metric="floor_ms_per_item" />}
+            <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_batch" : "items_per_s"} />
+            {objective === "latency" && <CellFigure cell={leader.cell} metric="floor_ms_per_batch" />}
             <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
           </Group>
           {!best.is_clear && (

@@ -41,8 +41,8 @@ function Step({ pid, step, dismiss }: { pid: number; step: NextStepTold; dismiss
   };
   return (
     <li>
-      <Group justify="space-between" gap="xs" wrap="nowrap">
-        <Text size="sm" style={{ overflowWrap: "anywhere" }}>
+      <Group justify="space-between" gap="xs">
+        <Text size="sm" style={{ overflowWrap: "anywhere", flex: "1 1 14rem" }}>
           {step.sentence}
         </Text>
         <Group gap={4} wrap="nowrap">

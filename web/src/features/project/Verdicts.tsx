@@ -1,15 +1,12 @@
 import { Anchor, Card, Group, Stack, Text, Title } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { comparisonQuery } from "@/api/queries";
 import type { ComparisonRowTold } from "@/api/schema.gen";
-import { verdictOf } from "@/features/project/verdict";
 import { NoiseBadge } from "@/ui/badges";
 
 /** What was compared in alternation, in a sentence each. */
 export function Verdicts({ pid, rows }: { pid: number; rows: readonly ComparisonRowTold[] }) {
-  const judged = rows.filter((row) => row.summary.verdict !== null).slice(0, 3);
+  const judged = rows.filter((row) => row.sentence_by_name !== null).slice(0, 3);
   if (judged.length === 0) return null;
   return (
     <Card component="section" aria-label="Verdicts">
@@ -26,13 +23,12 @@ export function Verdicts({ pid, rows }: { pid: number; rows: readonly Comparison
 }
 
 function Verdict({ pid, row }: { pid: number; row: ComparisonRowTold }) {
-  const found = useQuery(comparisonQuery(row.id));
-  const verdict = found.data && verdictOf(found.data);
+  const isClear = row.summary.verdict === "faster" || row.summary.verdict === "slower";
   return (
     <li>
       <Group gap="xs" align="baseline">
-        <Text fw={verdict?.isClear ? 600 : undefined} className={verdict?.isClear === false ? "dim" : undefined} style={{ overflowWrap: "anywhere" }}>
-          {verdict?.sentence ?? "…"}
+        <Text fw={isClear ? 600 : undefined} className={isClear ? undefined : "dim"} style={{ overflowWrap: "anywhere" }}>
+          {row.sentence_by_name}
         </Text>
         <NoiseBadge noise={row.summary.noise} />
       </Group>

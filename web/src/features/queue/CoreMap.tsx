@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
 import { useStandings } from "@/api/progress";
-import { systemQuery } from "@/api/queries";
+import { queueQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { lanesOf, type Lane } from "@/features/queue/lanes";
 import { duration, plural } from "@/format/numbers";
@@ -12,25 +12,23 @@ import { Trouble } from "@/ui/Trouble";
 
 /** Which job has which core, since when and about until when. */
 export function CoreMap({ running }: { running: readonly JobTold[] }) {
-  const system = useQuery(systemQuery);
+  const queue = useQuery(queueQuery);
   const standings = useStandings();
   const now = useNow();
   const doing = running.map((job) => standings.get(job.id)?.doing ?? "").join("\n");
   // Cores are taken and given back between the steps of a job.
-  const { refetch } = system;
+  const { refetch } = queue;
   useEffect(() => void refetch(), [doing, refetch]);
-  if (system.isError) return <Trouble error={system.error} again={() => void system.refetch()} />;
-  if (system.isPending) return <Skeleton height={120} />;
+  if (queue.isError) return <Trouble error={queue.error} again={() => void queue.refetch()} />;
+  if (queue.isPending) return <Skeleton height={120} />;
   const remaining = new Map(
     running.flatMap((job) => {
       const left = standings.get(job.id)?.remaining_s ?? job.progress?.remaining_s;
       return left == null ? [] : [[job.id, left] as const];
     }),
   );
-  const allowed = system.data.host.cpus_allowed;
-  const cores = Array.isArray(allowed) ? allowed.filter((core) => typeof core === "number") : [];
-  const lanes = lanesOf(cores, system.data.leases, running, remaining, now);
-  const taken = lanes.filter((lane) => lane.hold).length;
+  const lanes = lanesOf(queue.data.cores, running, remaining, now);
+  const taken = lanes.filter((lane) => lane.hold || lane.usedBy).length;
   return (
     <Section title="Cores">
       <Text size="sm" className="dim">
@@ -47,9 +45,9 @@ export function CoreMap({ running }: { running: readonly JobTold[] }) {
 }
 
 function LaneShown({ lane, left }: { lane: Lane; left: number | undefined }) {
-  const { core, hold } = lane;
-  const name = hold ? (hold.job?.name ?? `job ${hold.jobId}`) : "free";
-  const words = hold ? `Core ${core}: ${name}${left ? `, about ${duration(left)} more` : ""}` : `Core ${core}: free`;
+  const { core, hold, usedBy } = lane;
+  const name = hold ? (hold.job?.name ?? `job ${hold.jobId}`) : usedBy ? `in use by another process: ${usedBy}` : "free";
+  const words = `Core ${core}: ${name}${hold && left ? `, about ${duration(left)} more` : ""}`;
   const width = (share: number) => `${(100 * Math.max(0, share)).toFixed(2)}%`;
   return (
     <Group role="listitem" gap="sm" wrap="nowrap">
@@ -67,9 +65,12 @@ function LaneShown({ lane, left }: { lane: Lane; left: number | undefined }) {
               </Text>
             </>
           ) : (
-            <Text className="lane-name dim" size="xs">
-              free
-            </Text>
+            <>
+              {usedBy && <Box className="lane-held" left="0" w="100%" />}
+              <Text className={usedBy ? "lane-name" : "lane-name dim"} size="xs" truncate>
+                {name}
+              </Text>
+            </>
           )}
         </Box>
       </Tooltip>

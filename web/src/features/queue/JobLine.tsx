@@ -4,12 +4,14 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
+import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { PlaceLink } from "@/app/PlaceLink";
 import { duration, quantity } from "@/format/numbers";
+import { sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
-import { StateBadge } from "@/ui/badges";
+import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
 
 const KINDS: Record<JobTold["kind"], string> = { benchmark: "Benchmark", comparison: "Comparison", optimization: "Optimization", profile: "Profile" };
@@ -17,6 +19,7 @@ const KINDS: Record<JobTold["kind"], string> = { benchmark: "Benchmark", compari
 export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: boolean }) {
   const project = useQuery(projectQuery(job.project_id));
   const act = useMutation({ mutationFn: (act: Act) => ACTS[act](job.id), onError: complain });
+  const isWaiting = waitsForCores(job);
   const isOver = job.state !== "running" && job.state !== "queued";
   const canResume = job.state === "failed" || job.state === "cancelled" || job.state === "interrupted";
   return (
@@ -24,7 +27,7 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
       <Stack gap={6}>
         <Group justify="space-between" gap="xs">
           <Group gap="xs" style={{ minWidth: 0 }}>
-            <StateBadge state={job.state}>{job.place != null ? `Queued #${job.place}` : undefined}</StateBadge>
+            {isWaiting ? <WaitingBadge /> : <StateBadge state={job.state}>{job.place != null ? `Queued #${job.place}` : undefined}</StateBadge>}
             <PlaceLink kind={job.kind} project={job.project_id} id={job.of_id}>
               {job.name}
             </PlaceLink>
@@ -52,10 +55,10 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
             )}
           </Group>
         </Group>
-        {job.state === "running" && <Standing job={job} />}
+        {job.state === "running" && !isWaiting && <Standing job={job} />}
         {job.reason && (
           <Text size="sm" className="dim">
-            {job.reason}
+            {sentence(job.reason)}
           </Text>
         )}
       </Stack>

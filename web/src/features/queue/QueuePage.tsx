@@ -9,6 +9,7 @@ import { api, told } from "@/api/client";
 import { jobsQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { CoreMap } from "@/features/queue/CoreMap";
+import { PauseButton, PausedLine } from "@/features/queue/Pause";
 import { complain, JobLine } from "@/features/queue/JobLine";
 import { plural } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
@@ -26,7 +27,16 @@ export function QueuePage() {
   const waits = [...(queued.data?.items ?? [])].sort((a, b) => (a.place ?? 0) - (b.place ?? 0));
   const over = (latest.data?.items ?? []).filter((job) => job.state !== "running" && job.state !== "queued").slice(0, 20);
   return (
-    <Page title="Queue" actions={<CancelAll jobs={[...waits, ...runs]} />}>
+    <Page
+      title="Queue"
+      actions={
+        <Group gap="xs">
+          <PauseButton />
+          <CancelAll jobs={[...waits, ...runs]} />
+        </Group>
+      }
+    >
+      <PausedLine />
       {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
       <CoreMap running={runs} />
       {asked.some((one) => one.isPending) ? (

@@ -49,6 +49,11 @@ function EngineCard({ engine }: { engine: EngineTold }) {
             <Copy text={engine.install} label={`Copy how to install ${engineName(engine.name)}`} />
           </Group>
         )}
+        {engine.python && (
+          <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
+            {engineName(engine.adapter)} in Python {engine.python} of its own: {engine.origin}
+          </Text>
+        )}
         <Text size="sm" className="dim">
           Reads {engine.formats.map(formatName).join(", ")}
         </Text>

@@ -1,0 +1,110 @@
+"""``modeldyno convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from modeldyno.cli import options, output
+
+if TYPE_CHECKING:
+    from modeldyno.core.conversions import ConversionResult
+
+
+def convert(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
+    to: Annotated[str, typer.Option("--to", help="What to make of it: onnx, openvino, litert.")],
+    output_: Annotated[
+        Path | None,
+        typer.Option("--output", help="The file to be made.", show_default="beside MODEL"),
+    ] = None,
+    dim: options.Dim = None,
+    value: options.Value = None,
+    input_: options.Input = None,
+    architecture: options.ArchitectureName = None,
+    arg: options.Argument = None,
+    timeout: Annotated[float, typer.Option(help="Seconds after which it fails.")] = 600.0,
+    memory_limit: options.MemoryLimit = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    server: options.LocalOnly = None,
+    workspace: options.Workspace = None,
+) -> None:
+    r"""The same network in another format, kept only when both compute the same.
+
+    Examples:
+
+        modeldyno convert net.pt2 --to onnx
+
+        modeldyno convert net.onnx --to openvino --output ir/net.xml
+
+        modeldyno convert net.pth --to onnx --architecture nets:build --input x=float32\[batch,8]
+    """
+    from modeldyno.cli.progress import live
+    from modeldyno.core.conversions import ConversionResult
+    from modeldyno.services import requests
+    from modeldyno.settings import Settings
+    from modeldyno.workbench import open_workbench
+
+    sizes = requests.parse_pairs("--dim", dim or [])
+    inputs = requests.InputOptions(
+        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
+        {
+            name: requests.parse_number(name, text)
+            for name, text in requests.parse_pairs("--value", value or []).items()
+        },
+        inputs=input_ or [],
+        architecture=architecture,
+        arguments=requests.parse_arguments("--arg", arg or []),
+    )
+    limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
+    spec = requests.conversion_spec(
+        model,
+        to,
+        output_,
+        inputs,
+        timeout_s=timeout,
+        memory_limit_bytes=limit,
+        seed=seed,
+    )
+    service = open_workbench(Settings.read(workspace)).service
+    with live(quiet or json) as listen:
+        result = service.run(spec, listen)
+    assert isinstance(result, ConversionResult)
+    if json:
+        output.document(result.to_json())
+    else:
+        show(result, quiet)
+
+
+def show(result: ConversionResult, quiet: bool) -> None:
+    from modeldyno.core import figures
+    from modeldyno.core.conversions import GOALS
+
+    made = result.model.made
+    assert made is not None
+    tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    output.say(f"made       {result.model.path}")
+    output.say(f"           {GOALS[result.to]}, {figures.size(result.model.size_bytes)}")
+    output.say(f"from       {made.source} ({made.source_format})")
+    output.say(f"with       {made.tool} ({tools})")
+    if quiet:
+        return
+    output.say(f"checked    {result.source_engine} against {result.engine}, on the same inputs:")
+    output.say("")
+    rows = [
+        (
+            str(number),
+            str(check.batch_size),
+            f"{check.max_abs_error:.2g}",
+            f"{check.max_rel_error:.2g}",
+        )
+        for number, check in enumerate(result.checks, 1)
+    ]
+    output.table(("input", "batch", "largest error", "of the largest value"), rows)
+    for note in result.notes:
+        output.tell(f"note: {note}")
+    output.tell(f"took {figures.duration(result.seconds)}")

@@ -1,0 +1,44 @@
+"""``modeldyno compare`` of more than two sides: one table, with places that may be shared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from modeldyno.cli import output
+
+if TYPE_CHECKING:
+    from modeldyno.core.rankings import Ranking
+
+
+def present(found: Ranking, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        from modeldyno.core.public import ranking_json
+
+        output.document(ranking_json(found))
+        return
+    _show(found, quiet)
+
+
+def _show(found: Ranking, quiet: bool) -> None:
+    from modeldyno.core.tables import ranking_rows
+
+    head, rows = ranking_rows(found)
+    output.table(head, rows, left=("place", "model", "engine", "precision", "outputs"))
+    for one in found.sides:
+        if one.failure is not None:
+            output.fault(one.label, one.failure)
+    if quiet:
+        return
+    output.tell()
+    for one in found.sides:
+        if one.unranked:
+            output.tell(f"{one.label} has no place: {one.unranked}")
+    noises = {one.noise for one in found.sides if one.noise is not None}
+    if noises - {"quiet"}:
+        output.tell(f"machine: {', '.join(sorted(noises))}")
+    output.tell(
+        f"Each was measured in alternation with {found.reference}. × is its time per item by that "
+        "side's, with a 95 % interval; those with the same place cannot be told apart."
+    )
+    if found.interrupted:
+        output.tell("Stopped before its end: the rest was not measured")

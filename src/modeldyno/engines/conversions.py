@@ -1,0 +1,161 @@
+"""Which conversions there are, and which can be made here. Imports no tool until asked."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from modeldyno.core.conversions import GOALS, Goal
+from modeldyno.core.errors import BadValue, PackageMissing
+from modeldyno.core.inputs import InputPlan
+from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec
+from modeldyno.core.sessions import Target
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is to be converted: as an engine would load it, with an example of its inputs."""
+
+    target: Target
+    inputs: tuple[InputSpec, ...]  # as declared: what is open stays open
+    outputs: tuple[TensorSpec, ...]
+    example: InputPlan
+
+
+Convert = Callable[[Material, Path], tuple[str, ...]]  # writes the file, and says what to know
+
+
+@dataclass(frozen=True)
+class Route:
+    """From some formats to one goal: what does it, and what that needs."""
+
+    formats: tuple[ModelFormat, ...]
+    to: Goal
+    makes: ModelFormat
+    names: tuple[str, ...]  # of the files, the model's own first
+    tool: str
+    factory: str  # "package.module:function"
+    packages: dict[str, str]  # distributions that take part → how to install them
+
+    def versions(self) -> dict[str, str]:
+        found = {package: _version(package) for package in self.packages}
+        return {package: version for package, version in found.items() if version is not None}
+
+
+# Distributions that bring the same package.
+_BUILDS = {"tensorflow": ("tensorflow-cpu", "tf-nightly-cpu", "tf-nightly")}
+_TORCH = "pip install 'modeldyno[torch]'"
+_TENSORFLOW = "pip install 'modeldyno[tensorflow]'"
+_OPENVINO = "pip install 'modeldyno[openvino]'"
+_CONVERT = "pip install 'modeldyno[convert]'"
+
+ROUTES = (
+    Route(
+        formats=("torch-export", "torch-checkpoint", "torchscript"),
+        to="onnx",
+        makes="onnx",
+        names=("model.onnx",),
+        tool="torch.onnx",
+        factory="modeldyno.engines.torch_to_onnx:convert",
+        packages={"torch": _TORCH, "onnx": "pip install onnx", "onnxscript": _CONVERT},
+    ),
+    Route(
+        formats=("onnx",),
+        to="openvino",
+        makes="openvino-ir",
+        names=("model.xml", "model.bin"),
+        tool="openvino.convert_model",
+        factory="modeldyno.engines.onnx_to_openvino:convert",
+        packages={"openvino": _OPENVINO},
+    ),
+    Route(
+        formats=("saved-model", "keras", "tf-graph"),
+        to="onnx",
+        makes="onnx",
+        names=("model.onnx",),
+        tool="tf2onnx",
+        factory="modeldyno.engines.tf_to_onnx:convert",
+        packages={"tensorflow": _TENSORFLOW, "tf2onnx": _CONVERT},
+    ),
+    Route(
+        formats=("saved-model", "keras", "tf-graph"),
+        to="litert",
+        makes="litert",
+        names=("model.tflite",),
+        tool="tf.lite.TFLiteConverter",
+        factory="modeldyno.engines.tf_to_litert:convert",
+        packages={"tensorflow": _TENSORFLOW},
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Possibility:
+    """A goal, and why a model cannot be brought there; empty: it can."""
+
+    to: Goal
+    title: str
+    why_not: str = ""
+    fix: str = ""
+
+
+def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:
+    """Every goal, for whoever offers a choice."""
+    return tuple(_possibility(model_format, to) for to in GOALS)
+
+
+def find(model_format: ModelFormat, to: Goal) -> Route:
+    """Raises BadValue where there is no way, PackageMissing where it lacks something here."""
+    found = _possibility(model_format, to)
+    if not found.why_not:
+        return next(r for r in ROUTES if r.to == to and model_format in r.formats)
+    title = f"This model cannot be converted to {found.title}"
+    if _ways(model_format, to):
+        raise PackageMissing(title, why=found.why_not, fix=found.fix)
+    raise BadValue(title, why=found.why_not, fix=found.fix)
+
+
+def load(route: Route) -> Convert:
+    """Import what converts; only a worker does this."""
+    module, _, name = route.factory.partition(":")
+    convert: Convert = getattr(importlib.import_module(module), name)
+    return convert
+
+
+def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
+    title = GOALS[to]
+    ways = _ways(model_format, to)
+    if not ways:
+        sources = [name for route in ROUTES if route.to == to for name in route.formats]
+        if any(route.makes == model_format for route in ROUTES if route.to == to):
+            return Possibility(to, title, f"it is {title} already", "Choose another format")
+        why = f"{title} is made of {', '.join(sources)}; this one is {model_format}"
+        return Possibility(to, title, why, _by_way_of(model_format, sources))
+    for package, install in ways[0].packages.items():
+        if _version(package) is None:
+            why = f"the Python package {package!r} is not installed"
+            return Possibility(to, title, why, f"Run `{install}`")
+    return Possibility(to, title)
+
+
+def _by_way_of(model_format: ModelFormat, wanted: list[str]) -> str:
+    """Two steps where one will not do."""
+    for route in ROUTES:
+        if model_format in route.formats and route.makes in wanted:
+            return f"Convert it to {GOALS[route.to]} first, and that further"
+    return "Choose another format"
+
+
+def _ways(model_format: ModelFormat, to: Goal) -> list[Route]:
+    return [route for route in ROUTES if route.to == to and model_format in route.formats]
+
+
+def _version(package: str) -> str | None:
+    for name in (package, *_BUILDS.get(package, ())):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            return importlib.metadata.version(name)
+    return None

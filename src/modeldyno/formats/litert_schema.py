@@ -1,0 +1,127 @@
+"""What numbers mean in a LiteRT file: types, operators and their settings."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+DTYPES = (
+    *("float32", "float16", "int32", "uint8", "int64", "string", "bool", "int16", "complex64"),
+    *("int8", "float64", "complex128", "uint64", "resource", "variant", "uint32", "uint16"),
+    *("int4", "bfloat16", "int2", "uint4", "float8_e4m3fn", "float8_e5m2"),
+)
+
+# In the order of their numbers. Up to 126 an operator's number is also in the older, short field.
+OPERATORS = """
+    ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
+    EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D
+    LOCAL_RESPONSE_NORMALIZATION LOGISTIC LSH_PROJECTION LSTM MAX_POOL_2D MUL RELU RELU_N1_TO_1
+    RELU6 RESHAPE RESIZE_BILINEAR RNN SOFTMAX SPACE_TO_DEPTH SVDF TANH CONCAT_EMBEDDINGS
+    SKIP_GRAM CALL CUSTOM EMBEDDING_LOOKUP_SPARSE PAD UNIDIRECTIONAL_SEQUENCE_RNN GATHER
+    BATCH_TO_SPACE_ND SPACE_TO_BATCH_ND TRANSPOSE MEAN SUB DIV SQUEEZE
+    UNIDIRECTIONAL_SEQUENCE_LSTM STRIDED_SLICE BIDIRECTIONAL_SEQUENCE_RNN EXP TOPK_V2 SPLIT
+    LOG_SOFTMAX DELEGATE BIDIRECTIONAL_SEQUENCE_LSTM CAST PRELU MAXIMUM ARG_MAX MINIMUM LESS NEG
+    PADV2 GREATER GREATER_EQUAL LESS_EQUAL SELECT SLICE SIN TRANSPOSE_CONV SPARSE_TO_DENSE TILE
+    EXPAND_DIMS EQUAL NOT_EQUAL LOG SUM SQRT RSQRT SHAPE POW ARG_MIN FAKE_QUANT REDUCE_PROD
+    REDUCE_MAX PACK LOGICAL_OR ONE_HOT LOGICAL_AND LOGICAL_NOT UNPACK REDUCE_MIN FLOOR_DIV
+    REDUCE_ANY SQUARE ZEROS_LIKE FILL FLOOR_MOD RANGE RESIZE_NEAREST_NEIGHBOR LEAKY_RELU
+    SQUARED_DIFFERENCE MIRROR_PAD ABS SPLIT_V UNIQUE CEIL REVERSE_V2 ADD_N GATHER_ND COS WHERE
+    RANK ELU REVERSE_SEQUENCE MATRIX_DIAG QUANTIZE MATRIX_SET_DIAG ROUND HARD_SWISH IF WHILE
+    NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2 DENSIFY SEGMENT_SUM
+    BATCH_MATMUL PLACEHOLDER_FOR_GREATER_OP_CODES CUMSUM CALL_ONCE BROADCAST_TO RFFT2D CONV_3D
+    IMAG REAL COMPLEX_ABS HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE REDUCE_ALL
+    CONV_3D_TRANSPOSE VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE BROADCAST_ARGS
+    RANDOM_STANDARD_NORMAL BUCKETIZE RANDOM_UNIFORM MULTINOMIAL GELU DYNAMIC_UPDATE_SLICE
+    RELU_0_TO_1 UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_SUM ATAN2
+    UNSORTED_SEGMENT_MIN SIGN BITCAST BITWISE_XOR RIGHT_SHIFT STABLEHLO_LOGISTIC STABLEHLO_ADD
+    STABLEHLO_DIVIDE STABLEHLO_MULTIPLY STABLEHLO_MAXIMUM STABLEHLO_RESHAPE STABLEHLO_CLAMP
+    STABLEHLO_CONCATENATE STABLEHLO_BROADCAST_IN_DIM STABLEHLO_CONVOLUTION STABLEHLO_SLICE
+    STABLEHLO_CUSTOM_CALL STABLEHLO_REDUCE STABLEHLO_ABS STABLEHLO_AND STABLEHLO_COSINE
+    STABLEHLO_EXPONENTIAL STABLEHLO_FLOOR STABLEHLO_LOG STABLEHLO_MINIMUM STABLEHLO_NEGATE
+    STABLEHLO_OR STABLEHLO_POWER STABLEHLO_REMAINDER STABLEHLO_RSQRT STABLEHLO_SELECT
+    STABLEHLO_SUBTRACT STABLEHLO_TANH STABLEHLO_SCATTER STABLEHLO_COMPARE STABLEHLO_CONVERT
+    STABLEHLO_DYNAMIC_SLICE STABLEHLO_DYNAMIC_UPDATE_SLICE STABLEHLO_PAD STABLEHLO_IOTA
+    STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT STABLEHLO_WHILE
+    STABLEHLO_GATHER STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR REDUCE_WINDOW
+    STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT STABLEHLO_CBRT STABLEHLO_CASE
+""".split()  # noqa: SIM905  # two hundred quotes and commas would tell nothing more
+CUSTOM = OPERATORS.index("CUSTOM")
+
+PADDINGS = ("same", "valid")
+ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6", "tanh", "sign_bit")
+
+Kind = Literal["int", "ints", "bool", "float", "padding", "activation", "dtype"]
+Settings = tuple[tuple[str, int, Kind], ...]  # name, number of the field, how it is written
+
+_CONV: Settings = (("padding", 0, "padding"), ("stride_w", 1, "int"), ("stride_h", 2, "int"))
+_ACTIVATION: Settings = (("activation", 0, "activation"),)
+_CORNERS = ("align_corners", "half_pixel_centers")
+
+# By the number of the table that holds them. Of other operators settings are not shown.
+SETTINGS: dict[int, Settings] = {
+    1: (
+        *_CONV,
+        ("activation", 3, "activation"),
+        ("dilation_w", 4, "int"),
+        ("dilation_h", 5, "int"),
+    ),
+    2: (
+        *_CONV,
+        ("depth_multiplier", 3, "int"),
+        ("activation", 4, "activation"),
+        ("dilation_w", 5, "int"),
+        ("dilation_h", 6, "int"),
+    ),
+    5: (
+        *_CONV,
+        ("filter_width", 3, "int"),
+        ("filter_height", 4, "int"),
+        ("activation", 5, "activation"),
+    ),
+    8: (
+        *_ACTIVATION,
+        ("keep_num_dims", 2, "bool"),
+        ("asymmetric_quantize_inputs", 3, "bool"),
+    ),
+    9: (("beta", 0, "float"),),
+    10: (("axis", 0, "int"), ("activation", 1, "activation")),
+    11: _ACTIVATION,  # ADD
+    15: ((_CORNERS[0], 2, "bool"), (_CORNERS[1], 3, "bool")),
+    17: (("new_shape", 0, "ints"),),
+    19: (("block_size", 0, "int"),),  # SPACE_TO_DEPTH
+    21: _ACTIVATION,  # MUL
+    23: (("axis", 0, "int"), ("batch_dims", 1, "int")),
+    27: (("keep_dims", 0, "bool"),),
+    28: _ACTIVATION,  # SUB
+    29: _ACTIVATION,  # DIV
+    30: (("squeeze_dims", 0, "ints"),),
+    32: (
+        ("begin_mask", 0, "int"),
+        ("end_mask", 1, "int"),
+        ("ellipsis_mask", 2, "int"),
+        ("new_axis_mask", 3, "int"),
+        ("shrink_axis_mask", 4, "int"),
+    ),
+    35: (("num_splits", 0, "int"),),
+    37: (("in_data_type", 0, "dtype"), ("out_data_type", 1, "dtype")),
+    49: (*_CONV, ("activation", 3, "activation")),
+    59: (("values_count", 0, "int"), ("axis", 1, "int")),
+    61: (("axis", 0, "int"),),
+    64: (("num", 0, "int"), ("axis", 1, "int")),
+    74: ((_CORNERS[0], 0, "bool"), (_CORNERS[1], 1, "bool")),
+    75: (("alpha", 0, "float"),),
+    94: (("block_size", 0, "int"),),  # DEPTH_TO_SPACE
+    101: (("adj_x", 0, "bool"), ("adj_y", 1, "bool"), ("asymmetric_quantize_inputs", 2, "bool")),
+    102: (("exclusive", 0, "bool"), ("reverse", 1, "bool")),
+    116: (("approximate", 0, "bool"),),
+}
+
+# Where a field that is not there means something else than 0.
+DEFAULTS = {"dilation_w": 1, "dilation_h": 1}
+
+# Tables that name other graphs of the file: what each is for, and the number of the field.
+BODIES: dict[int, tuple[tuple[str, int], ...]] = {
+    16: (("graph", 0),),
+    92: (("then", 0), ("else", 1)),
+    93: (("condition", 0), ("body", 1)),
+    103: (("initialisation", 0),),
+}

@@ -1,0 +1,408 @@
+"""Convert a model in a worker, run both on the same inputs, and keep what computes the same.
+
+The converter runs the model's own code, with all the walls around it, and only its scratch folder
+to write to. What it leaves there is copied by name, links not followed, and read by a fresh worker.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from modeldyno.core.axes import open_axes
+from modeldyno.core.conversions import GOALS, Check, ConversionResult
+from modeldyno.core.errors import (
+    BadValue,
+    EngineFailed,
+    InputUnresolved,
+    ModelUnreadable,
+    StorageFailed,
+    WorkerGarbled,
+    WrongOutput,
+)
+from modeldyno.core.hints import says_mask
+from modeldyno.core.inputs import InputPlan, TensorPlan, plan_inputs
+from modeldyno.core.jobs import Progress, Started
+from modeldyno.core.likeness import Party, parties, plan_alike
+from modeldyno.core.models import Making, ModelFacts
+from modeldyno.core.sessions import Parity, Target
+from modeldyno.core.specs import CellSpec, ConversionSpec, ModelSpec
+from modeldyno.core.stated import check_complete, refuse_needless
+from modeldyno.core.trust import warning
+from modeldyno.engines import conversions
+from modeldyno.engines.conversions import Route
+from modeldyno.formats import sidecar
+from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
+from modeldyno.jobs.protocol import Context
+from modeldyno.store.beneath import open_beneath
+from modeldyno.store.models import copy_privately, transfer
+from modeldyno.worker.launch import Worker, launched
+from modeldyno.worker.messages import Convert, Converted, Examine, Examined
+
+SEVERAL = 3  # items of the last input, where the batch is open
+STEPS = ("reading the model", "running it", "converting", "reading the result", "checking")
+# An error of the result that is not far below what another input changes proves little.
+TELLING = 10.0
+
+
+@dataclass(frozen=True)
+class _Ran:
+    """The source on one input."""
+
+    plan: InputPlan
+    batch_size: int
+    reference: str  # where its outputs are
+    engine: str
+    notes: tuple[str, ...]
+    change: Parity | None = None  # from the outputs for the input before
+
+
+def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
+    expect_free(Path(spec.output), spec.to)
+    begin = time.monotonic()
+
+    def wait(why: str) -> None:
+        context.say(Progress(0, len(STEPS), why))
+
+    # A core of its own: what is being measured on the others is left alone.
+    with context.leases.take(1, context.stop, wait) as lease:
+        deadline = begin + lease.waited_s + spec.timeout_s
+        work = _Work(spec, context, lease.cpus, deadline)
+        source, ran, route, converted = work.convert()
+        made = _taken(context, route)
+        model, engine, parities = work.check(source, ran, made)
+    checks = tuple(
+        Check(one.batch_size, parity.max_abs_error, parity.max_rel_error)
+        for one, parity in zip(ran, parities, strict=True)
+    )
+    making = Making(
+        source=_called(source),
+        source_sha256=source.sha256,
+        source_format=source.format,
+        tool=converted.tool,
+        versions=converted.versions,
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        checks=len(checks),
+        max_rel_error=max(check.max_rel_error for check in checks),
+    )
+    kept = _keep(model, made, Path(spec.output), making)
+    notes = (warning(source), *converted.notes, *_weak(ran, parities), *_left_out(parities))
+    return ConversionResult(
+        source=source,
+        model=kept,
+        to=spec.to,
+        checks=checks,
+        source_engine=ran[0].engine,
+        engine=engine,
+        seconds=time.monotonic() - begin - lease.waited_s,
+        notes=tuple(dict.fromkeys(note for note in notes if note)),
+    )
+
+
+def expect_free(output: Path, to: str) -> None:
+    """Nothing is ever written over."""
+    for path in (output, output.with_suffix(".bin")) if to == "openvino" else (output,):
+        if path.exists() or path.is_symlink():
+            raise BadValue(
+                f'"{path.name}" is there already',
+                why="a conversion never replaces a file",
+                fix="Say another name with --output, or remove that file",
+            )
+
+
+class _Work:
+    """What the steps of one conversion share."""
+
+    def __init__(
+        self, spec: ConversionSpec, context: Context, cpus: tuple[int, ...], deadline_s: float
+    ) -> None:
+        self._spec = spec
+        self._context = context
+        self._cpus = cpus
+        self._deadline_s = deadline_s
+
+    def convert(self) -> tuple[ModelFacts, list[_Ran], Route, Converted]:
+        """Run the source on its inputs, then convert it, in one process."""
+        spec, context = self._spec, self._context
+        with self._worker(spec.model) as worker:
+            self._say(0)
+            source = inspect(worker, spec.model, context, self._left_s())
+            refuse_needless(spec.model, source)
+            check_complete(source)
+            route = conversions.find(source.format, spec.to)
+            title = f"{_called(source)} to {GOALS[spec.to]}"
+            context.say(Started(title, len(STEPS), source.sha256))
+            copy = copy_privately(source, context.folder.model / "source")
+            target = self._target(source, copy)
+            self._say(1)
+            ran = list(self._run_source(worker, source, target))
+            self._say(2)
+            example = ran[-1].plan
+            command = Convert(
+                target=replace(target, shapes=shapes_of(example)),
+                to=spec.to,
+                inputs=source.inputs,
+                outputs=source.outputs,
+                example=example,
+                folder=str(context.folder.scratch / "made"),
+            )
+            converted = worker.ask(command, Converted, self._deadline_s, context.stop)
+        return source, ran, route, converted
+
+    def check(
+        self, source: ModelFacts, ran: Sequence[_Ran], made: Path
+    ) -> tuple[ModelFacts, str, list[Parity]]:
+        """Read the result and run it on the same inputs; raises WrongOutput."""
+        spec, context = self._spec, self._context
+        model = ModelSpec(str(made), dims=spec.model.dims, values=spec.model.values)
+        with self._worker(model) as worker:
+            self._say(3)
+            try:
+                facts = inspect(worker, model, context, self._left_s())
+            except ModelUnreadable as error:
+                raise EngineFailed(
+                    "The converter made a file that is not a model",
+                    why=str(error),
+                    fix="Nothing was kept. The converter is at fault: try another version of it",
+                ) from error
+            self._say(4)
+            target = self._target(facts, made)
+            _, party = parties(spec.model, source, model, facts)
+            engine, parities = "", []
+            for number, one in enumerate(ran):
+                examined = self._run_result(worker, target, party, one, number)
+                engine = _engine(examined)
+                parities.append(_expect_same(examined.parity, one))
+        return facts, engine, parities
+
+    def _run_source(self, worker: Worker, source: ModelFacts, target: Target) -> Iterator[_Ran]:
+        """Two inputs of one item, and one of several where the batch is open."""
+        first = self._examined(worker, target, self._ladder(source, 1, 0), "source-0")
+        yield first
+        ladder = self._ladder(source, 1, 1)
+        if not _is_varied(ladder[0]):
+            raise InputUnresolved(
+                "The conversion could not be checked",
+                why="all inputs are fixed, so there is only one to try",
+                fix="Leave out --value for at least one input",
+            )
+        second = self._examined(worker, target, ladder, "source-1", first.reference)
+        if second.change is None:
+            raise WrongOutput(
+                "The model gives other outputs each time, so no conversion can be checked",
+                why="two runs with the same input differ: it draws random numbers "
+                "(dropout that is still on, noise, sampling)",
+                fix="Switch that off where the model is made (model.eval()), and save it again",
+            )
+        yield second
+        if any(axis.is_batch for axis in open_axes(source.inputs)):
+            several = self._examined(worker, target, self._ladder(source, SEVERAL, 2), "source-2")
+            if several.batch_size == SEVERAL:
+                yield several
+
+    def _examined(
+        self,
+        worker: Worker,
+        target: Target,
+        ladder: tuple[InputPlan, ...],
+        name: str,
+        against: str | None = None,
+    ) -> _Ran:
+        reference = str(self._context.folder.scratch / f"{name}.npz")
+        command = Examine(target, ladder, "api", reference, against)
+        found = worker.ask(command, Examined, self._deadline_s, self._context.stop)
+        return _Ran(
+            plan=ladder[found.rung],
+            batch_size=found.batch_size,
+            reference=reference,
+            engine=_engine(found),
+            notes=(*found.facts.notes, *found.notes),
+            change=found.parity,
+        )
+
+    def _run_result(
+        self, worker: Worker, target: Target, party: Party, one: _Ran, number: int
+    ) -> Examined:
+        ladder = plan_alike(party, one.batch_size, one.plan, one.plan.seed)
+        reference = str(self._context.folder.scratch / f"made-{number}.npz")
+        command = Examine(target, ladder[:1], "api", reference, one.reference)
+        try:
+            return worker.ask(command, Examined, self._deadline_s, self._context.stop)
+        except (EngineFailed, InputUnresolved) as error:
+            items = "one item" if one.batch_size == 1 else f"a batch of {one.batch_size}"
+            raise WrongOutput(
+                f"The converted model does not run on {items}, so it was not kept",
+                why=error.why or error.title,
+                fix="The source does. Convert it where it was made, or measure it as it is",
+            ) from error
+
+    def _ladder(self, source: ModelFacts, batch_size: int, number: int) -> tuple[InputPlan, ...]:
+        said = self._spec.model
+        plans = plan_inputs(
+            source.inputs,
+            batch_size,
+            dims=said.dims,
+            values=said.values,
+            data=None,
+            seed=self._spec.seed + number,
+        )
+        if number == 0:
+            return plans
+        # A mask of nothing but ones hides that a converter has dropped it.
+        masked = replace(plans[0], tensors=tuple(map(_with_holes, plans[0].tensors)))
+        return tuple(dict.fromkeys((masked, *plans)))
+
+    def _target(self, facts: ModelFacts, copy: Path) -> Target:
+        cell = CellSpec()
+        return replace(target_of(engine_of(cell, facts), cell, facts, copy), cpus=self._cpus)
+
+    @contextmanager
+    def _worker(self, model: ModelSpec) -> Iterator[Worker]:
+        surroundings = self._context.surroundings(
+            model, memory_limit_bytes=self._spec.memory_limit_bytes, inspecting=True
+        )
+        with launched(surroundings) as worker:
+            yield worker
+
+    def _left_s(self) -> float:
+        return max(0.0, self._deadline_s - time.monotonic())
+
+    def _say(self, step: int) -> None:
+        self._context.say(Progress(step, len(STEPS), STEPS[step]))
+
+
+# ---------------------------------------------------------------- inputs
+
+
+def _with_holes(tensor: TensorPlan) -> TensorPlan:
+    if tensor.fill != "constant" or tensor.is_said or not says_mask(tensor.name):
+        return tensor
+    return replace(tensor, fill="integers", low=0, high=2)
+
+
+def _is_varied(plan: InputPlan) -> bool:
+    return any(tensor.fill != "constant" for tensor in plan.tensors)
+
+
+# ---------------------------------------------------------------- judging
+
+
+def _expect_same(parity: Parity | None, one: _Ran) -> Parity:
+    if parity is None:
+        raise WrongOutput(
+            "The converted model gives other outputs each time, so it was not kept",
+            why="it draws random numbers, and the model it was made of does not",
+            fix="Switch dropout and noise off where the model is made, and save it again",
+        )
+    if not parity.agrees:
+        raise WrongOutput(
+            "The converted model computes something else, so it was not kept",
+            why=f"its outputs differ by up to {parity.max_abs_error:.2g}, or "
+            f"{parity.max_rel_error:.2g} of the largest value, on the input with seed "
+            f"{one.plan.seed} and batch {one.batch_size}",
+            fix="Convert it where it was made, and compare there; or measure it as it is",
+        )
+    return parity
+
+
+def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
+    change = ran[1].change
+    worst = max(parity.max_rel_error for parity in parities)
+    if change is None or worst * TELLING < change.max_rel_error:
+        return ()
+    return (
+        f"the check says little: another input changes the outputs by only "
+        f"{change.max_rel_error:.2g} of the largest value, about as much as the conversion does",
+    )
+
+
+def _left_out(parities: Sequence[Parity]) -> tuple[str, ...]:
+    names = sorted({name for parity in parities for name in parity.left_out})
+    return (f"not compared, since only one of the two has it: {', '.join(names)}",) if names else ()
+
+
+def _called(source: ModelFacts) -> str:
+    """A SavedModel is its folder, as people see it."""
+    path = Path(source.path)
+    return path.parent.name if source.format == "saved-model" else path.name
+
+
+def _engine(examined: Examined) -> str:
+    return f"{examined.facts.engine} {examined.facts.engine_version}"
+
+
+# ---------------------------------------------------------------- files
+
+
+def _taken(context: Context, route: Route) -> Path:
+    """A copy of what the worker left, out of its reach: links and other oddities are refused."""
+    place = context.folder.model / "made"
+    place.mkdir(parents=True)
+    scratch = os.open(context.folder.scratch, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in route.names:
+            _take(scratch, name, place / name)
+    finally:
+        os.close(scratch)
+    return place / route.names[0]
+
+
+def _take(scratch: int, name: str, target: Path) -> None:
+    try:
+        found = open_beneath(scratch, ("made", name), os.O_RDONLY)
+    except FileNotFoundError as error:
+        raise EngineFailed(
+            "The converter made no file", why=f"there is no {name}", fix="The log may say why"
+        ) from error
+    except OSError as error:
+        raise _odd(name) from error
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise _odd(name)
+        with target.open("xb") as writing:
+            transfer(found, writing.fileno())
+    finally:
+        os.close(found)
+    target.chmod(0o444)
+
+
+def _odd(name: str) -> WorkerGarbled:
+    return WorkerGarbled(
+        "The converter left something that is not a file",
+        why=f"{name} is a link, a folder or a device",
+        fix="Nothing was kept: do not trust this model",
+    )
+
+
+def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
+    """All files or none. The model's own comes last: whoever finds it finds the rest."""
+    beside = Path(str(output) + sidecar.SUFFIX)
+    files = [(made, output)]
+    files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]
+    written: list[Path] = []
+    try:
+        written.append(beside)
+        beside.write_text(sidecar.text_of(making), "utf-8")
+        for source, target in reversed(files):
+            with source.open("rb") as reading, target.open("xb") as writing:
+                written.append(target)
+                transfer(reading.fileno(), writing.fileno())
+    except OSError as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        raise StorageFailed(
+            f"The converted model could not be written to {output.parent}",
+            why=error.strerror or str(error),
+            fix="Free some space, or name another place with --output",
+        ) from error
+    external = tuple(
+        replace(file, location=output.with_suffix(".bin").name) for file in model.external
+    )
+    return replace(model, path=str(output), external=external, made=making)

@@ -1,0 +1,56 @@
+"""What a comparison says when neighbours hit one side more often than the other."""
+
+import pytest
+
+from modeldyno.core.hosts import HostWeather
+from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
+from modeldyno.measure.compare import PairUnit, judge
+
+FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
+ROUNDS = 20
+
+
+def session(rounds_us, wall_by_cpu):
+    """Five samples a turn, two turns a round."""
+    wall = tuple(call * 1000 for call in rounds_us for _ in range(10))
+    busy = sum(wall)
+    return Session(
+        load_s=0.01,
+        first_call_s=0.01,
+        calibration=Calibration(min(rounds_us) / 1e6, 1, 0.0),
+        warmup=WarmUp(25, 0.01, steady=True),
+        samples=Samples(wall, (), 1, busy, int(busy / wall_by_cpu), int(busy / wall_by_cpu), 0, 5),
+        facts=FACTS,
+    )
+
+
+def judged(b_rounds_us, wall_by_cpu):
+    pairs = [
+        PairUnit(0, Pair(session([100] * ROUNDS, wall_by_cpu), session(b_rounds_us, wall_by_cpu)))
+        for _ in range(6)
+    ]
+    return judge(pairs, 0.02, (1, 1), HostWeather(None, None, None, None))
+
+
+HIT = [102] * 5 + [130] * 15  # of each four rounds, three waited for a neighbour
+
+
+def test_rounds_and_floors_that_disagree_are_both_in_the_interval_of_a_contended_machine():
+    told = judged(HIT, wall_by_cpu=3)
+    assert told.noise == "contended"
+    assert told.ratio.value == pytest.approx(1.30)
+    assert told.ratio.low == pytest.approx(1.02)
+    assert told.verdict == "inconclusive"
+    assert any("takes in both" in note for note in told.notes)
+
+
+def test_a_quiet_machine_is_taken_at_its_word():
+    told = judged(HIT, wall_by_cpu=1)
+    assert told.ratio.low == pytest.approx(1.30)
+    assert told.verdict == "slower"
+
+
+def test_small_disagreements_change_nothing():
+    told = judged([110] * 5 + [113] * 15, wall_by_cpu=3)
+    assert told.noise == "contended"
+    assert told.ratio.low == pytest.approx(1.13)

@@ -1,0 +1,42 @@
+import { Alert, Button } from "@mantine/core";
+import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
+import { useMutation, useQuery } from "@tanstack/react-query";
+
+import { queries } from "@/api/cache";
+import { api, told } from "@/api/client";
+import { queueQuery } from "@/api/queries";
+import { queryKeys } from "@/api/queryKeys";
+import { complain } from "@/features/queue/JobLine";
+
+/** Holds back what waits, or lets it go on. */
+export function PauseButton() {
+  const queue = useQuery(queueQuery);
+  const isPaused = queue.data?.is_paused ?? false;
+  const turn = useMutation({
+    mutationFn: (pause: boolean) => told(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
+    // Also why each of them waits has changed.
+    onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.jobs }),
+    onError: complain,
+  });
+  if (!queue.data) return null;
+  return (
+    <Button
+      variant={isPaused ? "filled" : "default"}
+      leftSection={isPaused ? <IconPlayerPlay size={16} /> : <IconPlayerPause size={16} />}
+      loading={turn.isPending}
+      onClick={() => turn.mutate(!isPaused)}
+    >
+      {isPaused ? "Resume queue" : "Pause queue"}
+    </Button>
+  );
+}
+
+export function PausedLine() {
+  const isPaused = useQuery(queueQuery).data?.is_paused ?? false;
+  if (!isPaused) return null;
+  return (
+    <Alert color="orange" variant="light" title="The queue is paused" role="status">
+      What runs goes on to its end; nothing else begins until you resume it, also when the server is started anew.
+    </Alert>
+  );
+}
