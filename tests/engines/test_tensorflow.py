@@ -107,7 +107,7 @@ def test_each_number_of_threads_gets_a_process_of_its_own():
 
 def test_two_numbers_of_threads_can_be_compared():
     model = MODELS / "small.pb"
-    result = modeldyno.compare(f"{model}@cores=1", f"{model}@cores=2", quick=True)
+    result = modeldyno.compare(f"{model}@cores=1", f"{model}@cores=2", pairs=2)
     assert (result.a.facts.threads, result.b.facts.threads) == (1, 2)
     assert result.parity.agrees
 

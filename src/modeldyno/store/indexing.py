@@ -11,6 +11,7 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from sqlalchemy import Connection, insert, or_, select, update
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
-from modeldyno.core.errors import DatabaseUnusable, StorageFailed, WorkspaceUnusable
+from modeldyno.core.errors import DatabaseUnusable, StillUsed, StorageFailed, WorkspaceUnusable
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
@@ -36,10 +37,13 @@ from modeldyno.core.specs import (
     ModelSpec,
     OptimizationSpec,
     ProfileSpec,
+    SideSpec,
 )
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
+from modeldyno.engines.run_names import benchmark_name, comparison_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
+from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
 from modeldyno.store.moves import enter_state, find_run, owner_id, show_latest
 from modeldyno.store.records.benchmarks import add_benchmark
@@ -273,7 +277,7 @@ def _new_owner(
             new = NewBenchmark(
                 project_id=project,
                 model_id=models[0],
-                name=name,
+                name=benchmark_name(name, spec),
                 spec=spec,
                 fingerprint=fingerprint,
             )
@@ -283,7 +287,7 @@ def _new_owner(
                 project_id=project,
                 a_model_id=models[0],
                 b_model_id=models[1],
-                name=name,
+                name=comparison_name(*(_file_of(side) for side in (spec.a, spec.b)), spec),
                 spec=spec,
                 fingerprint=fingerprint,
             )
@@ -305,6 +309,10 @@ def _new_owner(
             return add_optimization(connection, optimization, clock)
 
 
+def _file_of(side: SideSpec) -> str:
+    return name_of_file(side.model.path)
+
+
 def _project(connection: Connection, clock: Clock) -> ProjectId:
     query = select(Projects.id).where(Projects.name == PROJECT).order_by(Projects.id).limit(1)
     known = connection.scalar(query)
@@ -323,9 +331,11 @@ def _models(
         facts = result.model if isinstance(result, BenchmarkResult | ProfileResult) else None
         return [_model(connection, project, spec.model, facts, found.sha256, clock)]
     sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)
+    a, _, b = (found.sha256 or "").partition("+")  # as a run that has begun says it
+    contents = (a or None, b or a or None)
     return [
-        _model(connection, project, side.model, got.model if got else None, None, clock)
-        for side, got in zip((spec.a, spec.b), sides, strict=True)
+        _model(connection, project, side.model, got.model if got else None, sha256, clock)
+        for side, got, sha256 in zip((spec.a, spec.b), sides, contents, strict=True)
     ]
 
 
@@ -373,14 +383,32 @@ def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> Non
     of = connection.execute(select(owners).where(owners.c.id == owner_id(run))).one()
     match found.run.result:
         case BenchmarkResult() | ProfileResult() as result:
-            learned = [(of.model_id, result.model)]
+            learned = [("model_id", result.model)]
         case ComparisonResult() as result:
-            learned = [(of.a_model_id, result.a.model), (of.b_model_id, result.b.model)]
+            learned = [("a_model_id", result.a.model), ("b_model_id", result.b.model)]
         case _:
             learned = []
-    for model_id, facts in learned:
-        if _write_facts(connection, model_id, facts):
+    for column, facts in learned:
+        model_id = getattr(of, column)
+        if twin := _twin(connection, model_id, facts):
+            values = {column: twin}
+            connection.execute(update(owners).where(owners.c.id == of.id).values(values))
+            with suppress(StillUsed):  # somebody may have found a use for it meanwhile
+                delete_thing(connection, "model", model_id, clock(), cascade=False)
+        elif _write_facts(connection, model_id, facts):
             tell(connection, "model.changed", of.project_id, {"id": model_id}, clock())
+
+
+def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:
+    """Another row of the same content and name, where this one has no content yet."""
+    bare = select(Models.project_id, Models.name).where(
+        Models.id == model_id, Models.sha256.is_(None)
+    )
+    if (row := connection.execute(bare).one_or_none()) is None:
+        return None
+    is_it = (Models.project_id == row.project_id, Models.sha256 == facts.sha256)
+    query = select(Models.id).where(*is_it, Models.name == row.name, Models.id != model_id)
+    return connection.scalar(query.order_by(Models.id).limit(1))
 
 
 def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bool:

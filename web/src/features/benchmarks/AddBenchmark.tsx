@@ -166,6 +166,7 @@ function wordsOf(draft: Draft, plan: PlanTold, other: PlanTold | null): PlanWord
   return {
     cells: planWords(draft, plan.cells.length + (other?.cells.length ?? 0)),
     aboutS,
+    isMost: draft.budget !== "quick",
     cores: Math.max(plan.cores, other?.cores ?? 0),
     threads: Math.max(plan.threads, other?.threads ?? 0),
     commands: [plan.command, ...(other ? [other.command] : [])],
