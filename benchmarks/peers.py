@@ -9,6 +9,7 @@ the floor: the 10th percentile of all its samples in that round. Each claim is d
     .cache/peers/bin/pip install -c constraints.txt torch==2.13.0
     .cache/peers/bin/pip install -c constraints.txt -e '.[openvino,torch]'
     .cache/peers/bin/python benchmarks/peers.py [--rounds 8] [--seconds 4] [--quick] [--json]
+        [--tools 'modeldyno openvino,benchmark_app floor'] [--models ResNet-50]
 
 Eight rounds take about 20 minutes, --quick about three. Tools that are not installed are named and
 left out. Nothing is asserted: a number of this kind belongs to the machine and the hour. With
@@ -46,8 +47,13 @@ TIMEOUT_S = 300
 OFF = 0.05  # of the floor
 WIDTH = 16  # of the MLP
 ENGINES = {"modeldyno": "onnxruntime", "torch": "onnxruntime", "mean": "onnxruntime"}
-ENGINES |= {"benchmark_app": "openvino"}
-PACKAGES = {"torch": "torch", "benchmark_app": "openvino"}  # that a tool needs beside our own
+ENGINES |= {"benchmark_app": "openvino", "benchmark_app floor": "openvino"}
+ENGINES |= {"modeldyno openvino": "openvino"}
+# That a tool needs beside our own.
+PACKAGES = {"torch": "torch"} | dict.fromkeys(
+    (tool for tool, engine in ENGINES.items() if engine == "openvino"), "openvino"
+)
+CLOSE = 0.03  # of two tools that measure the same engine
 
 Floors = dict[str, float]
 Samples = dict[str, list[float]]
@@ -78,6 +84,8 @@ ROWS = (
     Row("loop, mean", "mean", "mean", "run"),
     Row("benchmark_app, median", "benchmark_app", "median", "latency"),
     Row("benchmark_app, to its caller", "benchmark_app", "median", "infer"),
+    Row("benchmark_app, 10th percentile", "benchmark_app floor", "floor", "latency"),
+    Row("modeldyno in OpenVINO, floor", "modeldyno openvino", "floor", "infer"),
 )
 COLUMNS = [
     "model",
@@ -230,6 +238,40 @@ def floor_cell(found: Sequence[float]) -> str:
     if not found:
         return "–"
     return f"{pretty(statistics.median(found))} ({pretty(min(found))}–{pretty(max(found))})"
+
+
+def face_to_face(rounds: Sequence[Round]) -> Iterator[str]:
+    """Our floor of OpenVINO over benchmark_app's, by model: both f32, one thread, one stream.
+
+    They read two clocks: we the caller's, benchmark_app the engine's own. The last column holds
+    each against the floor that the same clock told in the loop beside.
+    """
+    head = ["model", "modeldyno", "benchmark_app", "ours ÷ theirs", "each over its clock's floor"]
+    yield f"| {' | '.join(head)} |"
+    yield "|---" * len(head) + "|"
+    for model in rounds[0].floors:
+        ours, theirs = (
+            {
+                turn.round: (turn.claims["floor"], turn.claims["floor"] / turn.beside[clock])
+                for one in rounds
+                for turn in one.turns
+                if (turn.model, turn.tool) == (model, who)
+            }
+            for who, clock in (("modeldyno openvino", "infer"), ("benchmark_app floor", "latency"))
+        )
+        both = sorted(set(ours) & set(theirs))
+        if both:
+            us, them = (statistics.median(x[n][0] for n in both) for x in (ours, theirs))
+            plain, fair = (
+                statistics.median(ours[n][place] / theirs[n][place] for n in both)
+                for place in (0, 1)
+            )
+            cells = (model, pretty(us), pretty(them), ratio_text(plain), ratio_text(fair))
+            yield f"| {' | '.join(cells)} |"
+
+
+def ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f}" + ("" if abs(ratio - 1) <= CLOSE else f" (over {CLOSE:.0%})")
 
 
 # ---------------------------------------------------------------- models
@@ -400,7 +442,18 @@ def options() -> argparse.Namespace:
     parser.add_argument("--json", action="store_true", help="lines of JSON instead of tables")
     parser.add_argument("--cpu", type=int, default=max(allowed_cpus()))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tools", help="only these, with commas: " + ", ".join(ENGINES))
+    parser.add_argument("--models", help="only these, with commas")
     return parser.parse_args()
+
+
+def chosen(known: list[str], text: str | None) -> list[str]:
+    """Those that were named; all when none was."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise SystemExit(f"There is no {unknown[0]!r} here, but {', '.join(known)}")
+    return names or known
 
 
 def main() -> None:
@@ -408,10 +461,12 @@ def main() -> None:
     rounds = 2 if asked.quick else asked.rounds
     bench = Bench(asked.cpu, *((1, 0.2) if asked.quick else (asked.seconds, 0.5)))
     absent = missing(ENGINES)
-    tools = [tool for tool in ENGINES if tool not in absent]
+    tools = chosen([tool for tool in ENGINES if tool not in absent], asked.tools)
     found: list[Round] = []
     with tempfile.TemporaryDirectory() as folder:
-        for one in measure(bench, models(Path(folder)), tools, rounds, asked.seed):
+        known = {one.name: one for one in models(Path(folder))}
+        wanted = [known[name] for name in chosen(list(known), asked.models)]
+        for one in measure(bench, wanted, tools, rounds, asked.seed):
             found.append(one)
             if asked.json:
                 print("\n".join(turn_lines(one)), flush=True)
@@ -442,6 +497,7 @@ def text_lines(facts: dict[str, Any], rounds: Sequence[Round]) -> Iterator[str]:
     for name, value in facts.items():
         yield f"{name}: {value}"
     yield from ("", *table(summaries(rounds)), "", *floor_table(rounds))
+    yield from ("", *face_to_face(rounds))
 
 
 if __name__ == "__main__":

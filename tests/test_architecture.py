@@ -30,7 +30,7 @@ from modeldyno.worker.messages import Examine, MeasureSession
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 DATABASE = {"alembic", "psycopg", "sqlalchemy"}
-HEAVY = {"numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABASE
+HEAVY = {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
@@ -44,6 +44,9 @@ IN_WORKER = [
 ENGINE_IMPORTS = {
     "modeldyno.engines.deepsparse": {"deepsparse", "numpy", "onnx"},
     "modeldyno.engines.inputs": {"numpy"},
+    "modeldyno.engines.litert": {"ai_edge_litert", "numpy"},
+    "modeldyno.engines.litert_library": {"ai_edge_litert"},
+    "modeldyno.engines.litert_profiling": {"numpy"},
     "modeldyno.engines.onnx_profiling": {"numpy"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
     "modeldyno.engines.openvino": {"numpy", "openvino"},
@@ -174,7 +177,7 @@ for command in json.loads({json.dumps([encode(command) for command in commands])
     brought = loaded_by("import numpy.random, onnxruntime", "-P", "-s", cwd=tmp_path)
     assert {"numpy", "onnxruntime"} <= loaded
     assert loaded - brought <= STANDARD
-    assert not loaded & {"onnx", "openvino", "psutil", "rich", "torch", "typer"}
+    assert not loaded & {"ai_edge_litert", "onnx", "openvino", "psutil", "rich", "torch", "typer"}
 
 
 def test_the_parent_of_a_run_loads_no_engine(tmp_path):

@@ -4,6 +4,7 @@ import json
 from typing import get_args
 
 import pytest
+from onnx import helper
 
 import modeldyno
 from modeldyno.core.errors import EngineFailed
@@ -77,12 +78,12 @@ def test_its_profiler_works_and_instances_do(tmp_path):
 
 def test_a_model_that_it_cannot_load_fails_its_own_cell_alone(tmp_path):
     broken = onnx_models.model(
-        [onnx_models.helper.make_node("NoSuchOperator", ["x"], ["y"], domain="test")],
+        [helper.make_node("NoSuchOperator", ["x"], ["y"], domain="test")],
         [onnx_models.value("x", shape=[1, 4])],
         [onnx_models.value("y", shape=[1, 4])],
         opset_imports=[
-            onnx_models.helper.make_opsetid("", 17),
-            onnx_models.helper.make_opsetid("test", 1),
+            helper.make_opsetid("", 17),
+            helper.make_opsetid("test", 1),
         ],
     )
     model = onnx_models.saved(broken, tmp_path / "m.onnx")
@@ -96,8 +97,15 @@ def test_a_server_lists_it_without_its_folder_and_runs_it(tmp_path):
         assert (found["name"], found["version"]) == ("older", VERSION)
         assert (found["title"], found["adapter"]) == ("ONNX Runtime (older)", "onnxruntime")
         assert found["origin"] == "python"
-        path = f"projects/{served.project()}/models?name=digits.onnx"
+        project = served.project()
+        path = f"projects/{project}/models?name=digits.onnx"
         sent = served.post(path, MODEL.read_bytes(), content_type="application/octet-stream")
         model = sent.json["id"]
         tried = served.post(f"models/{model}/try", {"engine": "older"}).json["inference"]
         assert (tried["engine"], tried["engine_version"]) == ("older", VERSION)
+        both = {"engines": ["onnxruntime", "older"], "iterations": 5}
+        made = served.benchmark(project, model, **both)
+        served.ended(made["latest_run"]["job_id"])
+        cells = served.get(f"runs/{made['latest_run']['id']}/result").json["cells"]
+        assert versions(cells) == [("onnxruntime", OURS), ("older", VERSION)]
+        assert [cell["status"] for cell in cells] == ["done", "done"]

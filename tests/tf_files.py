@@ -77,6 +77,12 @@ def constant(name: str, *values: float, dims: tuple[int, ...] | None = None, kin
     return node(name, "Const", dtype=dtype(kind), value=tensor(*values, kind=kind, dims=dims))
 
 
+def word(name: str, value: str) -> bytes:
+    """A constant of one string."""
+    held_value = number(1, STRING) + held(2, b"") + held(8, value)
+    return node(name, "Const", dtype=dtype(STRING), value=held(8, held_value))
+
+
 def function_def(name: str, arguments, results: dict[str, str], *nodes: bytes) -> bytes:
     signature = held(1, name)
     signature += b"".join(held(2, held(1, one)) for one in arguments)

@@ -31,6 +31,7 @@ def bench(
     batch: Ints = 1,
     cores: Ints = 1,
     instances: Ints = 1,
+    streams: Ints = 1,
     device: Names = "cpu",
     precision: Names | None = None,
     contract: str = "api",
@@ -57,8 +58,8 @@ def bench(
 ) -> BenchmarkResult:
     """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
 
-    ``engine``, ``batch``, ``cores``, ``instances``, ``device`` and ``precision`` take one value or
-    several; every combination is a cell.
+    ``engine``, ``batch``, ``cores``, ``instances``, ``streams``, ``device`` and ``precision`` take
+    one value or several; every combination is a cell.
 
     ``inputs`` describes what a TorchScript file or checkpoint takes, as
     ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;
@@ -77,6 +78,7 @@ def bench(
         contract=contract,
         options=options or {},
         sandbox=sandbox,
+        streams=_ints(streams),
     )
     spec = requests.benchmark_spec(
         model,

@@ -211,6 +211,7 @@ def open_server(
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
+    from modeldyno.services.baselines import Baselines
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.comparisons import ComparisonService
@@ -281,7 +282,7 @@ def open_server(
             settings.workspace / "queue-paused",
         )
         jobs = JobService(records, history, queue, progress, leases)
-        benchmarks = BenchmarkService(records, models, jobs)
+        benchmarks = BenchmarkService(records, models, jobs, Baselines(history))
         comparisons = ComparisonService(records, models, jobs)
         profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))
         archive = Archive(history, folders, records)

@@ -1,14 +1,25 @@
 """LiteRT: the contract of every engine; who runs which operator, and nothing silent."""
 
+import numpy as np
 import pytest
 
-from modeldyno.engines.litert import LiteRt
+import modeldyno
+from modeldyno.core.errors import BadValue, EngineFailed
+from modeldyno.engines import litert_library
+from modeldyno.engines.litert import LiteRt, _precision, _taken
+from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, Recorded
+from modeldyno.engines.litert_profiling import events_of
+from modeldyno.formats import catalog
 from tests import litert_files
 from tests.contracts.engine_contract import EngineContract
+from tests.litert_files import CUSTOM, RELU, graph, model, operator, operator_code, tensor
 from tests.scripts import target
 
 pytestmark = pytest.mark.engine("litert")
 ENGINE = LiteRt()
+SIN = 66
+X = {"x": np.random.default_rng(0).standard_normal((2, 4), dtype=np.float32)}
+ONE = {"x": X["x"][:1]}
 
 
 class TestContract(EngineContract):
@@ -17,3 +28,169 @@ class TestContract(EngineContract):
     @pytest.fixture
     def target(self, tmp_path):
         return target(litert_files.saved(tmp_path / "m.tflite"), "litert", format="litert")
+
+
+@pytest.fixture
+def linear(tmp_path):
+    return litert_files.saved(tmp_path / "m.tflite")
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.setenv("MODELDYNO_WORKSPACE", str(tmp_path / "workspace"))
+
+
+def asked(model, **said):
+    return target(model, "litert", format="litert", **said)
+
+
+# ---------------------------------------------------------------- XNNPACK, precision, threads
+
+
+def test_who_ran_which_operator_is_told(linear):
+    quick, _ = ENGINE.examine(asked(linear), X)
+    own, _ = ENGINE.examine(asked(linear, options={"xnnpack": False}), X)
+    assert (quick.providers, quick.nodes_by_provider) == (("XNNPACK", "LiteRT"), {"XNNPACK": 1})
+    assert (own.providers, own.nodes_by_provider) == (("LiteRT",), {"LiteRT": 1})
+
+
+def test_what_xnnpack_does_not_know_stays_with_litert(tmp_path):
+    """It takes what lies between two operators that it does not know, and no more."""
+    tensors = [tensor(name, [1, 4]) for name in ("x", "a", "b", "y")]
+    middle = [operator(0, [0], [1]), operator(1, [1], [2]), operator(0, [2], [3])]
+    made = model(
+        [operator_code(SIN), operator_code(RELU)],
+        [graph(tensors, [0], [3], middle)],
+        [],
+    )
+    facts, _ = ENGINE.examine(asked(litert_files.saved(tmp_path / "m.tflite", made)), ONE)
+    assert facts.nodes_by_provider in ({"XNNPACK": 1, "LiteRT": 2}, {"XNNPACK": 3})
+    assert sum(facts.nodes_by_provider.values()) == 3
+
+
+def test_a_delegate_has_what_lies_between_its_inputs_and_outputs():
+    def one(index, name, inputs, outputs):
+        return {"index": index, "op_name": name, "inputs": inputs, "outputs": outputs}
+
+    chain = [one(0, "SIN", [0], [1]), one(1, "RELU", [1], [2]), one(2, "ADD", [2, 2], [3])]
+    assert _taken([*chain, one(3, "DELEGATE", [1], [3])]) == {1, 2}
+    assert _taken(chain) == set()
+
+
+@pytest.mark.parametrize(
+    ("types", "precision"),
+    [
+        ((np.float32, np.float32, np.float32), "fp32"),
+        ((np.int8, np.int8, np.int32), "int8"),
+        ((np.float32, np.int8, np.float32), "int8"),
+    ],
+)
+def test_precision_is_that_of_what_is_multiplied(types, precision):
+    other = {"op_name": "ADD", "operand_types": [np.int16]}
+    assert _precision([{"op_name": "CONV_2D", "operand_types": types}, other]) == precision
+
+
+def test_threads_are_counted_where_they_can_be(linear):
+    with ENGINE.open(asked(linear, threads=2)) as session:
+        assert session.facts.threads == 2
+    with ENGINE.open(asked(linear, threads=2, options={"xnnpack": False})) as session:
+        assert session.facts.threads is None  # its own kernels start theirs with a call
+
+
+def test_inputs_of_another_type_are_refused_and_not_converted(linear):
+    with ENGINE.open(asked(linear)) as session:
+        with pytest.raises(ValueError, match="is float32, and float64 was given"):
+            session.run({"x": X["x"].astype(np.float64)})
+        assert session.facts.input_dtypes == {"x": "float32"}
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ({"device": "cuda"}, "cannot use device 'cuda'"),
+        ({"precision": "bf16"}, "cannot change the precision to 'bf16'"),
+        ({"options": {"gpu": True}}, "no option 'gpu'"),
+        ({"options": {"xnnpack": "yes"}}, "true or false"),
+    ],
+)
+def test_what_it_cannot_do_is_refused_in_words(said, complaint, linear):
+    opening = ENGINE.open(asked(linear, **said))
+    with pytest.raises(BadValue, match=complaint):
+        opening.__enter__()
+
+
+def test_operators_that_it_lacks_are_told_in_its_own_words(tmp_path):
+    odd = litert_files.saved(tmp_path / "m.tflite", litert_files.linear(code=CUSTOM))
+    opening = ENGINE.open(asked(odd))
+    with pytest.raises(EngineFailed, match="could not load") as caught:
+        opening.__enter__()
+    assert "Odd" in caught.value.why
+
+
+# ---------------------------------------------------------------- the whole path
+
+
+def test_it_is_compared_with_openvino_on_the_same_file_in_a_sandbox(linear):
+    sides = (f"{linear}@engine=litert", f"{linear}@engine=openvino")
+    result = modeldyno.compare(*sides, quick=True)
+    assert result.parity is not None
+    assert result.parity.agrees
+    assert [side.facts.engine for side in (result.a, result.b)] == ["litert", "openvino"]
+
+
+def test_batches_are_as_large_as_asked_and_the_option_is_kept(linear):
+    result = modeldyno.bench(linear, batch=[1, 3], iterations=5, options={"xnnpack": False})
+    assert [cell.batch_size for cell in result.cells] == [1, 3]
+    assert [cell.facts and cell.facts.providers for cell in result.cells] == [("LiteRT",)] * 2
+
+
+# ---------------------------------------------------------------- its profiler
+
+
+def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
+    recorded = [
+        Recorded("Invoke", 1, 90, 0),
+        Recorded("Add (ND)", XNNPACK_OPERATOR, 7, 0),
+        Recorded("DELEGATE", OPERATOR, 8, 4),
+        Recorded("SIN", OPERATOR, 3, 2),
+        Recorded("Add (ND)", XNNPACK_OPERATOR, 5, 0),
+    ]
+    found = list(events_of(recorded, {2: "net/Sin"}.__getitem__))
+    assert [(event.key, event.duration_ns) for event in found] == [
+        (("Add (ND) #0", "Add (ND)", "XNNPACK"), 7000),
+        (("net/Sin", "SIN", "LiteRT"), 3000),
+        (("Add (ND) #0 (2)", "Add (ND)", "XNNPACK"), 5000),
+    ]
+
+
+def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear):
+    wanted = asked(linear, options={"xnnpack": False})
+    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+        call = profiled.bind(X, "hot")
+        with profiled.recording():
+            call()
+        (node,) = profiled.trace([True]).nodes
+    assert (node.node, node.op_type, node.provider) == (
+        "net/dense/Relu", "FULLY_CONNECTED", "LiteRT",
+    )  # fmt: skip
+    (shown,) = catalog.read_graph(linear).nodes
+    assert node.node == shown.name
+
+
+def test_under_the_profiler_it_computes_the_same(linear):
+    with ENGINE.open(asked(linear)) as session:
+        expected = session.run(X)["y"]
+        with ENGINE.profiled(asked(linear), session) as profiled:
+            (data,) = profiled.bind(X, "api")()
+    assert np.allclose(np.frombuffer(data, np.float32).reshape(2, 3), expected)
+
+
+def test_a_library_without_a_profiler_is_told(linear, monkeypatch):
+    monkeypatch.setattr(litert_library, "_LIBRARY", "no such library.so")
+    wanted = asked(linear)
+    with (
+        ENGINE.open(wanted) as session,
+        ENGINE.profiled(wanted, session) as profiled,
+        pytest.raises(EngineFailed, match="no profiler that we can use"),
+    ):
+        profiled.bind(X, "hot")

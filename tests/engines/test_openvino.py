@@ -13,13 +13,14 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_static
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, UserError
 from modeldyno.core.sessions import Target
+from modeldyno.core.tables import benchmark_rows
 from modeldyno.core.traces import MOST_NODES, NodeTime
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.openvino import OpenVino
 from modeldyno.engines.openvino_devices import check_hint, placement
 from modeldyno.engines.openvino_profiling import Reading, reading, shared_out
 from modeldyno.engines.outputs import compare
-from tests import onnx_models
+from tests import litert_files, onnx_models, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
@@ -45,6 +46,50 @@ class TestContractOfIr(EngineContract):
         model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
         openvino.save_model(openvino.convert_model(model), tmp_path / "m.xml")
         return target(tmp_path / "m.xml", "openvino", format="openvino-ir")
+
+
+class TestContractOfLiteRt(EngineContract):
+    """Its inputs and outputs have the names for callers, which OpenVINO does not read."""
+
+    engine = OpenVino()
+
+    @pytest.fixture
+    def target(self, tmp_path):
+        model = litert_files.saved(tmp_path / "m.tflite")
+        said = {"format": "litert", "inputs": ("x",), "outputs": ("y",)}
+        return target(model, "openvino", **said)
+
+
+def of_tensorflow():
+    """y = x · w, with x of four features."""
+    return tf_files.graph_def(
+        tf_files.placeholder("x", -1, 4),
+        tf_files.constant("w", *range(12), dims=(4, 3)),
+        tf_files.node("y", "MatMul", "x", "w", T=tf_files.dtype(tf_files.FLOAT)),
+    )
+
+
+class TestContractOfTensorFlowGraph(EngineContract):
+    engine = OpenVino()
+
+    @pytest.fixture
+    def target(self, tmp_path):
+        (tmp_path / "m.pb").write_bytes(of_tensorflow())
+        said = {"format": "tf-graph", "inputs": ("x",), "outputs": ("y",)}
+        return target(tmp_path / "m.pb", "openvino", **said)
+
+
+class TestContractOfSavedModel(EngineContract):
+    engine = OpenVino()
+
+    @pytest.fixture
+    def target(self, tmp_path):
+        ends = {"x": tf_files.info("x:0", -1, 4)}, {"y": tf_files.info("y:0", -1, 3)}
+        usual = tf_files.signature(*ends)
+        made = tf_files.saved_model(of_tensorflow(), {"serving_default": usual})
+        (tmp_path / "saved_model.pb").write_bytes(made)
+        said = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
+        return target(tmp_path / "saved_model.pb", "openvino", **said)
 
 
 @pytest.fixture
@@ -168,6 +213,25 @@ def test_what_it_cannot_do_is_refused_in_words(said, complaint, linear):
         opening.__enter__()
 
 
+@pytest.mark.parametrize("contract", ["hot", "api", "e2e"])
+def test_a_call_of_two_streams_makes_two_requests(contract, linear):
+    asked = target(linear, "openvino", threads=2, streams=2)
+    with ENGINE.open(asked) as session:
+        call = session.bind(X, contract)
+        outputs = [call(), call()][-1]
+        assert session.facts.streams == 2
+        expected = session.run(X)["y"]
+    if contract != "hot":
+        assert len(outputs) == 2
+        assert all(np.allclose(made, expected) for (made,) in outputs)
+
+
+def test_more_streams_than_threads_are_refused(linear):
+    opening = ENGINE.open(target(linear, "openvino", threads=1, streams=2))
+    with pytest.raises(BadValue, match="made 1 streams of the 2"):
+        opening.__enter__()
+
+
 def test_devices_are_those_that_it_found():
     assert placement("gpu:1", lambda: ["CPU", "GPU.0", "GPU.1"]).name == "GPU.1"
     assert placement("gpu", lambda: ["CPU", "GPU.0", "GPU.1"]).name == "GPU"
@@ -201,6 +265,22 @@ def test_a_model_of_its_own_format_is_measured_with_its_weights(linear, tmp_path
     engines = [cell.facts and cell.facts.engine for cell in result.cells]
     assert engines == ["openvino", "openvino"]
     assert [cell.batch_size for cell in result.cells] == [1, 3]
+
+
+def test_streams_are_an_axis_and_all_their_items_count(linear):
+    result = modeldyno.bench(
+        linear, engine=["onnxruntime", "openvino"], batch=3, cores=2, streams=[1, 2], iterations=5
+    )
+    found = [(cell.facts and cell.facts.engine, cell.spec.streams) for cell in result.cells]
+    assert found == [("onnxruntime", 1), ("openvino", 1), ("openvino", 2)]
+    assert [(cell.batch_size, cell.items) for cell in result.cells] == [(3, 3), (3, 3), (3, 6)]
+    head, rows = benchmark_rows(result)
+    assert [row[head.index("streams")] for row in rows] == ["1", "1", "2"]
+
+
+def test_an_engine_without_streams_says_so(linear):
+    with pytest.raises(BadValue, match="has no streams"):
+        modeldyno.bench(linear, engine="onnxruntime", streams=2, iterations=5)
 
 
 # ---------------------------------------------------------------- its profiler

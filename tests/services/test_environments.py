@@ -11,7 +11,7 @@ from modeldyno.engines import catalog, environments
 from modeldyno.engines.availability import availability
 from modeldyno.engines.environments import Environment
 from modeldyno.services.environments import EnvironmentService
-from tests.environments import bare, package, second_onnxruntime, shelf
+from tests.environments import VERSION, bare, package, second_onnxruntime, shelf, site_of
 
 SERVICE = EnvironmentService()
 
@@ -166,7 +166,7 @@ def test_one_that_was_added_is_listed_and_can_be_removed(folder):
     SERVICE.add("second", python=str(second_onnxruntime()))
     found = availability()[-1]
     assert (found.name, found.usable, found.adapter) == ("second", True, "onnxruntime")
-    assert found.version == "1.27.0"
+    assert found.version == VERSION
     assert found.origin == str(second_onnxruntime())
     with pytest.raises(BadValue, match="is taken"):
         SERVICE.add("second", python=str(second_onnxruntime()))
@@ -188,32 +188,27 @@ def test_one_whose_python_went_away_says_so(tmp_path):
 def test_one_whose_package_went_away_says_so(empty):
     kept("second", str(empty))
     (found,) = [one for one in availability() if one.name == "second"]
-    assert "no longer in its environment" in found.why_not
+    assert "no longer in its environment" in str(found.why_not)
 
 
 def test_a_damaged_entry_is_listed_and_can_be_removed(folder):
     (folder / "second").mkdir(parents=True)
     (folder / "second" / "engine.json").write_text("{}")
-    assert "its entry is damaged" in availability()[-1].why_not
+    assert "its entry is damaged" in str(availability()[-1].why_not)
     SERVICE.remove("second")
     assert left_in(folder) == []
 
 
-def test_a_name_of_ours_that_is_not_installed_can_be_given_to_one(empty, monkeypatch):
+def test_a_name_of_ours_that_is_not_installed_can_be_given_to_one(tmp_path, monkeypatch):
     absent = catalog.Entry("abacus", "a:A", "abacus", "", ("cpu",), ("beads",), title="Abacus")
     monkeypatch.setattr(catalog, "BUILT_IN", (*catalog.BUILT_IN, absent))
-    package(empty, "abacus", "2.0")
-    there = Environment("abacus", "abacus", str(empty), "3.11.7", _paths(empty))
+    python = bare(tmp_path / "env")
+    package(python, "abacus", "2.0")
+    there = Environment("abacus", "abacus", str(python), "3.11.7", (str(site_of(python)),))
     assert not catalog.is_usable(catalog.find("abacus"))
     environments.keep(there)
     assert catalog.for_format("beads").environment == there
     assert catalog.title_of("abacus") == "Abacus"
-
-
-def _paths(python):
-    from tests.environments import site_of
-
-    return (str(site_of(python)),)
 
 
 def test_a_legacy_engine_is_known_only_once_it_was_added():

@@ -24,3 +24,16 @@ def test_an_unknown_address_says_so_and_leads_home(desk):
     expect(page.get_by_text("There is nothing at this address")).to_be_visible()
     page.get_by_role("link", name="All projects", exact=True).click()
     expect(page).to_have_url(desk.server.url + "/")
+
+
+def test_what_is_asked_for_early_is_what_the_page_asks_for(desk):
+    """Else it would be fetched for nothing: once events reach it, the page asks again by itself."""
+    page = desk.open("/")
+    page.wait_for_function(
+        """() => {
+          const asked = performance.getEntriesByType("resource")
+            .filter((one) => one.initiatorType === "fetch").map((one) => one.name);
+          const early = [...document.querySelectorAll("link[rel=preload]")].map((one) => one.href);
+          return early.length > 0 && early.every((address) => asked.includes(address));
+        }"""
+    )

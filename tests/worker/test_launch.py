@@ -161,6 +161,7 @@ def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
         "LOGNAME": "modeldyno",
         "USER": "modeldyno",
         "ORT_DISABLE_TELEMETRY": "1",
+        "NM_DISABLE_ANALYTICS": "1",
     }
 
 

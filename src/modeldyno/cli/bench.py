@@ -47,6 +47,9 @@ def bench(
     instances: Annotated[
         str, typer.Option("--instances", "-i", help="Processes side by side: 1,2.")
     ] = "1",
+    streams: Annotated[
+        str, typer.Option(help="Requests at a time, of engines that have streams: 1,2.")
+    ] = "1",
     device: options.Devices = "cpu",
     precision: options.Precisions = None,
     contract: options.Contract = "api",
@@ -116,7 +119,7 @@ def bench(
     if resume is not None or config is not None:
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
         more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
-        axes = (instances != "1", device != "cpu", precision, resume and config)
+        axes = (instances != "1", streams != "1", device != "cpu", precision, resume and config)
         requests.expect_no_settings((*said, *more, *axes), "--resume" if resume else "--config")
     if resume is not None:
         tasks = [place.resumed(resume)]
@@ -134,6 +137,7 @@ def bench(
             batch=requests.parse_ints("--batch", batch),
             cores=requests.parse_ints("--cores", cores),
             instances=requests.parse_ints("--instances", instances),
+            streams=requests.parse_ints("--streams", streams),
             device=requests.parse_names(device),
             precision=requests.parse_names(precision),
             spin=None if spin is None else requests.parse_switch("--spin", spin),

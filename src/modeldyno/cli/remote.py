@@ -225,6 +225,7 @@ def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> 
         "batch": cells.batch,
         "cores": cells.cores,
         "instances": cells.instances,
+        "streams": cells.streams,
         "device": cells.device,
         "precision": cells.precision,
         "contract": cells.contract,
@@ -245,7 +246,7 @@ def one_cell(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> 
     from modeldyno.core.specs import DEFAULT
 
     words = words_of(cells, inputs, more | {"budget": DEFAULT})
-    del words["instances"]
+    del words["instances"], words["streams"]
     several = ("engine", "batch", "cores", "device", "precision")
     return words | {name: next(iter(words[name]), None) for name in several}
 
@@ -336,15 +337,17 @@ def _cells(settings: dict[str, Any]) -> Iterator[CellSpec]:
         settings["precisions"] or [None],
         settings["instances"],
         settings["cores"],
+        settings["streams"],
         settings["batch_sizes"],
     )
-    for engine, device, precision, instances, cores, batch in axes:
+    for engine, device, precision, instances, cores, streams, batch in axes:
         yield CellSpec(
             engine=engine,
             device=device,
             precision=precision,
             instances=instances,
             cores=cores,
+            streams=streams,
             batch_size=batch,
         )
 

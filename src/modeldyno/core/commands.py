@@ -37,6 +37,7 @@ def bench_command(spec: BenchmarkSpec, model: str) -> str:
     words += _listed("--batch", axes.batch_sizes, (1,))
     words += _listed("--cores", axes.cores, (1,))
     words += _listed("--instances", axes.instances, (1,))
+    words += _listed("--streams", axes.streams, (1,))
     words += _listed("--device", axes.devices, ("cpu",))
     words += _listed("--precision", axes.precisions)
     words += _call_words(cell) + _input_words(spec.model) + _budget_words(spec)
@@ -65,6 +66,7 @@ def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
         "batch_size": _one_or_many(axes.batch_sizes),
         "cores": _one_or_many(axes.cores),
         "instances": _one_or_many(axes.instances),
+        "streams": _one_or_many(axes.streams) if axes.streams != (1,) else None,
         "device": _one_or_many(axes.devices),
         "precision": _one_or_many(axes.precisions),
         "iterations": spec.iterations,
@@ -132,6 +134,7 @@ def _side(name: str, cell: CellSpec) -> str:
         "engine": cell.engine or None,
         "batch": cell.batch_size if cell.batch_size != 1 else None,
         "cores": cell.cores if cell.cores != 1 else None,
+        "streams": cell.streams if cell.streams != 1 else None,
         "device": cell.device if cell.device != "cpu" else None,
         "precision": cell.precision,
         "spin": None if cell.spinning is None else _switch(cell.spinning),

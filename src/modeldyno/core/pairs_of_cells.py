@@ -21,13 +21,14 @@ class Axes:
     batch_size: int
     cores: int
     instances: int
+    streams: int
     device: str
     engine: str
     precision: str | None
 
     @property
-    def place(self) -> tuple[int, int, int, str]:
-        return self.batch_size, self.cores, self.instances, self.device
+    def place(self) -> tuple[int, int, int, int, str]:
+        return self.batch_size, self.cores, self.instances, self.streams, self.device
 
 
 def axes_of(cell: CellResult) -> Axes:
@@ -36,6 +37,7 @@ def axes_of(cell: CellResult) -> Axes:
         cell.batch_size,
         spec.cores,
         spec.instances,
+        spec.streams,
         facts.device if facts else spec.device,
         facts.engine if facts else spec.engine,
         (facts.precision if facts else None) or spec.precision,
@@ -104,6 +106,7 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "batch size": cell.batch_size,
         "cores": cell.spec.cores,
         "instances": cell.spec.instances,
+        "streams": cell.spec.streams,
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else cell.spec.spinning,
         "call contract": _contract(cell),
@@ -136,6 +139,18 @@ _ENVIRONMENT = {
     "isolated_cpus": "isolated CPUs", "nohz_full": "CPUs without a tick",
     "container": "container", "swap_bytes": "swap",
 }  # fmt: skip
+
+
+_MACHINE = ("cpu_model", "cpus", "memory_bytes")  # another of these is another machine
+
+
+def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """That two sets of host facts are of different machines, and by what; empty where not."""
+    for name in _MACHINE:
+        if a.get(name) != b.get(name):
+            one, other = _text(a.get(name)), _text(b.get(name))
+            return f"measured on different machines: {one} against {other}"
+    return ""
 
 
 def _environment_of(result: BenchmarkResult) -> dict[str, Any]:

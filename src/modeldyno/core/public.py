@@ -52,7 +52,7 @@ RUNS_SCHEMA = "modeldyno.runs/1"
 
 CSV_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
-    "instances", "status", "latency_ms_median", "latency_ms_low", "latency_ms_high",
+    "instances", "streams", "status", "latency_ms_median", "latency_ms_low", "latency_ms_high",
     "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
     "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
     "samples", "sessions", "contention", "noise", "error",
@@ -222,6 +222,7 @@ def cell_json(cell: CellResult) -> dict[str, Any]:
         "batch_size": cell.batch_size,
         "cores": cell.spec.cores,
         "instances": cell.spec.instances,
+        "streams": facts.streams if facts else cell.spec.streams,
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else None,
         "nodes_by_provider": facts.nodes_by_provider if facts else {},

@@ -155,6 +155,11 @@ class CellResult:
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
     surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * (self.facts.streams if self.facts else 1)
+
 
 @dataclass(frozen=True)
 class Standing:

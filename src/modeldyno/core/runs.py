@@ -98,7 +98,9 @@ class CellOutcome(Sureness):
     throughput_per_s: float | None = None
     error_code: str | None = None
     error: dict[str, str] | None = None  # code, title, why, fix
+    streams: int = 1
     effective: dict[str, Any] | None = None  # as what it ran: see core/summaries.py
+    run_id: RunId | None = field(default=None, compare=False)  # None before it is kept
 
 
 @dataclass(frozen=True, kw_only=True)

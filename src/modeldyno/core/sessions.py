@@ -27,6 +27,10 @@ class Target:
     architecture: Architecture | None = None  # for weights that need one
     # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    # As the file names them for callers, in its order: for engines that call them otherwise.
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    streams: int = 1  # requests that one call makes at the same time
     alias: str = ""  # what people call the engine, where it lives in another Python
 
 
@@ -58,6 +62,7 @@ class SessionFacts:
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
     contract: CallContract | None = None  # where it is another call than the one asked for
+    streams: int = 1  # requests that one call makes at the same time
     # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
     # knows. Known once examined.
     layout: str | None = None

@@ -34,7 +34,7 @@ THOROUGH = Budget("thorough", 60.0, 5, 8, 0.5, 12, 0.005, 0.01)
 
 @dataclass(frozen=True)
 class CellSpec:
-    """One configuration: engine × model × batch × cores × instances × device."""
+    """One configuration: engine × model × batch × cores × streams × instances × device."""
 
     engine: str = ""  # empty: the first usable engine that reads the model
     batch_size: int = 1
@@ -46,6 +46,7 @@ class CellSpec:
     contract: CallContract = "api"
     sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
+    streams: int = 1  # requests that one call makes at the same time, inside the engine
 
     @property
     def name(self) -> str:
@@ -55,6 +56,7 @@ class CellSpec:
         parts += [self.precision] if self.precision else []
         cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
         parts.append(cores if self.instances == 1 else f"{self.instances} × {cores}")
+        parts += [f"{self.streams} streams"] if self.streams != 1 else []
         return " · ".join((*parts, f"batch {self.batch_size}"))
 
 
@@ -85,7 +87,7 @@ class BenchmarkSpec:
     seed: int = 0
     dataset: str | None = None  # later: real inputs for accuracy
     recipe: str | None = None  # later: how an optimized model was made
-    environment: str | None = None  # later: another Python that holds the engine
+    environment: str | None = None  # not used: an engine in another Python goes by its name
     kind: Literal["benchmark"] = "benchmark"
 
 

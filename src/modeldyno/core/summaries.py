@@ -110,6 +110,7 @@ def outcome_of(number: int, cell: CellResult) -> CellOutcome:
         batch_size=cell.batch_size,
         cores=cell.spec.cores,
         instances=cell.spec.instances,
+        streams=cell.spec.streams,
         floor_s=_finite(measured.latency.floor.value) if measured else None,
         typical_s=_finite(measured.latency.typical.value) if measured else None,
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,

@@ -19,6 +19,7 @@ class Axes:
     instances: tuple[int, ...]
     devices: tuple[str, ...]
     precisions: tuple[str, ...]
+    streams: tuple[int, ...]
 
 
 def axes_of(cells: Sequence[CellSpec]) -> Axes:
@@ -29,6 +30,7 @@ def axes_of(cells: Sequence[CellSpec]) -> Axes:
         instances=_values(cells, "instances"),
         devices=_values(cells, "device"),
         precisions=tuple(name for name in _values(cells, "precision") if name is not None),
+        streams=_values(cells, "streams"),
     )
 
 

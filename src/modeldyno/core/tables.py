@@ -28,9 +28,7 @@ def benchmark_rows(
 ) -> tuple[tuple[str, ...], Rows]:
     """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
-    per_item = [
-        c.measurement.latency.floor.value / c.batch_size for c in result.cells if c.measurement
-    ]
+    per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
     scale, unit = figures.unit_for([*levels, *per_item])
     axes = [axis for axis in AXES if axis.matters(result.cells)]
     head = (
@@ -82,6 +80,7 @@ AXES = (
     Axis("precision", _precision),
     Axis("instances", lambda cell: str(cell.spec.instances), usual="1"),
     Axis("cores", lambda cell: str(cell.spec.cores), usual=""),
+    Axis("streams", lambda cell: str(cell.spec.streams), usual="1"),
 )
 CHANGES_OUTPUTS = ("engine", "device", "precision")
 WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
@@ -113,8 +112,8 @@ def _cell_row(cell: CellResult, scale: float, most: int | None) -> tuple[str, ..
     if found is None:
         return (*start, *[figures.NOTHING] * 8, _quality(cell))
     latency = found.latency
-    per_item = latency.typical.value / cell.batch_size
-    half = latency.typical.half_width / cell.batch_size
+    per_item = latency.typical.value / cell.items
+    half = latency.typical.half_width / cell.items
     memory = found.memory
     return (
         *start,

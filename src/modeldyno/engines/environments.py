@@ -2,7 +2,7 @@
 
 A folder for each below ``engines/`` of the user's workspace: ``engine.json`` says what it is, and
 ``venv/`` is the Python, where we made it. They belong to the user and the machine, as installed
-packages do; so every workspace sees the same (docs/decisions/0020).
+packages do; so every workspace sees the same (docs/decisions/0020-engines-elsewhere.md).
 """
 
 from __future__ import annotations

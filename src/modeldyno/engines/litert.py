@@ -159,6 +159,8 @@ class LiteRtSession:
             self.facts,
             precision=_precision(own),
             nodes_by_provider={name: count for name, count in placed.items() if count},
+            # Its operators for pictures have no other way, and neither has XNNPACK for them.
+            layout="NHWC" if any("CONV" in one["op_name"] for one in own) else None,
         )
 
     def close(self) -> None:
@@ -172,21 +174,26 @@ class LiteRtSession:
         self._interpreter: Any = None  # the one before is gone before the next one comes
         self._interpreter = _interpreter(self._target, self._takes_xnnpack)
         self.inputs, self.outputs = _ports(self._interpreter)
-        self._resize()
+        is_resized = self._resize()
         try:
             self._interpreter.allocate_tensors()
         except (RuntimeError, ValueError) as error:
-            if any(port.shape != self._shapes.get(port.name) for port in self.inputs):
+            if is_resized:
                 raise  # with other sizes it may go
             raise _cannot_load(error) from error
         self.inputs, self.outputs = _ports(self._interpreter)
         self._threads = self._counted(before)
 
-    def _resize(self) -> None:
-        for port in self.inputs:
-            wanted = self._shapes.get(port.name, port.shape)
-            if wanted != port.shape:
-                self._interpreter.resize_tensor_input(port.tensor, wanted, strict=True)
+    def _resize(self) -> bool:
+        """Whether there was anything to resize."""
+        others = [
+            (port.tensor, self._shapes[port.name])
+            for port in self.inputs
+            if self._shapes.get(port.name, port.shape) != port.shape
+        ]
+        for tensor, shape in others:
+            self._interpreter.resize_tensor_input(tensor, shape, strict=True)
+        return bool(others)
 
     def _given(self, inputs: Tensors) -> dict[int, Any]:
         """By number, and the model resized to their sizes. Their types must be the model's own."""

@@ -105,8 +105,8 @@ class CompiledModel:
         )
 
         def call() -> None:
-            if run(*arguments):
-                raise EngineFailed("LiteRT failed under its profiler")
+            if status := run(*arguments):
+                raise _cannot_run(f"LiteRtRunCompiledModel answered {status}")
 
         return call
 
@@ -250,12 +250,7 @@ class CompiledModel:
     def _ask(self, name: str, *arguments: object) -> None:
         status = self._function(name)(*arguments)
         if status:
-            raise EngineFailed(
-                "LiteRT's profiler cannot run this model",
-                why=f"LiteRt{name} answered {status}; sizes of outputs that only a call can tell "
-                "are one cause",
-                fix="Measure it with `modeldyno bench`, or profile it in another engine",
-            )
+            raise _cannot_run(f"LiteRt{name} answered {status}")
 
     def _function(self, name: str) -> Any:
         try:
@@ -276,6 +271,14 @@ def _loaded() -> ctypes.CDLL:
         return ctypes.CDLL(str(path))
     except OSError as error:
         raise _no_profiler(f"{_LIBRARY} cannot be loaded") from error
+
+
+def _cannot_run(what: str) -> EngineFailed:
+    return EngineFailed(
+        "LiteRT's profiler cannot run this model",
+        why=f"{what}; one cause are outputs whose size LiteRT learns in a call only",
+        fix="Measure it with `modeldyno bench`, or profile it in another engine",
+    )
 
 
 def _no_profiler(why: str) -> EngineFailed:

@@ -1,4 +1,4 @@
-"""OpenVINO: ONNX files and its own IR.
+"""OpenVINO: its own IR, and files of ONNX, LiteRT and TensorFlow.
 
 A model with open sizes is compiled for those of its inputs, as its makers advise; the sizes come
 with the target, or with the first call. See docs/engines.md.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
 from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.tf_loading import saved_model_folder
 
 # Layers whose precision is the one in which a model is computed.
 _COMPUTE = (
@@ -35,13 +36,18 @@ _PRECISIONS = {
     **{"f32": "fp32", "bf16": "bf16", "f16": "fp16", "f64": "fp64"},
     **{"i8": "int8", "u8": "int8"},
 }
+# Formats, and who reads them.
+_READERS = {"onnx": "onnx", "litert": "tflite", "tf-graph": "tf", "saved-model": "tf"}
 _PASSIVE = ("Const", "Input", "Output")
 Shapes = Mapping[str, tuple[int, ...]]
 
 
 class OpenVino:
     name = "openvino"
-    capabilities = Capabilities(formats=("onnx", "openvino-ir"), devices=openvino_devices.DEVICES)
+    capabilities = Capabilities(
+        formats=("onnx", "openvino-ir", "litert", "tf-graph", "saved-model"),
+        devices=openvino_devices.DEVICES,
+    )
 
     def version(self) -> str:
         import openvino
@@ -90,7 +96,7 @@ class OpenVinoSession:
         self._placed = openvino_devices.placement(target.device, lambda: _core().available_devices)
         self._hint = openvino_devices.hint(target.precision)
         self._settings = {
-            **openvino_devices.settings(self._placed, target.threads, self._hint),
+            **openvino_devices.settings(self._placed, target.threads, self._hint, target.streams),
             **(extra or {}),
         }
         self._is_open = False
@@ -100,6 +106,7 @@ class OpenVinoSession:
 
     @property
     def facts(self) -> SessionFacts:
+        ports = self._compiled.inputs
         return SessionFacts(
             engine="openvino",
             engine_version=self._version,
@@ -107,12 +114,15 @@ class OpenVinoSession:
             providers=tuple(self._compiled.get_property("EXECUTION_DEVICES")),
             threads=self._threads(),
             spinning=None,
-            input_dtypes={_name(port): _dtype(port) for port in self._compiled.inputs},
+            input_dtypes=dict(zip(self._input_names(), map(_dtype, ports), strict=True)),
             notes=self._notes(),
+            streams=self._streams,
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         given = self._given(inputs)
+        if self._streams > 1:
+            return _bound_streams(self._compiled, given, contract, self._streams)
         return _bound(self._compiled, given, contract)
 
     def run(self, inputs: Tensors) -> Tensors:
@@ -121,8 +131,8 @@ class OpenVinoSession:
         given = self._given(inputs)
         # A request of its own: a model that keeps state begins anew.
         outputs = self._compiled.create_infer_request().infer(given)
-        ports = self._compiled.outputs
-        return {_name(port): np.array(outputs[place]) for place, port in enumerate(ports)}
+        names = self._called(self._compiled.outputs, self._target.outputs)
+        return {name: np.array(outputs[place]) for place, name in enumerate(names)}
 
     def examined(self) -> SessionFacts:
         """The facts with precision and placement, as the compiled graph tells them."""
@@ -172,7 +182,7 @@ class OpenVinoSession:
         }
         self._is_open = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_open and self._shapes:
-            _settle_sizes(model, self._shapes)
+            _settle_sizes(model, self._shapes, self._places(model.inputs))
         try:
             compiled = _core().compile_model(model, self._placed.name, self._settings)
         except RuntimeError as error:
@@ -181,6 +191,8 @@ class OpenVinoSession:
             raise _cannot_load(error) from error
         taken = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         openvino_devices.check_hint(self._hint, taken)
+        self._streams = int(compiled.get_property("NUM_STREAMS"))
+        openvino_devices.check_streams(self._target.streams, self._streams, self._target.threads)
         return compiled
 
     def _given(self, inputs: Tensors) -> dict[int, Any]:
@@ -190,7 +202,7 @@ class OpenVinoSession:
         if self._is_open and shapes != self._shapes:
             self._shapes = shapes
             self._compiled = self._compile()
-        places = _places(self._compiled.inputs)
+        places = self._places(self._compiled.inputs)
         given = {}
         for name, value in inputs.items():
             if name not in places:
@@ -200,6 +212,24 @@ class OpenVinoSession:
                 raise ValueError(f"input {name!r} is {wanted}, and {value.dtype} was given")
             given[places[name]] = value
         return given
+
+    def _input_names(self) -> list[str]:
+        return self._called(self._compiled.inputs, self._target.inputs)
+
+    def _called(self, ports: Any, said: Sequence[str]) -> list[str]:
+        """OpenVINO does not read the names that a LiteRT file has for callers, but keeps the
+        order; of TensorFlow's operators it names an output, ``x:0``."""
+        if self._target.format == "litert" and len(said) == len(ports):
+            return list(said)
+        return [_name(port, said) for port in ports]
+
+    def _places(self, ports: Any) -> dict[str, int]:
+        """Each name of an input, and where it stands among them."""
+        found = {name: place for place, name in enumerate(self._called(ports, self._target.inputs))}
+        for place, port in enumerate(ports):
+            for name in (*port.get_names(), port.get_node().get_friendly_name()):
+                found.setdefault(name, place)
+        return found
 
     def _threads(self) -> int | None:
         if self._placed.kind != "cpu":
@@ -233,6 +263,42 @@ def _bound(compiled: Any, given: dict[int, Any], contract: CallContract) -> Call
     return lambda: infer(share_outputs=True)
 
 
+def _bound_streams(
+    compiled: Any, given: dict[int, Any], contract: CallContract, streams: int
+) -> Callable[[], object]:
+    """A round: one request in every stream, started together; it ends with the last of them."""
+    import numpy as np
+    import openvino
+
+    requests = [compiled.create_infer_request() for _ in range(streams)]
+    if contract == "hot":
+        for request in requests:
+            for place, value in given.items():  # each has its own, as requests of a server have
+                request.set_input_tensor(place, openvino.Tensor(np.array(value)))
+
+        def hot() -> object:
+            for request in requests:
+                request.start_async()
+            for request in requests:
+                request.wait()
+            return None
+
+        return hot
+
+    def call() -> object:
+        for request in requests:
+            is_copied = contract == "e2e"
+            request.start_async({p: np.array(v) if is_copied else v for p, v in given.items()})
+        outputs = []
+        for request in requests:
+            request.wait()
+            made = [tensor.data for tensor in request.output_tensors]
+            outputs.append([np.array(one) for one in made])
+        return outputs
+
+    return call
+
+
 # ---------------------------------------------------------------- a model
 
 
@@ -243,13 +309,15 @@ def _read(path: Path, model_format: str) -> Any:
         return _core().read_model(path, weights) if weights.exists() else _core().read_model(path)
     from openvino.frontend import FrontEndManager
 
-    reader = FrontEndManager().load_by_framework("onnx")
+    reader = FrontEndManager().load_by_framework(_READERS[model_format or "onnx"])
+    if model_format == "saved-model":
+        with saved_model_folder(path) as folder:
+            return reader.convert(reader.load(str(folder)))
     return reader.convert(reader.load(str(path)))
 
 
-def _settle_sizes(model: Any, shapes: Shapes) -> None:
+def _settle_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None:
     """Where the graph allows it; else sizes stay open, and a note says so."""
-    places = _places(model.inputs)
     wanted = {places[name]: list(shape) for name, shape in shapes.items() if name in places}
     before = {place: port.partial_shape for place, port in enumerate(model.inputs)}
     try:
@@ -258,19 +326,12 @@ def _settle_sizes(model: Any, shapes: Shapes) -> None:
         model.reshape(before)
 
 
-def _places(ports: Any) -> dict[str, int]:
-    """Each name of an input, and where it stands among them."""
-    found: dict[str, int] = {}
-    for place, port in enumerate(ports):
-        for name in (*port.get_names(), port.get_node().get_friendly_name()):
-            found.setdefault(name, place)
-    return found
-
-
-def _name(port: Any) -> str:
-    """A port may have no name but its node's, which of an output is the one that makes it."""
-    names = port.get_names()
-    return str(min(names) if names else port.get_node().get_friendly_name())
+def _name(port: Any, said: Sequence[str] = ()) -> str:
+    """The one that the file has for callers, if it is among them. A port may have no name but its
+    node's, which of an output is the one that makes it."""
+    names = sorted(port.get_names()) or [str(port.get_node().get_friendly_name())]
+    known = [name for own in names for name in (own, own.removesuffix(":0")) if name in said]
+    return str((known or names)[0])
 
 
 def _dtype(port: Any) -> str:

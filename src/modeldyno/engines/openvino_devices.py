@@ -75,11 +75,21 @@ def check_hint(asked: str, taken: str) -> None:
         )
 
 
-def settings(placed: Placement, threads: int, asked_hint: str) -> dict[str, Any]:
+def check_streams(asked: int, taken: int, threads: int) -> None:
+    """OpenVINO makes fewer where there are not enough threads for them."""
+    if asked != taken:
+        raise BadValue(
+            f"OpenVINO made {taken} streams of the {asked} that were asked for",
+            why=f"it has {threads} threads, and each stream needs one",
+            fix=f"Use --cores {asked} or more, or fewer streams",
+        )
+
+
+def settings(placed: Placement, threads: int, asked_hint: str, streams: int = 1) -> dict[str, Any]:
     """Everything that OpenVINO would choose by itself, said."""
     said: dict[str, Any] = {
         "INFERENCE_PRECISION_HINT": asked_hint,
-        "NUM_STREAMS": 1,
+        "NUM_STREAMS": streams,
         "CACHE_DIR": "",
     }
     if placed.kind != "cpu":

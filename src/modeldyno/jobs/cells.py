@@ -86,6 +86,11 @@ class Cell:
         return self.prepared.batch_size if self.prepared else self.spec.batch_size
 
     @property
+    def items(self) -> int:
+        """Of one call."""
+        return self.prepared.items if self.prepared else self.spec.batch_size * self.spec.streams
+
+    @property
     def name(self) -> str:
         return self.spec.name
 
@@ -100,7 +105,7 @@ class Cell:
 
     def seconds_per_item(self) -> dict[int, float]:
         """By round, from the wall time of everything done: what a throughput is made of."""
-        return {unit.round: unit.call_s / self.batch_size for unit in self.units}
+        return {unit.round: unit.call_s / self.items for unit in self.units}
 
     def canaries(self) -> dict[int, float]:
         return {u.round: u.session.canary_s for u in self.units if u.session.canary_s is not None}
@@ -117,7 +122,7 @@ class Cell:
         if self.units and (self.stop_reason is not None or len(self.units) >= FEWEST_SESSIONS):
             units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
             reason = self.stop_reason or "aborted"
-            measurement = summarise(units, self.batch_size, reason, weather, self.spec.cores)
+            measurement = summarise(units, self.items, reason, weather, self.spec.cores)
         facts = self._facts()
         return CellResult(
             model=model.path,

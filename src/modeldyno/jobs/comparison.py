@@ -94,7 +94,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
         check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
-    items = a.prepared.batch_size, b.prepared.batch_size
+    items = a.prepared.items, b.prepared.items
     meanwhile = weather.weather(before, weather.read())
     judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
     return ComparisonResult(
@@ -239,9 +239,10 @@ def _run_process(
 
     units = found.units
     if found.ratio is None:
-        found.ratio = RatioSoFar(units, (a.prepared.batch_size, b.prepared.batch_size))
+        found.ratio = RatioSoFar(units, (a.prepared.items, b.prepared.items))
     known: tuple[Calibration, Calibration] | None = None
-    with seated(*_seats(spec, a, b, cpus, context), context.stop) as pairing:
+    seats = _seats(spec, a, b, cpus, context)
+    with seated(*seats, context.stop, _are_apart(a, b)) as pairing:
         while True:
             plan = _plan(spec, a.spins or b.spins, len(units), known)
             padding = hash((spec.seed, process, len(units)))
@@ -286,7 +287,8 @@ def _seats(
 
 def _are_apart(a: _ReadySide, b: _ReadySide) -> bool:
     """Whether one process cannot hold both."""
-    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python
+    lives = {life for life in (a.prepared.life, b.prepared.life) if life}
+    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(lives) > 1
 
 
 def _plan(
@@ -329,7 +331,7 @@ def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[
     level = look_level(len(units)) if spec.adaptive else None
     if level is None:
         return False
-    items = a.prepared.batch_size, b.prepared.batch_size
+    items = a.prepared.items, b.prepared.items
     return judge(units, spec.margin, items, UNKNOWN, level).verdict != "inconclusive"
 
 
@@ -384,6 +386,8 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
     )
     if a.prepared.batch_size != b.prepared.batch_size:
         notes.append("batch sizes differ: the ratio is of the time per item")
+    if a.prepared.facts.streams != b.prepared.facts.streams:
+        notes.append("streams differ: the ratio is of the time per item")
     precisions = a.prepared.facts.precision, b.prepared.facts.precision
     if None not in precisions and precisions[0] != precisions[1]:
         notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")

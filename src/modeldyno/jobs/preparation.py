@@ -36,7 +36,13 @@ class Prepared:
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
     python: str = sys.executable  # where its engine lives
+    life: str = ""  # what its process is for good; others need another process
     copy: Path | None = None  # the private copy; the target may be one made of it
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
 
 
 def prepare(
@@ -79,7 +85,8 @@ def prepare(
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
-    examined = trying.worker(python).ask(command, Examined, deadline_s, context.stop)
+    life = catalog.life_of(entry, target)
+    examined = trying.worker(python, life).ask(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
@@ -99,6 +106,7 @@ def prepare(
         against=command.against,
         outputs=examined.outputs,
         python=python,
+        life=life,
         copy=copy,
     )
 
@@ -118,6 +126,12 @@ def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
             f"Engine {entry.name!r} does not read {facts.format} models",
             why=f"it reads {', '.join(entry.formats)}",
             fix=f"Use --engine {catalog.for_format(facts.format).name}",
+        )
+    if cell.streams > 1 and not entry.has_streams:
+        raise BadValue(
+            f"Engine {entry.name!r} has no streams",
+            why="it runs one request at a time",
+            fix="Leave --streams out, or use --instances to run several processes side by side",
         )
     return entry
 
@@ -160,5 +174,8 @@ def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Ta
         options=cell.options,
         format=facts.format,
         architecture=facts.architecture,
+        inputs=tuple(spec.name for spec in facts.inputs),
+        outputs=tuple(spec.name for spec in facts.outputs),
+        streams=cell.streams,
         alias=entry.name if entry.environment else "",
     )

@@ -233,8 +233,7 @@ class Rounds:
         if any(cell.spec.instances > 1 for cell in self._cells):
             return {cell.number: cell.seconds_per_item() for cell in rankable}
         return {
-            cell.number: {n: s / cell.batch_size for n, s in cell.floors().items()}
-            for cell in rankable
+            cell.number: {n: s / cell.items for n, s in cell.floors().items()} for cell in rankable
         }
 
     def _drop_outraced(self) -> None:

@@ -3,23 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
-from modeldyno.core.benchmarks import VersusBaseline
-from modeldyno.core.ids import BenchmarkId
+from modeldyno.core.benchmarks import Baseline, VersusBaseline
+from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN
-from modeldyno.core.pairs_of_cells import Axes, matched
+from modeldyno.core.pairs_of_cells import Axes, machines_apart, matched
 from modeldyno.core.results import Estimate
 from modeldyno.core.runs import CellOutcome
 from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
 from modeldyno.measure.verdicts import compare_verdict
+from modeldyno.store.history import History
 
+MOST_HOSTS = 1000  # kept in mind, of so many runs
 FEW = "too few sessions to know how far they differ"
 
 
-def versus(
+class Baselines:
+    """Knows on which machine a run was measured: lists ask again and again."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._hosts: dict[RunId, dict[str, Any]] = {}
+
+    def versus(
+        self, baseline: Baseline | None, cells: Sequence[CellOutcome]
+    ) -> VersusBaseline | None:
+        """At the quickest of the cells that both have; None before there is anything to hold. What
+        another machine measured is not held against: what would differ is the machine."""
+        if baseline is None:
+            return None
+        found = _versus(baseline.benchmark_id, baseline.cells, cells)
+        if found is None or found.ratio is None:
+            return found
+        why = self._apart(baseline.cells[0].run_id, cells[0].run_id)
+        return replace(found, ratio=None, verdict=None, why=why) if why else found
+
+    def _apart(self, one: RunId | None, other: RunId | None) -> str:
+        if one is None or other is None or one == other:
+            return ""
+        hosts = self._host(one), self._host(other)
+        return machines_apart(hosts[0], hosts[1]) if hosts[0] and hosts[1] else ""
+
+    def _host(self, run_id: RunId) -> dict[str, Any] | None:
+        if run_id not in self._hosts:
+            found = self._history.host(run_id)
+            if found is None:  # not yet, maybe
+                return None
+            if len(self._hosts) >= MOST_HOSTS:
+                self._hosts.clear()
+            self._hosts[run_id] = found
+        return self._hosts[run_id]
+
+
+def _versus(
     baseline_id: BenchmarkId, baseline: Sequence[CellOutcome], cells: Sequence[CellOutcome]
 ) -> VersusBaseline | None:
-    """At the quickest of the cells that both have; None before there is anything to hold."""
     numbers = [cell for cell in cells if cell.typical_s is not None]
     known = [cell for cell in baseline if cell.typical_s is not None]
     if not numbers or not known:

@@ -23,6 +23,8 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.baselines import Baselines
+from modeldyno.services.boundaries import bounded
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -44,10 +46,13 @@ class Plan:
 
 
 class BenchmarkService:
-    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
+    def __init__(
+        self, records: Records, models: ModelService, jobs: JobService, baselines: Baselines
+    ) -> None:
         self._records = records
         self._models = models
         self._jobs = jobs
+        self.versus = baselines.versus
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
         """Nothing is kept, nothing is run."""
@@ -187,4 +192,5 @@ def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> B
 
 def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:
     """What was vouched for is what is run, whatever the file holds by then."""
-    return replace(spec, model=replace(spec.model, sha256=model.sha256))
+    cells = tuple(bounded(cell, model) for cell in spec.cells)
+    return replace(spec, cells=cells, model=replace(spec.model, sha256=model.sha256))

@@ -18,6 +18,7 @@ from modeldyno.store.configs import read_config
 _BUDGETS: dict[str, Budget] = {"quick": QUICK, "default": DEFAULT, "thorough": THOROUGH}
 KEYS = (
     *("model", "engine", "batch_size", "cores", "instances", "device", "precision"),
+    "streams",
     *("iterations", "warmup", "budget", "seconds", "per_call", "contract", "spinning", "options"),
     *("sandbox", "dims", "values", "data", "inputs", "architecture", "arguments"),
     *("architecture_folder", "timeout", "memory_limit", "seed"),
@@ -54,6 +55,7 @@ def configured(path: Path) -> Configured:
         batch=said.wholes("batch_size") or [1],
         cores=said.wholes("cores") or [1],
         instances=said.wholes("instances") or [1],
+        streams=said.wholes("streams") or [1],
         device=said.texts("device") or ["cpu"],
         precision=said.texts("precision"),
         spin=said.one("spinning", bool),

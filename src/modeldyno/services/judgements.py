@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from modeldyno.core.benchmarks import BenchmarkOutcome
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ComparisonId
 from modeldyno.core.judgements import (
@@ -15,13 +16,13 @@ from modeldyno.core.judgements import (
     JudgedCell,
     JudgedSide,
     Picked,
-    Setting,
 )
 from modeldyno.core.pairs_of_cells import (
     Axes,
     axes_of,
     doubt,
     environment_between,
+    machines_apart,
     matched,
     obstacle,
     settings_between,
@@ -31,8 +32,6 @@ from modeldyno.measure.unpaired import is_over_sessions, ratio_apart, turned
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.exports import ExportService
 from modeldyno.store.records.all import Records
-
-MACHINE = ("CPU", "CPUs", "memory")  # another of these is another machine
 
 
 @dataclass(frozen=True)
@@ -81,8 +80,7 @@ class JudgementService:
         first, second = self._measured(a), self._measured(b)
         pairs = _pairs(first, second)
         compared = self._alternations(first, second)
-        environment = environment_between(first.result, second.result)
-        cells = tuple(_judge(first, second, pair, compared, environment) for pair in pairs)
+        cells = tuple(_judge(first, second, pair, compared) for pair in pairs)
         one = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
         settings = settings_between(
             first.result, second.result, first.cell(one[0]), second.cell(one[1])
@@ -94,7 +92,7 @@ class JudgementService:
             unmatched_a=tuple(sorted(set(first.numbers) - {pair[0] for pair in pairs})),
             unmatched_b=tuple(sorted(set(second.numbers) - {pair[1] for pair in pairs})),
             settings=settings,
-            environment=environment,
+            environment=environment_between(first.result, second.result),
         )
 
     def _measured(self, picked: Picked) -> _Measured:
@@ -145,21 +143,16 @@ def _judge(
     b: _Measured,
     pair: tuple[int, int],
     compared: list[_Alternation],
-    environment: tuple[Setting, ...],
 ) -> CellJudgement:
     sides = a.cell(pair[0]), b.cell(pair[1])
     alternation = next((one for one in compared if _is_of(one, *sides)), None)
     if alternation is not None:
         return _by_alternation(pair, sides, alternation)
-    why = _machines(environment) or obstacle(*sides)
+    hosts = (encode(side.result.host) for side in (a, b))
+    why = machines_apart(*hosts) or obstacle(*sides)
     if why:
         return _not_comparable(pair, sides, why)
     return _apart(pair, sides, a.result.run_id == b.result.run_id)
-
-
-def _machines(environment: tuple[Setting, ...]) -> str:
-    found = [one for one in environment if one.name in MACHINE and one.differs]
-    return f"measured on different machines: {found[0].a} against {found[0].b}" if found else ""
 
 
 def _apart(
@@ -250,6 +243,7 @@ def _is_side(side: SideResult, cell: CellResult) -> bool:
         side.batch_size,
         side.spec.cores,
         side.spec.instances,
+        side.spec.streams,
         facts.device,
         facts.engine,
         facts.precision or side.spec.precision,

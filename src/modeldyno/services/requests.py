@@ -40,13 +40,17 @@ MOST_CELLS = 200
 MOST_BATCH = 1_000_000_000  # no memory holds more, and no column of a database
 MOST_INSTANCES = 256
 MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
+MOST_STREAMS = 1024
 MOST_REPEATS = 100  # of a profile
 DTYPES = (
     *("float16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
 )
 _INPUT = re.compile(r"(.+)=([A-Za-z]\w*)\[([\w,]*)\]")
-SIDE_OPTIONS = ("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox")
+SIDE_OPTIONS = (
+    *("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox"),
+    "streams",
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,7 @@ class CellOptions:
     contract: str = "api"
     options: Mapping[str, OptionValue] = field(default_factory=dict)  # of the engine
     sandbox: str = "on"
+    streams: Sequence[int] = (1,)
 
 
 @dataclass(frozen=True)
@@ -213,9 +218,9 @@ def profile_spec(
     seed: int = 0,
 ) -> ProfileSpec:
     specs = cell_specs(cells or CellOptions(contract="hot"))
-    if len(specs) != 1 or specs[0].instances != 1:
+    if len(specs) != 1 or specs[0].instances != 1 or specs[0].streams != 1:
         raise BadValue(
-            "A profile has one cell, of one instance",
+            "A profile has one cell, of one instance and one stream",
             fix="Give one value each for engine, batch, cores, device and precision",
         )
     _between(1, MOST_REPEATS, "repeats", repeats)
@@ -257,7 +262,9 @@ def conversion_spec(
     _positive("timeout", timeout_s)
     _at_least(0, "seed", seed)
     suffix = SUFFIXES[goal]
-    place = path.parent / (path.stem + suffix) if output is None else Path(output).expanduser()
+    # A SavedModel is its folder, as people see it.
+    source = path.parent if path.name == SAVED_MODEL else path.with_suffix("")
+    place = source.with_name(source.name + suffix) if output is None else Path(output).expanduser()
     if place.suffix != suffix:
         raise BadValue(
             f"{GOALS[goal]} files are called {suffix}, not {place.suffix or place.name!r}",
@@ -311,7 +318,8 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             fix=f"Use one of {', '.join(get_args(Sandboxing))}",
         )
     numbers = {
-        "batch": options.batch, "cores": options.cores, "instances": options.instances
+        "batch": options.batch, "cores": options.cores, "instances": options.instances,
+        "streams": options.streams,
     }  # fmt: skip
     for name, values in numbers.items():
         if not values:
@@ -322,6 +330,8 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
         _between(1, MOST_BATCH, "batch", value)
     for value in options.instances:
         _between(1, MOST_INSTANCES, "instances", value)
+    for value in options.streams:
+        _between(1, MOST_STREAMS, "streams", value)
     if not options.device:
         raise BadValue("No value for device", fix="Give one or several, such as --device cpu,cuda")
     expect_cores(options.cores)
@@ -337,17 +347,27 @@ def cell_specs(options: CellOptions) -> tuple[CellSpec, ...]:
             contract=options.contract,  # type: ignore[arg-type]  # checked above
             options=dict(options.options),
             sandbox=options.sandbox,  # type: ignore[arg-type]  # checked above
+            streams=streams,
         )
         for engine in dict.fromkeys(_engines(options.engine))
         for device in dict.fromkeys(options.device)
         for precision in dict.fromkeys(options.precision or (None,))
         for instances in dict.fromkeys(options.instances)
         for cores in dict.fromkeys(options.cores)
+        for streams in _streams(engine, options)
         for batch in dict.fromkeys(options.batch)
     )
     if len(cells) > MOST_CELLS:
         raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {MOST_CELLS}")
     return cells
+
+
+def _streams(engine: str, options: CellOptions) -> list[int]:
+    """Of several engines, those without streams are measured with one, where one was asked for."""
+    wanted = list(dict.fromkeys(options.streams))
+    if len(options.engine) < 2 or 1 not in wanted or catalog.find(engine).has_streams:
+        return wanted
+    return [1]
 
 
 def _engines(names: Sequence[str]) -> list[str]:
@@ -421,6 +441,7 @@ def _said_side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> Si
             **parse_options([f"{name}={said[name]}" for name in said if name not in SIDE_OPTIONS]),
         },
         sandbox=said.get("sandbox", cells.sandbox),
+        streams=[parse_int("streams", said["streams"])] if "streams" in said else cells.streams,
     )
     return side_spec(str(text), path, options, inputs)
 

@@ -191,8 +191,8 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
 def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
     model_id, spec = other
     cell = one.cell
-    here = (cell.batch_size, cell.cores, cell.instances, cell.device)
-    there = (spec.batch_size, spec.cores, spec.instances, spec.device)
+    here = (cell.batch_size, cell.cores, cell.instances, cell.streams, cell.device)
+    there = (spec.batch_size, spec.cores, spec.instances, spec.streams, spec.device)
     is_engine = spec.engine in ("", cell.engine)
     is_precision = spec.precision in (None, cell.precision)
     return one.model_id == model_id and here == there and is_engine and is_precision
@@ -201,6 +201,7 @@ def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
 def _axes(cell: CellOutcome) -> tuple[object, ...]:
     return (
         cell.engine, cell.device, cell.precision, cell.batch_size, cell.cores, cell.instances,
+        cell.streams,
     )  # fmt: skip
 
 

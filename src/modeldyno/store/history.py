@@ -62,6 +62,14 @@ class History:
         path = self.folder(run_id).path / "model.json"
         return str(json.loads(path.read_text())["sha256"]) if path.exists() else None
 
+    def host(self, run_id: RunId) -> dict[str, Any] | None:
+        """Facts of the machine that measured it; None when there is no result to tell them."""
+        try:
+            found = json.loads((self.folder(run_id).path / "result.json").read_bytes())["host"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return found if isinstance(found, dict) else None
+
     def units_kept(self, run_id: RunId) -> int:
         """Sessions or pairs that are never lost again; 0 where there is no folder."""
         return sum(_units(self.folder(run_id)).values())

@@ -12,7 +12,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false, text
 
 from modeldyno.store.columns import Key, Long
 from modeldyno.store.declared import Declared, Mapped, mapped_column
@@ -181,6 +181,7 @@ class Cells(Table):
     batch_size: Mapped[int]
     cores: Mapped[int]
     instances: Mapped[int]
+    streams: Mapped[int] = mapped_column(server_default=text("1"))
     __table_args__ = (Index(None, "engine", "benchmark_id"),)
 
 
@@ -273,6 +274,7 @@ class CellOutcomes(Sureness, Table):
     batch_size: Mapped[int]
     cores: Mapped[int]
     instances: Mapped[int]
+    streams: Mapped[int] = mapped_column(server_default=text("1"))
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]

@@ -45,7 +45,15 @@ from modeldyno.core.sessions import (
 )
 from modeldyno.core.traces import Repeat
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, FillsDevice, Profiles, Resumes, Tensors, TimesDevice
+from modeldyno.engines.protocol import (
+    Engine,
+    FillsDevice,
+    Prepares,
+    Profiles,
+    Resumes,
+    Tensors,
+    TimesDevice,
+)
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
@@ -226,8 +234,9 @@ def _read_graph(command: ReadGraph) -> GraphRead:
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
     from modeldyno.formats.onnx_lowering import lower
 
-    lower(Path(command.path), Path(command.to), command.opset, command.ir_version)
-    return OpsetLowered()
+    made = Path(command.to)
+    lower(Path(command.path), made, command.opset, command.ir_version)
+    return OpsetLowered(made.stat().st_size)
 
 
 # ---------------------------------------------------------------- examine
@@ -346,7 +355,7 @@ def _convert(command: Convert) -> Converted:
 
 def _measure_session(command: MeasureSession) -> Session:
     engine = catalog.load(command.target.engine)
-    engine.version()  # import it now, so that loading the model is timed alone
+    _import(engine, command.target)  # now, so that loading the model is timed alone
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     canary_s = loop.canary()
@@ -371,6 +380,12 @@ def _measure_session(command: MeasureSession) -> Session:
             canary_s=canary_s,
             device_s=device_s,
         )
+
+
+def _import(engine: Engine, target: Target) -> None:
+    if isinstance(engine, Prepares):
+        engine.prepare(target)
+    engine.version()
 
 
 def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
@@ -400,7 +415,7 @@ def _profile(command: ProfileSession) -> Repeat:
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
         )
-    engine.version()
+    _import(engine, command.target)
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     target = command.target
@@ -520,7 +535,7 @@ class _Ready:
 @contextlib.contextmanager
 def _ready(side: Side) -> Iterator[_Ready]:
     engine = catalog.load(side.target.engine)
-    engine.version()
+    _import(engine, side.target)
     settle(side.target)
     tensors, _, _ = _inputs(side.inputs)
     with _opened(engine, side.target) as opened:

@@ -189,6 +189,7 @@ class GraphRead:
 
 @dataclass(frozen=True)
 class OpsetLowered:
+    size_bytes: int
     kind: Literal["opset-lowered"] = "opset-lowered"
 
 

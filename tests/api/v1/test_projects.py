@@ -130,6 +130,22 @@ def test_what_the_baseline_has_no_counterpart_of_has_no_ratio_and_says_why(serve
     assert "axes" in found["why"]
 
 
+def test_what_another_machine_measured_is_not_held_against_the_baseline(served, held):
+    project, slow, _ = held
+    other = measured(served, project, 0.001)
+    for benchmark, cpu in ((slow, "EPYC"), (other, "Xeon")):
+        run = served.server.records.benchmarks.details(benchmark).latest
+        folder = served.workspace / "runs" / run.id
+        folder.mkdir(parents=True)
+        host = {"cpu_model": cpu, "cpus": 2, "memory_bytes": 1}
+        (folder / "result.json").write_text(json.dumps({"host": host}))
+    found = served.get(f"benchmarks/{other}").json["vs_baseline"]
+    assert (found["ratio"], found["verdict"]) == (None, None)
+    assert found["why"] == "measured on different machines: EPYC against Xeon"
+    lines = served.get(f"benchmarks?project_id={project}").json["items"]
+    assert next(line for line in lines if line["id"] == other)["vs_baseline"] == found
+
+
 def test_a_noisy_baseline_has_to_be_accepted(served, project):
     noisy = measured(served, project, 0.001, noise="noisy", noise_reasons="It was loud.")
     asked = {"baseline_benchmark_id": noisy}

@@ -1860,6 +1860,13 @@ export interface components {
              *     ]
              */
             precisions: string[];
+            /**
+             * Streams
+             * @example [
+             *       1
+             *     ]
+             */
+            streams: number[];
         };
         /** BenchmarkAsked */
         BenchmarkAsked: {
@@ -2022,6 +2029,14 @@ export interface components {
              */
             start?: boolean;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -2158,7 +2173,7 @@ export interface components {
             input_shapes: {
                 [key: string]: number[];
             };
-            /** @description Copies running at once; always 1 in this version. */
+            /** @description Processes running side by side. */
             instances: number;
             /** @description null when nothing was measured. */
             latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
@@ -2239,6 +2254,8 @@ export interface components {
              * @enum {unknown}
              */
             stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
             /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */
@@ -2686,6 +2703,11 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
@@ -3097,6 +3119,12 @@ export interface components {
              * @example done
              */
             status: ("done" | "partial" | "failed") | null;
+            /**
+             * Streams
+             * @description Requests that one call makes at a time.
+             * @example 1
+             */
+            streams: number;
             /**
              * Surprises
              * @description Where it is not what was asked for: silent defaults of the engine.
@@ -6372,6 +6400,14 @@ export interface components {
              */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @default 600
@@ -7911,6 +7947,8 @@ export interface components {
             seed: number;
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number[];
             /** Timeout S */
             timeout_s: number;
             /** Values */

@@ -14,6 +14,7 @@ const FORMATS: Record<string, string> = {
   "tf-graph": "TensorFlow graph",
   "saved-model": "SavedModel",
   keras: "Keras",
+  litert: "LiteRT",
   "torch-export": "PyTorch export",
   "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -33,7 +33,14 @@ from modeldyno.api.v1.shape import (
     without_defaults,
 )
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
-from modeldyno.core.benchmarks import Baseline, Benchmark, BenchmarkDetails, BenchmarkRow, Mode
+from modeldyno.core.benchmarks import (
+    Baseline,
+    Benchmark,
+    BenchmarkDetails,
+    BenchmarkRow,
+    Mode,
+    VersusBaseline,
+)
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
@@ -41,7 +48,6 @@ from modeldyno.core.reproducing import reproduction
 from modeldyno.core.results import Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunOf, State
 from modeldyno.core.specs import CellSpec
-from modeldyno.services.baselines import versus
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -87,6 +93,7 @@ class AxesTold(Told):
     batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
     cores: list[int] = Field(examples=[[1, 2, 4]])
     instances: list[int] = Field(examples=[[1]])
+    streams: list[int] = Field(examples=[[1]])
 
 
 class VersusBaselineTold(Told):
@@ -166,7 +173,9 @@ def router(server: Server) -> APIRouter:
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
-        return answer(_details(benchmarks.details(benchmark_id)), status, **headers)
+        return answer(
+            _details(benchmarks.details(benchmark_id), benchmarks.versus), status, **headers
+        )
 
     @routes.get(
         "",
@@ -178,7 +187,7 @@ def router(server: Server) -> APIRouter:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
         page = benchmarks.page(asked.wanted())
-        return page_answer(page, lambda row: _line(row, asked.with_cells))
+        return page_answer(page, lambda row: _line(row, benchmarks.versus, asked.with_cells))
 
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
@@ -290,9 +299,12 @@ def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
     return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
-def _line(row: BenchmarkRow, with_cells: bool) -> dict[str, Any]:
+Versus = Callable[[Baseline | None, Sequence[CellOutcome]], VersusBaseline | None]
+
+
+def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> dict[str, Any]:
     cells = _cells(row.asked, row.cells)
-    held = versus_of(row.baseline, row.cells)
+    held = _held(versus(row.baseline, row.cells))
     return _row(row, row.model_name, cells, held) | {"cells": cells if with_cells else None}
 
 
@@ -320,9 +332,8 @@ def _row(
     }
 
 
-def versus_of(baseline: Baseline | None, cells: Sequence[CellOutcome]) -> dict[str, Any] | None:
+def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
     """As VersusBaselineTold describes."""
-    found = versus(baseline.benchmark_id, baseline.cells, cells) if baseline else None
     return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
 
 
@@ -351,6 +362,7 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
         "batch_sizes": "batch_size",
         "cores": "cores",
         "instances": "instances",
+        "streams": "streams",
     }
     return {
         axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
@@ -358,11 +370,11 @@ def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _details(found: BenchmarkDetails) -> dict[str, Any]:
+def _details(found: BenchmarkDetails, versus: Versus) -> dict[str, Any]:
     benchmark, spec = found.benchmark, found.benchmark.spec
     cells = _cells(spec.cells, found.cells)
     return {
-        **_row(benchmark, found.model_name, cells, versus_of(found.baseline, found.cells)),
+        **_row(benchmark, found.model_name, cells, _held(versus(found.baseline, found.cells))),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),

@@ -93,6 +93,7 @@ class SettingsAsked(InputsAsked, Limits):
     batch_sizes: Counts = Field([1], examples=[[1, 8]])
     cores: Counts = Field([1], examples=[[1, 2]])
     instances: Counts = Field([1], description="Processes side by side.")
+    streams: Counts = Field([1], description="Requests at a time, of engines that have streams.")
     devices: Annotated[Words, Field(min_length=1)] = Field(["cpu"], examples=[["cpu"]])
     precisions: Words = Field([], description="None: as the model has it.", examples=[["fp32"]])
     spinning: bool | None = Field(None, description="Of thread pools; null: the engine's own way.")
@@ -114,6 +115,7 @@ class SettingsAsked(InputsAsked, Limits):
             batch=self.batch_sizes,
             cores=self.cores,
             instances=self.instances,
+            streams=self.streams,
             device=self.devices,
             precision=self.precisions,
             spin=self.spinning,
@@ -271,6 +273,7 @@ class SettingsTold(InputsTold):
     batch_sizes: list[int] = Field(examples=[[1, 8]])
     cores: list[int]
     instances: list[int]
+    streams: list[int]
     devices: list[str] = Field(examples=[["cpu"]])
     precisions: list[str]
     spinning: bool | None
@@ -338,6 +341,7 @@ def settings_of(spec: BenchmarkSpec) -> dict[str, Any]:
         "batch_sizes": list(axes.batch_sizes),
         "cores": list(axes.cores),
         "instances": list(axes.instances),
+        "streams": list(axes.streams),
         "devices": list(axes.devices),
         "precisions": list(axes.precisions),
         **_call(cell),

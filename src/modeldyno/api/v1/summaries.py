@@ -118,6 +118,7 @@ class CellTold(SurenessTold):
     batch_size: int = Field(examples=[8])
     cores: int = Field(examples=[2])
     instances: int = Field(examples=[1])
+    streams: int = Field(description="Requests that one call makes at a time.", examples=[1])
     status: Literal["done", "partial", "failed"] | None = Field(examples=["done"])
     latency_ms: float | None = Field(examples=[4.1])
     floor_ms: float | None = Field(examples=[3.9])
@@ -158,6 +159,7 @@ def outcome_of(cell: CellOutcome) -> dict[str, Any]:
         batch_size=cell.batch_size,
         cores=cell.cores,
         instances=cell.instances,
+        streams=cell.streams,
         device=cell.device,
         precision=cell.precision,
     )
@@ -184,6 +186,7 @@ def cell_of(number: int, cell: CellSpec) -> dict[str, Any]:
         "batch_size": cell.batch_size,
         "cores": cell.cores,
         "instances": cell.instances,
+        "streams": cell.streams,
         "status": None,
         "latency_ms": None,
         "floor_ms": None,

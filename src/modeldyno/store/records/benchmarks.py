@@ -298,6 +298,7 @@ def _add_cells(connection: Connection, number: int, cells: tuple[CellSpec, ...])
             "batch_size": cell.batch_size,
             "cores": cell.cores,
             "instances": cell.instances,
+            "streams": cell.streams,
         }
         for place, cell in enumerate(cells)
     ]

@@ -172,6 +172,7 @@ function wordsOf(draft: Draft, names: { a: string; b: string }, plan: PlanTold, 
   return {
     cells: planWords(draft, plan.cells.length + (other?.cells.length ?? 0)),
     aboutS,
+    isMost: draft.budget !== "quick",
     cores: Math.max(plan.cores, other?.cores ?? 0),
     threads: Math.max(plan.threads, other?.threads ?? 0),
     commands: [plan.command, ...(other ? [other.command, ...compareCommands(draft, names.a, names.b)] : [])],

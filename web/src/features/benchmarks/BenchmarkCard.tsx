@@ -59,7 +59,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
           <BenchmarkMenu row={{ ...row, state }} made={made} />
         </Group>
         {details.isError && <Trouble error={details.error} again={() => void details.refetch()} />}
-        {!benchmark && !details.isError && <Skeleton height={300} />}
+        {!benchmark && !details.isError && <Skeleton height={300} animate={wasSeen} />}
         {benchmark && isActive(benchmark.state) && <RunningBody benchmark={benchmark} />}
         {benchmark && <Stopped benchmark={benchmark} />}
         {benchmark && !isActive(benchmark.state) && hasNumbers && (

@@ -8,12 +8,14 @@ import { BENCHMARK_TABS } from "@/app/search";
 import { usePageKeys } from "@/app/shortcuts";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
+import { CoresByBatches } from "@/features/benchmarks/CoresByBatches";
 import { LogTab } from "@/features/benchmarks/LogTab";
 import { RawTab } from "@/features/benchmarks/RawTab";
 import { ReproduceTab } from "@/features/benchmarks/ReproduceTab";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
 import { Stopped } from "@/features/benchmarks/Stopped";
+import { Trend } from "@/features/benchmarks/Trend";
 import { axesText, headOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Change, Looked } from "@/features/benchmarks/view";
@@ -110,7 +112,19 @@ export function BenchmarkPage() {
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
-              <Results cells={benchmark.cells} runId={benchmark.latest_run?.id ?? null} looked={looked} change={change} hasTabs={false} beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />} />
+              <Results
+                cells={benchmark.cells}
+                runId={benchmark.latest_run?.id ?? null}
+                looked={looked}
+                change={change}
+                hasTabs={false}
+                beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
+                below={(choice) =>
+                  tab === "baseline"
+                    ? choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} looked={looked} />
+                    : <CoresByBatches cells={benchmark.cells} choice={choice} looked={looked} change={change} />
+                }
+              />
             )}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">There are no numbers of it.</Text>}
           </Stack>

@@ -1,7 +1,8 @@
 import { Table, Text, Tooltip, UnstyledButton } from "@mantine/core";
+import { createContext, memo, use, useMemo } from "react";
 
 import type { CellProgressTold, CellTold } from "@/api/schema.gen";
-import { slotsOf, variantName, variantOf, type Slot } from "@/features/benchmarks/cells";
+import { slotsOf, variantName, variantOf } from "@/features/benchmarks/cells";
 import { soFar } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
@@ -9,26 +10,40 @@ type Props = { cells: readonly CellTold[]; told: readonly CellProgressTold[]; ch
 
 const SIGNS = { done: "✓", measuring: "◑", failed: "✕" } as const;
 
+type ByCell = ReadonlyMap<number, CellProgressTold | undefined>;
+const ToldOf = createContext<ByCell>(new Map());
+
 /** Each cell of a running benchmark: which are done, which are at it, which wait. */
 export function CellGrid({ cells, told, chosen, choose }: Props) {
-  const slots = slotsOf(cells, told);
-  const variants = [...new Set(cells.map(variantOf))];
+  const grids = useMemo(() => gridsOf(cells), [cells]);
+  const byCell: ByCell = useMemo(() => new Map(slotsOf(cells, told).map((slot) => [slot.cell.number, slot.told])), [cells, told]);
   return (
-    <>
-      {variants.map((variant) => {
-        const own = slots.filter(({ cell }) => variantOf(cell) === variant);
-        const first = own[0]?.cell;
-        return <VariantGrid key={variant} name={variants.length > 1 && first ? variantName(first, cells) : null} slots={own} chosen={chosen} choose={choose} />;
-      })}
-    </>
+    <ToldOf value={byCell}>
+      {grids.map((grid) => (
+        <VariantGrid key={grid.variant} grid={grid} chosen={chosen} choose={choose} />
+      ))}
+    </ToldOf>
   );
 }
 
-type GridProps = { name: string | null; slots: readonly Slot<CellProgressTold>[]; chosen: number | null; choose: (cell: number) => void };
+type Grid = { variant: string; name: string | null; cores: number[]; rows: { batch: number; cells: (CellTold | undefined)[] }[] };
 
-function VariantGrid({ name, slots, chosen, choose }: GridProps) {
-  const cores = [...new Set(slots.map(({ cell }) => cell.cores))].sort((a, b) => a - b);
-  const batches = [...new Set(slots.map(({ cell }) => cell.batch_size))].sort((a, b) => a - b);
+/** One for each variant: a row for each batch size, a column for each number of cores. */
+function gridsOf(cells: readonly CellTold[]): Grid[] {
+  const variants = [...new Set(cells.map(variantOf))];
+  return variants.map((variant) => {
+    const own = cells.filter((cell) => variantOf(cell) === variant);
+    const cores = [...new Set(own.map((cell) => cell.cores))].sort((a, b) => a - b);
+    const batches = [...new Set(own.map((cell) => cell.batch_size))].sort((a, b) => a - b);
+    const rows = batches.map((batch) => ({ batch, cells: cores.map((core) => own.find((cell) => cell.cores === core && cell.batch_size === batch)) }));
+    return { variant, name: variants.length > 1 && own[0] ? variantName(own[0], cells) : null, cores, rows };
+  });
+}
+
+type GridProps = { grid: Grid; chosen: number | null; choose: (cell: number) => void };
+
+/** Stays as it is while the job goes on; what is told reaches the cells past it. */
+const VariantGrid = memo(function VariantGrid({ grid: { name, cores, rows }, chosen, choose }: GridProps) {
   return (
     <Table.ScrollContainer minWidth={100 + 60 * cores.length} type="native">
       {name && (
@@ -50,52 +65,57 @@ function VariantGrid({ name, slots, chosen, choose }: GridProps) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {batches.map((batch) => (
+          {rows.map(({ batch, cells }) => (
             <Table.Tr key={batch}>
               <Table.Th scope="row" fw={500}>
                 batch {batch}
               </Table.Th>
-              {cores.map((core) => {
-                const slot = slots.find(({ cell }) => cell.cores === core && cell.batch_size === batch);
-                return (
-                  <Table.Td key={core} ta="center" p={2}>
-                    {slot && <GridButton slot={slot} isChosen={slot.cell.number === chosen} choose={choose} />}
-                  </Table.Td>
-                );
-              })}
+              {cells.map((cell, column) => (
+                <Table.Td key={cores[column]} ta="center" p={2}>
+                  {cell && <GridCell cell={cell} isChosen={cell.number === chosen} choose={choose} />}
+                </Table.Td>
+              ))}
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
     </Table.ScrollContainer>
   );
+});
+
+type CellProps = { cell: CellTold; isChosen: boolean; choose: (cell: number) => void };
+
+function GridCell({ cell, ...rest }: CellProps) {
+  const told = use(ToldOf).get(cell.number);
+  const hasBegun = told !== undefined && (told.sessions > 0 || told.state === "done");
+  return <GridButton number={cell.number} words={`${cellName(cell)}: ${standingOf(told)}`} state={told?.state ?? "waiting"} hasBegun={hasBegun} {...rest} />;
 }
 
-function GridButton({ slot: { cell, told }, isChosen, choose }: { slot: Slot<CellProgressTold>; isChosen: boolean; choose: (cell: number) => void }) {
-  const isDone = told?.state === "done";
-  const sign = told && (told.sessions > 0 || isDone) ? SIGNS[told.state] : "·";
-  const words = `${cellName(cell)}: ${standingOf(told)}`;
+type ButtonProps = Omit<CellProps, "cell"> & { number: number; words: string; state: CellProgressTold["state"] | "waiting"; hasBegun: boolean };
+
+/** Of all cells, only those are drawn anew of which something else is to be said. */
+const GridButton = memo(function GridButton({ number, words, state, hasBegun, isChosen, choose }: ButtonProps) {
   return (
     <Tooltip label={words}>
       <UnstyledButton
-        onClick={() => choose(cell.number)}
+        onClick={() => choose(number)}
         aria-label={words}
         aria-pressed={isChosen}
-        data-state={told?.state ?? "waiting"}
+        data-state={state}
         w={44}
         h={30}
         ta="center"
         style={{
           borderRadius: 6,
           border: isChosen ? "2px solid var(--mantine-primary-color-filled)" : "1px solid var(--mantine-color-default-border)",
-          background: isDone ? "var(--mantine-color-green-light)" : undefined,
+          background: state === "done" ? "var(--mantine-color-green-light)" : undefined,
         }}
       >
-        <span aria-hidden>{sign}</span>
+        <span aria-hidden>{state !== "waiting" && hasBegun ? SIGNS[state] : "·"}</span>
       </UnstyledButton>
     </Tooltip>
   );
-}
+});
 
 /** "done, 0.31 ms per batch ±4 %, 6 sessions". */
 export function standingOf(told: CellProgressTold | undefined): string {

@@ -36,7 +36,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
             {isWaiting && <Text size="sm">waiting for cores</Text>}
             {!isWaiting && progress?.remainingS != null && <Text size="sm">ETA {duration(progress.remainingS)}</Text>}
           </Group>
-          {!isQueued && <Progress value={percent} aria-label={`Progress of benchmark ${benchmark.id}`} />}
+          {!isQueued && <Progress value={percent} transitionDuration={0} aria-label={`Progress of benchmark ${benchmark.id}`} />}
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
             {isQueued ? sentence(job.reason || "It starts as soon as the machine is free") : sentence(withEngine(progress?.doing || "Starting"))}
           </Text>

@@ -6,7 +6,7 @@ import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchm
 const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
 function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellTold {
   return {
-    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1,
+    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1, streams: 1,
     status: ms === null ? null : "done", latency_ms: ms, floor_ms: ms, throughput_per_s: null, error_code: null, error: null,
     ms_per_item: ms === null ? null : figure(ms / batch), ms_per_batch: ms === null ? null : figure(ms),
     floor_ms_per_item: null, items_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,

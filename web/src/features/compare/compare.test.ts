@@ -6,7 +6,7 @@ import { sweetSpot } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
 
 const EMPTY: CellTold = {
-  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, status: "done",
+  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, streams: 1, status: "done",
   latency_ms: null, floor_ms: null, throughput_per_s: null, error_code: null, error: null, ms_per_item: null, ms_per_batch: null,
   floor_ms_per_item: null, items_per_s: null, interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null,
   effective: null, surprises: [],

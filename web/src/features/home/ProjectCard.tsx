@@ -38,7 +38,7 @@ export function ProjectCard({ project }: { project: ProjectTold }) {
         <Text size="sm" className="dim" truncate>
           {models.isPending ? "…" : names.length === 0 ? "no model yet" : `${names[0]}${names.length > 1 ? ` and ${names.length - 1} more` : ""}`}
         </Text>
-        {standing.isPending ? <Skeleton height={52} /> : standing.data && <Best best={standing.data.best[0]} />}
+        {standing.isPending ? <Skeleton height={52} animate={wasSeen} /> : standing.data && <Best best={standing.data.best[0]} />}
         <Group gap={6} mt="auto">
           {last ? (
             <>
