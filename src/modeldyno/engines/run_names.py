@@ -22,7 +22,7 @@ def run_name(spec: MeasuringSpec, subject: str) -> str:
         case BenchmarkSpec():
             return benchmark_name(subject, spec)
         case ComparisonSpec():
-            return comparison_name(*(_file_of(side) for side in (spec.a, spec.b)), spec)
+            return comparison_name(_file_of(spec.a), _file_of(spec.b), spec)
         case _:
             return subject
 
