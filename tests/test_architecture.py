@@ -48,14 +48,18 @@ ENGINE_IMPORTS = {
     "modeldyno.engines.litert_library": {"ai_edge_litert"},
     "modeldyno.engines.litert_profiling": {"numpy"},
     "modeldyno.engines.onnx_profiling": {"numpy"},
+    "modeldyno.engines.onnx_to_openvino": {"openvino"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
     "modeldyno.engines.openvino": {"numpy", "openvino"},
     "modeldyno.engines.outputs": {"numpy"},
     "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
+    "modeldyno.engines.tf_frozen": {"tensorflow"},
+    "modeldyno.engines.tf_to_onnx": {"tf2onnx"},
     "modeldyno.engines.torch_loading": {"torch"},
     "modeldyno.engines.torch_precision": {"torch"},
     "modeldyno.engines.torch_profiling": {"torch"},
+    "modeldyno.engines.torch_to_onnx": {"torch"},
 }
 
 TELL_MODULES = """

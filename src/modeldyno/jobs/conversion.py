@@ -317,6 +317,8 @@ def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
     worst = max(parity.max_rel_error for parity in parities)
     if change is None or worst * TELLING < change.max_rel_error:
         return ()
+    if change.max_rel_error == 0:
+        return ("the check says little: another input does not change the outputs at all",)
     return (
         f"the check says little: another input changes the outputs by only "
         f"{change.max_rel_error:.2g} of the largest value, about as much as the conversion does",

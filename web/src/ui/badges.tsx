@@ -61,3 +61,15 @@ export function NoiseBadge({ noise, why, text }: { noise: Noise | null | undefin
     </Tooltip>
   );
 }
+
+/** An engine did something else than it was asked to: how often, and in words. */
+export function SurpriseBadge({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <Tooltip label={texts.join(". ")} multiline maw={420}>
+      <Badge color="orange" variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>!</span>}>
+        not as asked
+      </Badge>
+    </Tooltip>
+  );
+}

@@ -16,13 +16,13 @@ import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
 import { Stopped } from "@/features/benchmarks/Stopped";
 import { Trend } from "@/features/benchmarks/Trend";
-import { axesText, headOf } from "@/features/benchmarks/cells";
+import { axesText, headOf, surprisesOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
+import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
@@ -84,6 +84,7 @@ export function BenchmarkPage() {
       <Group gap="sm">
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
         <WorstNoiseBadge of={benchmark} />
+        <SurpriseBadge texts={surprisesOf(benchmark.cells)} />
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}

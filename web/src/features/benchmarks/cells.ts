@@ -114,3 +114,9 @@ export function slotsOf<Told extends { name: string }>(cells: readonly CellTold[
   const isWhole = told.length === cells.length;
   return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
 }
+
+/** What engines did on their own account, each sentence once; of several cells, with the cell it is about. */
+export function surprisesOf(cells: readonly CellTold[]): string[] {
+  const told = cells.flatMap((cell) => cell.surprises.map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
+  return [...new Set(told)];
+}
