@@ -28,6 +28,14 @@ def test_outputs_that_a_conversion_renamed_are_compared_in_their_order():
     assert compare(a, {"y": ONE, "output_1": LONG + 1}).max_abs_error == 1.0
 
 
+def test_outputs_in_another_order_are_paired_by_size_and_nearness():
+    a = {"contour": LONG, "note": ONE, "onset": TWO}
+    b = {"call:0": TWO, "call:1": LONG, "call:2": ONE}
+    assert compare(a, b) == Parity(0.0, 0.0, agrees=True)
+    assert not compare(a, b | {"call:2": TWO}).agrees
+    assert not comparable(a, b | {"call:2": LONG})
+
+
 def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
     with_state = {"output": ONE, "stateN": LONG}
     assert comparable({"output": ONE}, with_state)

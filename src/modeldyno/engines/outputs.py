@@ -55,9 +55,24 @@ def _paired(a: Tensors, b: Tensors) -> list[tuple[str, str]] | None:
     pairs = [(name, name) for name in a if name in b]
     rest_a, rest_b = ([name for name in x if name not in y] for x, y in ((a, b), (b, a)))
     if len(rest_a) == len(rest_b):
-        pairs += zip(rest_a, rest_b, strict=True)
+        in_order = list(zip(rest_a, rest_b, strict=True))
+        fits = all(a[name].shape == b[other].shape for name, other in in_order)
+        pairs += in_order if fits else _nearest(a, b, rest_a, rest_b)
     fit = all(a[name].shape == b[other].shape for name, other in pairs)
     return pairs if fit and (pairs or not (a or b)) else None
+
+
+def _nearest(a: Tensors, b: Tensors, ours: list[str], theirs: list[str]) -> list[tuple[str, str]]:
+    """Formats also list outputs in different orders: then of those of one size the nearest two
+    belong together. What finds nobody is left as it is, and does not fit."""
+    left = list(theirs)
+    pairs = []
+    for name in ours:
+        like = [other for other in left if a[name].shape == b[other].shape]
+        other = min(like, key=lambda one: _largest_error(a[name], b[one])) if like else left[0]
+        left.remove(other)
+        pairs.append((name, other))
+    return pairs
 
 
 def compare(reference: Tensors, outputs: Tensors) -> Parity:
