@@ -65,7 +65,7 @@ def test_what_was_asked_for_surprises_nobody():
         ({"options": {"channels_last": True}}, {"layout": "NCHW"},
          "asked for channels last, computes with channels first"),
         ({"spinning": False}, {"spinning": True},
-         "asked that they sleep, but waiting threads spin"),
+         "asked that waiting threads sleep, but they spin"),
     ],
 )  # fmt: skip
 def test_each_silent_default_has_its_sentence(asked, said, text):
@@ -84,6 +84,9 @@ def test_nodes_that_ran_elsewhere_are_counted():
     none = placed | {"nodes_by_provider": {"CPU": 85}}
     assert texts(asked, **none) == ["85 of 85 nodes ran on CPU instead of CUDA"]
     assert fallback_share(facts(nodes_by_provider={})) is None
+    kernels = {"providers": ("oneDNN", "own"), "nodes_by_provider": {"oneDNN": 2, "own": 8}}
+    assert texts(**kernels, at_home=("oneDNN", "own")) == []
+    assert ran_as(facts(**kernels, at_home=("oneDNN", "own"))).endswith("on oneDNN and own")
     assert ran_as(facts(**placed)) == (
         "fp32 · float32 and int64 in · 1 thread · 73 of 85 nodes on CUDA"
     )

@@ -92,7 +92,6 @@ def test_ux_14_every_number_has_its_interval_unit_n_and_that_it_was_measured(des
     page = desk.open(f"/p/{sure['project_id']}/benchmarks/{sure['id']}?cores=1&batch=8")
     cell = cell_of(sure, 1, 8)
     numbers = page.locator(".numbers-and-chart > :first-child")
-    expect(numbers.locator(".figure")).to_have_count(3)
     for label, name, unit in [
         ("ms per item", "ms_per_item", "ms"),
         ("ms per batch", "ms_per_batch", "ms"),

@@ -81,6 +81,7 @@ class TensorFlowSession:
                 for name, tensor in self._loaded.inputs.items()
             },
             notes=self._loaded.notes,
+            at_home=(_ONEDNN, _OWN),
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -152,6 +153,7 @@ class TensorFlowSession:
             self.facts,
             precision=precision,
             nodes_by_provider={name: ran[name] for name in (_ONEDNN, _OWN) if ran[name]},
+            layout=_layout(nodes),
         )
 
     def close(self) -> None:
@@ -199,6 +201,17 @@ def _every_node(graph: Any) -> Iterator[Any]:
     yield from graph.node
     for function in graph.library.function:
         yield from function.node_def
+
+
+def _layout(nodes: Sequence[Any]) -> str | None:
+    """That of most operators for pictures."""
+    said = [
+        node.attr["data_format"].s.decode()
+        for node in nodes
+        if "data_format" in node.attr and ("Conv" in node.op or "Pool" in node.op)
+    ]
+    seen = Counter(one for one in said if one in ("NHWC", "NCHW"))
+    return next((name for name, _ in seen.most_common(1)), None)
 
 
 def _precision(nodes: Sequence[Any]) -> str | None:

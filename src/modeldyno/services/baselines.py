@@ -98,5 +98,11 @@ def _per_item(cell: CellOutcome) -> float:
 
 def _axes(cell: CellOutcome) -> Axes:
     return Axes(
-        cell.batch_size, cell.cores, cell.instances, cell.device, cell.engine, cell.precision
+        cell.batch_size,
+        cell.cores,
+        cell.instances,
+        cell.streams,
+        cell.device,
+        cell.engine,
+        cell.precision,
     )

@@ -23,6 +23,11 @@ const FORMATS: Record<string, string> = {
 export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
 export const formatName = (format: string): string => FORMATS[format] ?? format;
 
+/** "ONNX Runtime · 2 cores": an engine at the beginning by the name that people know. */
+export function withEngine(text: string): string {
+  return text.replace(/^\w+(?= · )/, engineName);
+}
+
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -99,7 +99,7 @@ export function BenchmarkPage() {
       </Group>
       <Stopped benchmark={benchmark} />
       <Tabs value={tab} onChange={(to) => void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })}>
-        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Views of this benchmark">
+        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden", scrollbarWidth: "none" }} aria-label="Views of this benchmark">
           {BENCHMARK_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {WORDS[one]}
@@ -109,7 +109,7 @@ export function BenchmarkPage() {
         <Tabs.Panel value={tab}>
           <Stack gap="md">
             {tab === "reproduce" && <ReproduceTab benchmark={benchmark} />}
-            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} /> : <Text className="dim">It was not run yet.</Text>)}
+            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} isCpu={benchmark.axes.devices.every((device) => device === "cpu")} /> : <Text className="dim">It was not run yet.</Text>)}
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (

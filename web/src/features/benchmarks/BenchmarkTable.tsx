@@ -36,7 +36,9 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row) => row.name,
       show: (row) => (
         <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
-          #{row.id} {row.name}
+          <Text span size="sm" inherit truncate display="block" maw={300} title={row.name}>
+            #{row.id} {row.name}
+          </Text>
         </Anchor>
       ),
     },

@@ -25,8 +25,8 @@ export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: b
             <Text size="xs" className="dim" style={{ whiteSpace: "nowrap" }}>
               Same as:
             </Text>
-            <Code style={{ overflowX: "auto", whiteSpace: "nowrap" }} tabIndex={0}>
-              {plan.commands.join(" && ")}
+            <Code style={{ overflow: "auto", whiteSpace: "pre", maxHeight: 92 }} tabIndex={0}>
+              {plan.commands.join("\n")}
             </Code>
             <Copy text={plan.commands.join("\n")} label="Copy the command" />
           </Group>
