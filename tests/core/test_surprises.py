@@ -1,5 +1,7 @@
 """Silent defaults: where a session is not what was asked for, it is said in plain words."""
 
+from typing import Any
+
 import pytest
 from onnx import TensorProto, helper
 
@@ -28,7 +30,7 @@ MODEL = ModelFacts(
 
 
 def facts(**said):
-    usual = {
+    usual: dict[str, Any] = {
         "engine": "e",
         "engine_version": "1",
         "device": "cpu",
@@ -145,6 +147,7 @@ def test_real_engines_say_as_what_they_ran(tmp_path, engine):
     )
     (cell,) = result.cells
     assert cell.surprises == ()
+    assert cell.facts is not None
     assert cell.facts.layout in ("NCHW", "NHWC", "NCHWc")
     assert fallback_share(cell.facts) == 0.0
     assert cell.facts.input_dtypes == {"x": "float32"}
@@ -158,4 +161,5 @@ def test_pytorch_says_how_its_filters_lie(tmp_path):
     said = {"iterations": 3, "workspace": tmp_path / "workspace", "precision": "bf16"}
     for options, layout in (({}, "NCHW"), ({"channels_last": True}, "NHWC")):
         (cell,) = modeldyno.bench(tmp_path / "m.pt2", options=options, **said).cells
+        assert cell.facts is not None
         assert (cell.facts.layout, cell.surprises) == (layout, ())
