@@ -297,3 +297,17 @@ def test_a_baseline_is_what_others_are_held_against(desk, result, small):
     expect(card.get_by_text("This is the baseline")).to_be_visible()
     told = server.ask(f"/projects/{result['project_id']}")
     assert told["baseline_benchmark_id"] == number
+
+
+def test_what_an_engine_did_on_its_own_account_is_said_on_card_and_page(desk, server, tmp_path):
+    lies = {"precision": "bf16", "nodes_by_provider": {"script": 73, "elsewhere": 12}}
+    toys = toy(server, tmp_path, "liar", latency_us=200, **lies)
+    made = measured(server, *toys, precisions=["fp32"], iterations=5)
+    for place in ("benchmarks", f"benchmarks/{made['id']}"):
+        page = desk.open(f"/p/{toys[0]}/{place}")
+        expect(page.get_by_text("not as asked", exact=True)).to_be_visible()
+        expect(page.get_by_text("asked for fp32, computed in bf16")).to_be_visible()
+        expect(
+            page.get_by_text("12 of 85 nodes ran on elsewhere instead of script")
+        ).to_be_visible()
+        expect(page.get_by_text("73 of 85 nodes on script")).to_be_visible()

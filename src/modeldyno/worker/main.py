@@ -225,10 +225,12 @@ def _inspect(command: Inspect) -> Inspected:
 
 
 def _read_graph(command: ReadGraph) -> GraphRead:
+    from modeldyno.core.crowded_scopes import divided
     from modeldyno.core.graph_rows import to_rows
     from modeldyno.formats import catalog as formats
 
-    return GraphRead(to_rows(formats.read_graph(Path(command.path), command.infer_shapes)))
+    graph = formats.read_graph(Path(command.path), command.infer_shapes)
+    return GraphRead(to_rows(divided(graph)))
 
 
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
