@@ -19,7 +19,8 @@ from tests import tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
-pytestmark = pytest.mark.engine("tensorflow")
+# Every worker imports TensorFlow, which takes a while on a busy machine.
+pytestmark = [pytest.mark.engine("tensorflow"), pytest.mark.timeout(400)]
 ENGINE = TensorFlow()
 CACHE = Path(__file__).parents[2] / ".cache/models"
 MODELS = CACHE / "tensorflow"  # scripts/export_keras.py
