@@ -30,7 +30,10 @@ from modeldyno.worker.messages import Examine, MeasureSession
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 DATABASE = {"alembic", "psycopg", "sqlalchemy"}
-HEAVY = {"ai_edge_litert", "numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABASE
+HEAVY = {
+    *("ai_edge_litert", "h5py", "keras", "numpy", "onnx", "onnxruntime", "openvino", "psutil"),
+    *("tensorflow", "torch"),
+} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
@@ -54,7 +57,10 @@ ENGINE_IMPORTS = {
     "modeldyno.engines.outputs": {"numpy"},
     "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
+    "modeldyno.engines.tensorflow": {"numpy"},
     "modeldyno.engines.tf_frozen": {"tensorflow"},
+    "modeldyno.engines.tf_loading": {"keras", "tensorflow"},
+    "modeldyno.engines.tf_process": {"tensorflow"},
     "modeldyno.engines.tf_to_onnx": {"tf2onnx"},
     "modeldyno.engines.torch_loading": {"torch"},
     "modeldyno.engines.torch_precision": {"torch"},

@@ -3,6 +3,7 @@
 TensorFlow is imported once here, with one thread; what needs another setting runs in workers.
 """
 
+import importlib.metadata
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
+from modeldyno.engines import catalog
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
@@ -101,14 +103,15 @@ def test_a_process_has_one_number_of_threads():
 def test_each_number_of_threads_gets_a_process_of_its_own():
     """The pool of a process keeps its first number."""
     result = modeldyno.bench(MODELS / "small.pb", cores=[1, 2], quick=True)
-    assert [cell.facts.threads for cell in result.cells] == [1, 2]
     assert [cell.error for cell in result.cells] == [None, None]
+    assert [cell.facts.threads for cell in result.cells if cell.facts] == [1, 2]
 
 
 def test_two_numbers_of_threads_can_be_compared():
     model = MODELS / "small.pb"
     result = modeldyno.compare(f"{model}@cores=1", f"{model}@cores=2", pairs=2)
     assert (result.a.facts.threads, result.b.facts.threads) == (1, 2)
+    assert result.parity is not None
     assert result.parity.agrees
 
 
@@ -118,12 +121,14 @@ def test_onednn_is_told_and_can_be_left_out():
     assert facts.nodes_by_provider["oneDNN"] >= 1
     options = {"onednn": False}
     (cell,) = modeldyno.bench(MODELS / "small.pb", options=options, quick=True).cells
+    assert cell.facts is not None
     assert (cell.facts.providers, list(cell.facts.nodes_by_provider)) == (("Eigen",), ["Eigen"])
 
 
 def test_bf16_is_had_or_refused_and_never_swapped():
     if "avx512_bf16" in Path("/proc/cpuinfo").read_text():
-        assert "bf16" in ENGINE.examine(of("small.pb", precision="bf16"), pictures())[0].precision
+        facts, _ = ENGINE.examine(of("small.pb", precision="bf16"), pictures())
+        assert "bf16" in str(facts.precision)
     else:
         with pytest.raises(EngineFailed, match="bf16"):
             ENGINE.examine(of("small.pb", precision="bf16"), pictures())
@@ -182,12 +187,10 @@ def test_a_file_that_it_cannot_load_says_so(tmp_path):
 
 
 def test_without_its_package_it_says_what_to_install(monkeypatch):
-    from modeldyno.engines import catalog
-
     def absent(name):
-        raise catalog.importlib.metadata.PackageNotFoundError(name)
+        raise importlib.metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(catalog.importlib.metadata, "version", absent)
+    monkeypatch.setattr(importlib.metadata, "version", absent)
     with pytest.raises(EngineUnavailable) as caught:
         catalog.usable("tf")
     assert "pip install 'modeldyno[tensorflow]'" in caught.value.fix

@@ -65,6 +65,7 @@ def summarise_result(result: MeasuringResult) -> RunSummary:
         batch_size=cell.batch_size,
         cores=cell.cores,
         instances=cell.instances,
+        streams=cell.streams,
         floor_s=cell.floor_s,
         typical_s=cell.typical_s,
         throughput_per_s=cell.throughput_per_s,
@@ -95,6 +96,7 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
         batch_size=_shared(cells, "batch_size"),
         cores=_shared(cells, "cores"),
         instances=_shared(cells, "instances"),
+        streams=_shared(cells, "streams"),
     )
 
 

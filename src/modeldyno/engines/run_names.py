@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from modeldyno.core.figures import counted
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec
+from modeldyno.core.names import name_of_file
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    CellSpec,
+    ComparisonSpec,
+    MeasuringSpec,
+    SideSpec,
+)
 from modeldyno.engines.catalog import title_of
 
 _LONGEST = 90  # of a model's name, so that the rest has room
+
+
+def run_name(spec: MeasuringSpec, subject: str) -> str:
+    """As what lists show it; ``subject`` is what people call its model, or both models."""
+    match spec:
+        case BenchmarkSpec():
+            return benchmark_name(subject, spec)
+        case ComparisonSpec():
+            return comparison_name(_file_of(spec.a), _file_of(spec.b), spec)
+        case _:
+            return subject
 
 
 def benchmark_name(model: str, spec: BenchmarkSpec) -> str:
@@ -30,6 +48,10 @@ def side_names(spec: ComparisonSpec) -> tuple[str, str]:
     """Both sides by what tells them apart: settings, or else their labels."""
     a, b = _apart(spec.a.cell, spec.b.cell)
     return (a, b) if a and spec.a.model.path == spec.b.model.path else (spec.a.label, spec.b.label)
+
+
+def _file_of(side: SideSpec) -> str:
+    return name_of_file(side.model.path)
 
 
 def _with(model: str, settings: str) -> str:

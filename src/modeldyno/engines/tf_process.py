@@ -53,7 +53,7 @@ def imported(setting: Setting | None = None) -> Any:
     # Less than its usual words on stderr, which goes into the log; errors stay.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever build it is
-    os.environ["KERAS_BACKEND"] = "tensorflow"
+    os.environ.update(KERAS_BACKEND="tensorflow")
     import tensorflow
 
     return tensorflow

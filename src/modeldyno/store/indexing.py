@@ -37,10 +37,9 @@ from modeldyno.core.specs import (
     ModelSpec,
     OptimizationSpec,
     ProfileSpec,
-    SideSpec,
 )
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
-from modeldyno.engines.run_names import benchmark_name, comparison_name
+from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 from modeldyno.store.deleting import delete_thing
@@ -271,13 +270,13 @@ def _new_owner(
     fingerprint: str,
     clock: Clock,
 ) -> int:
-    name = name_of_file(found.run.subject)
+    name = run_name(found.run.spec, name_of_file(found.run.subject))
     match found.run.spec:
         case BenchmarkSpec() as spec:
             new = NewBenchmark(
                 project_id=project,
                 model_id=models[0],
-                name=benchmark_name(name, spec),
+                name=name,
                 spec=spec,
                 fingerprint=fingerprint,
             )
@@ -287,7 +286,7 @@ def _new_owner(
                 project_id=project,
                 a_model_id=models[0],
                 b_model_id=models[1],
-                name=comparison_name(*(_file_of(side) for side in (spec.a, spec.b)), spec),
+                name=name,
                 spec=spec,
                 fingerprint=fingerprint,
             )
@@ -307,10 +306,6 @@ def _new_owner(
                 settings=encode(spec.settings),
             )
             return add_optimization(connection, optimization, clock)
-
-
-def _file_of(side: SideSpec) -> str:
-    return name_of_file(side.model.path)
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:

@@ -209,6 +209,7 @@ def test_settings_come_back_as_they_were_asked_for(served, project):
         "cores": [1],
         "instances": [1, 2],
         "devices": ["cpu"],
+        "streams": [1],
         "precisions": ["fp32"],
         "spinning": False,
         "contract": "hot",

@@ -33,7 +33,8 @@ export function sentence(text: string): string {
 }
 
 /** "4 cores · batch 8", as cells are told apart. */
-export function cellName(cell: { cores: number; batch_size: number; instances?: number }): string {
+export function cellName(cell: { cores: number; batch_size: number; instances?: number; streams?: number }): string {
   const instances = cell.instances && cell.instances > 1 ? ` · ${cell.instances} instances` : "";
-  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}`;
+  const streams = cell.streams && cell.streams > 1 ? ` · ${cell.streams} streams` : "";
+  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}${streams}`;
 }

@@ -31,10 +31,10 @@ export function StateBadge({ state, children }: { state: State; children?: React
 }
 
 /** Of a whole benchmark: the worst of its cells, and how many are. */
-export function WorstNoiseBadge({ of }: { of: Pick<BenchmarkTold, "summary" | "worst_noise"> }) {
+export function WorstNoiseBadge({ of, isShort = false }: { of: Pick<BenchmarkTold, "summary" | "worst_noise">; isShort?: boolean }) {
   const { summary, worst_noise: worst } = of;
   if (!worst) return null;
-  const isAll = worst.cells === worst.of;
+  const isAll = isShort || worst.cells === worst.of;
   return (
     <NoiseBadge noise={worst.noise} why={worst.noise === summary.noise ? summary.noise_reasons.join(" ") : undefined} text={isAll ? undefined : `${worst.noise}: ${worst.cells} of ${worst.of}`} />
   );

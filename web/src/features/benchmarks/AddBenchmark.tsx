@@ -196,7 +196,7 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
     label: `${engineName(engine.name)} ${engine.version ?? ""}`.trim(),
     reason: engineTrouble(engine, model),
   }));
-  return <ReasonedSelect label={label} value={value} options={options} change={change} error={error} />;
+  return <ReasonedSelect label={label} description="What runs it" value={value} options={options} change={change} error={error} />;
 }
 
 type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
@@ -212,7 +212,7 @@ function ModelSelect({ known, engine, value, change, error }: ModelProps) {
       reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
     };
   });
-  return <ReasonedSelect label="Optimization version" description="Which model is measured: the one that came in, or one that was made from it" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
+  return <ReasonedSelect label="Optimization version" description="Which model: what came in, or what was made of it" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
 }
 
 type PartProps = { draft: Draft; change: (change: Partial<Draft>) => void };

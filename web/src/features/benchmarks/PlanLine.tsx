@@ -25,7 +25,7 @@ export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: b
             <Text size="xs" className="dim" style={{ whiteSpace: "nowrap" }}>
               Same as:
             </Text>
-            <Code style={{ overflow: "auto", whiteSpace: "pre", maxHeight: 92 }} tabIndex={0}>
+            <Code style={{ overflow: "auto", whiteSpace: "pre", maxHeight: 60 }} tabIndex={0}>
               {plan.commands.join("\n")}
             </Code>
             <Copy text={plan.commands.join("\n")} label="Copy the command" />

@@ -47,6 +47,7 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     batch: asked.batch_sizes,
     cores: asked.cores,
     instances: asked.instances,
+    streams: asked.streams,
     device: asked.devices,
     precision: asked.precisions,
     contract: asked.contract,
@@ -62,7 +63,7 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     timeout: asked.timeout_s,
     seed: asked.seed,
   };
-  const usual: Record<string, string> = { instances: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
+  const usual: Record<string, string> = { instances: "[1]", streams: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
   const words = Object.entries(given)
     .map(([name, value]) => [name, literal(value)] as const)
     .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))

@@ -9,7 +9,6 @@ import { projectQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { PlaceLink } from "@/app/PlaceLink";
 import { left, soFar } from "@/format/numbers";
-import { sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
@@ -58,7 +57,7 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
         {job.state === "running" && !isWaiting && <Standing job={job} />}
         {job.reason && (
           <Text size="sm" className="dim">
-            {sentence(job.reason)}
+            {job.reason}
           </Text>
         )}
       </Stack>
