@@ -24,7 +24,7 @@ def test_what_was_kept_comes_back(folder):
     Graphs(folder).save(graph())
     assert Graphs(folder).load("a" * 64) == graph()
     assert Graphs(folder).load("b" * 64) is None
-    assert [path.name for path in folder.iterdir()] == ["a" * 64 + ".1.json"]
+    assert [path.name for path in folder.iterdir()] == ["a" * 64 + ".2.json"]
 
 
 def test_looking_for_a_graph_makes_no_folder(folder):
@@ -58,7 +58,7 @@ def honest_checksum_of_rubbish(path):
 
 def of_another_model(path):
     Graphs(path.parent).save(graph("b"))
-    path.with_name("b" * 64 + ".1.json").replace(path)
+    path.with_name("b" * 64 + ".2.json").replace(path)
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_what_was_not_looked_at_for_longest_gives_way(folder):
     kept = Graphs(folder, most_bytes=3 * size)
     for number, letter in enumerate("bc"):
         kept.save(graph(letter, big))
-        os.utime(folder / f"{letter * 64}.1.json", ns=(number + 1, number + 1))
-    os.utime(folder / ("a" * 64 + ".1.json"), ns=(0, 0))
+        os.utime(folder / f"{letter * 64}.2.json", ns=(number + 1, number + 1))
+    os.utime(folder / ("a" * 64 + ".2.json"), ns=(0, 0))
     kept.load("a" * 64)  # the oldest, but it was looked at
     kept.save(graph("d", big))
     assert sorted(path.name[0] for path in folder.iterdir()) == ["a", "c", "d"]
