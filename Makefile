@@ -73,6 +73,7 @@ format: setup
 test-models: engines
 	@$(PY) scripts/fetch_test_models.py
 	@$(PY) scripts/export_minilm.py
+	@$(PY) scripts/export_keras.py
 	@$(PY) -m scripts.fetch_inc_gui
 
 # Another version of it, in an environment of its own.

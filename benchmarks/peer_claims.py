@@ -48,12 +48,21 @@ def main(tool: str, model: str, inputs: str, seconds: str, cpu: str) -> None:
 # ---------------------------------------------------------------- tools
 
 
-def modeldyno(model: Path, inputs: Path, seconds: float, **more: str) -> Found:
+def modeldyno(
+    model: Path, inputs: Path, seconds: float, engine: str | None = None, contract: str = "api"
+) -> Found:
     """The whole way: sandboxed workers, sessions, verdict. The budget includes starting them."""
     from modeldyno import bench
 
     with tempfile.TemporaryDirectory() as workspace:
-        (cell,) = bench(model, data=inputs, budget=seconds, workspace=workspace, **more).cells
+        (cell,) = bench(
+            model,
+            engine=engine,
+            contract=contract,
+            data=inputs,
+            budget=seconds,
+            workspace=workspace,
+        ).cells
     if cell.measurement is None or cell.status == "failed":
         raise RuntimeError(f"modeldyno measured nothing: {cell.error}")
     found = cell.measurement

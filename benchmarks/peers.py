@@ -241,29 +241,37 @@ def floor_cell(found: Sequence[float]) -> str:
 
 
 def face_to_face(rounds: Sequence[Round]) -> Iterator[str]:
-    """Our floor of OpenVINO over benchmark_app's, by model: both f32, one thread, one stream."""
-    head = ["model", "modeldyno", "benchmark_app", "ours ÷ theirs", "engine's clock ÷ caller's"]
+    """Our floor of OpenVINO over benchmark_app's, by model: both f32, one thread, one stream.
+
+    They read two clocks: we the caller's, benchmark_app the engine's own. The last column holds
+    each against the floor that the same clock told in the loop beside.
+    """
+    head = ["model", "modeldyno", "benchmark_app", "ours ÷ theirs", "each over its clock's floor"]
     yield f"| {' | '.join(head)} |"
     yield "|---" * len(head) + "|"
     for model in rounds[0].floors:
         ours, theirs = (
-            [
-                t.claims["floor"]
-                for r in rounds
-                for t in r.turns
-                if (t.model, t.tool) == (model, who)
-            ]
-            for who in ("modeldyno openvino", "benchmark_app floor")
+            {
+                turn.round: (turn.claims["floor"], turn.claims["floor"] / turn.beside[clock])
+                for one in rounds
+                for turn in one.turns
+                if (turn.model, turn.tool) == (model, who)
+            }
+            for who, clock in (("modeldyno openvino", "infer"), ("benchmark_app floor", "latency"))
         )
-        clocks = [one.floors[model] for one in rounds if "infer" in one.floors[model]]
-        if ours and theirs and clocks:
-            us, them = statistics.median(ours), statistics.median(theirs)
-            inside = statistics.median(one["latency"] / one["infer"] for one in clocks)
-            verdict = "" if abs(us / them - 1) <= CLOSE else f", more than {CLOSE:.0%} apart"
-            yield (
-                f"| {model} | {pretty(us)} | {pretty(them)} | {us / them:.3f}{verdict} "
-                f"| {inside:.3f} |"
+        both = sorted(set(ours) & set(theirs))
+        if both:
+            us, them = (statistics.median(x[n][0] for n in both) for x in (ours, theirs))
+            plain, fair = (
+                statistics.median(ours[n][place] / theirs[n][place] for n in both)
+                for place in (0, 1)
             )
+            cells = (model, pretty(us), pretty(them), ratio_text(plain), ratio_text(fair))
+            yield f"| {' | '.join(cells)} |"
+
+
+def ratio_text(ratio: float) -> str:
+    return f"{ratio:.3f}" + ("" if abs(ratio - 1) <= CLOSE else f" (over {CLOSE:.0%})")
 
 
 # ---------------------------------------------------------------- models

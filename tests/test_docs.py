@@ -548,5 +548,6 @@ def test_engines_print_what_their_schema_says(tmp_path):
     found = document("engines", home=tmp_path, env={"PYTHONPATH": str(tmp_path)})
     check("engines", found)
     states = {engine["name"]: engine["usable"] for engine in found["engines"]}
-    here = {"onnxruntime": True, "openvino": True, "pytorch": True, "scripted": True}
+    names = ("litert", "onnxruntime", "openvino", "pytorch", "scripted", "tensorflow")
+    here = dict.fromkeys(names, True)
     assert states == here | {"broken": False}

@@ -29,7 +29,7 @@ BUILT = (
 def test_all_the_models_are_here():
     """``make test`` fetches them; without them the tests below would pass by being none."""
     assert len(LIGHT) == 9
-    wanted = {"magika", "minilm", "rapidocr", "silero-vad"}
+    wanted = {"basic-pitch", "magika", "minilm", "rapidocr", "silero-vad"}
     assert {path.parent.name for path in FETCHED} == wanted, "run `make test-models`"
     for path in (CHECKPOINT, SILERO / "silero_vad.jit", MINILM / "minilm.pt2", ARCHITECTURE):
         assert path.exists(), "run `make test-models`"

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import modeldyno
@@ -10,6 +11,8 @@ from modeldyno.core.profiles import AGREES
 from modeldyno.services.requests import CellOptions, InputOptions, profile_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
+from tests import litert_files
+from tests.litert_files import Table, graph, operator, operator_code, tensor
 from tests.test_real_models import ARCHITECTURE, CHECKPOINT, FETCHED, LIGHT, MINILM, SILERO
 
 pytestmark = pytest.mark.slow  # a busy machine changes both sides alike
@@ -46,6 +49,24 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
 def test_they_do_in_openvino(model, service, record_property):
     cells = CellOptions(engine=["openvino"], contract="hot")
     expect_agreement(service, profile_spec(model, cells, repeats=1), record_property)
+
+
+@pytest.mark.engine("litert")
+@pytest.mark.parametrize("xnnpack", [True, False])
+def test_they_do_in_litert(xnnpack, tmp_path, service, record_property):
+    """Three layers of a million weights."""
+    wide, layers = 1024, 3
+    weights = np.random.default_rng(0).standard_normal((layers, wide, wide), dtype=np.float32) / 32
+    tensors = [tensor("x", [8, wide])]
+    for number in range(layers):
+        tensors += [tensor(f"w{number}", [wide, wide], number + 1), tensor(f"y{number}", [8, wide])]
+    made = [operator(0, [2 * n, 2 * n + 1, -1], [2 * n + 2], Table(), 8) for n in range(layers)]
+    net = graph(tensors, [0], [2 * layers], made)
+    values = [one.tobytes() for one in weights]
+    model = litert_files.model([operator_code(litert_files.FULLY_CONNECTED)], [net], values)
+    path = litert_files.saved(tmp_path / "m.tflite", model)
+    cells = CellOptions(engine=["litert"], contract="hot", options={"xnnpack": xnnpack})
+    expect_agreement(service, profile_spec(path, cells, repeats=1), record_property)
 
 
 def expect_agreement(service, asked, record_property):

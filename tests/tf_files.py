@@ -5,6 +5,7 @@ import json
 import struct
 import zipfile
 from pathlib import Path
+from typing import Any
 
 FLOAT, INT32, STRING, RESOURCE = 1, 3, 7, 20
 
@@ -75,6 +76,12 @@ def placeholder(name: str, *dims: int, kind: int = FLOAT) -> bytes:
 
 def constant(name: str, *values: float, dims: tuple[int, ...] | None = None, kind: int = FLOAT):
     return node(name, "Const", dtype=dtype(kind), value=tensor(*values, kind=kind, dims=dims))
+
+
+def word(name: str, value: str) -> bytes:
+    """A constant of one string."""
+    held_value = number(1, STRING) + held(2, b"") + held(8, value)
+    return node(name, "Const", dtype=dtype(STRING), value=held(8, held_value))
 
 
 def function_def(name: str, arguments, results: dict[str, str], *nodes: bytes) -> bytes:
@@ -177,7 +184,7 @@ def saved_folder(folder: Path, content: bytes, shards: int = 1) -> Path:
 # ---------------------------------------------------------------- Keras
 
 
-def layer(kind: str, name: str, module: str = "keras.layers", **settings) -> dict:
+def layer(kind: str, name: str, module: str = "keras.layers", **settings) -> dict[str, Any]:
     said = {"name": name, "dtype": "float32", **settings}
     return {
         "module": module,
@@ -188,7 +195,7 @@ def layer(kind: str, name: str, module: str = "keras.layers", **settings) -> dic
     }
 
 
-def sequential(*layers: dict) -> dict:
+def sequential(*layers: dict[str, Any]) -> dict[str, Any]:
     return {
         "module": "keras",
         "class_name": "Sequential",
@@ -197,7 +204,7 @@ def sequential(*layers: dict) -> dict:
     }
 
 
-def keras_file(path: Path, config: dict, weights: bytes | None = None) -> Path:
+def keras_file(path: Path, config: Any, weights: bytes | None = None) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("metadata.json", json.dumps({"keras_version": "3.15.1"}))
         archive.writestr("config.json", json.dumps(config))

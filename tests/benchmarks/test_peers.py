@@ -93,10 +93,30 @@ def test_every_row_has_a_tool_and_a_floor():
 
 
 def test_what_is_missing_comes_with_what_installs_it():
+    of_openvino = ("benchmark_app", "benchmark_app floor", "modeldyno openvino")
     assert peers.missing(peers.ENGINES, installed=lambda package: None) == {
         "torch": "pip install -c constraints.txt '.[torch]'",
-        "benchmark_app": "pip install -c constraints.txt '.[openvino]'",
+        **dict.fromkeys(of_openvino, "pip install -c constraints.txt '.[openvino]'"),
     }
+
+
+def test_two_tools_of_one_engine_are_held_against_each_other_by_their_own_clocks():
+    turns = [
+        Turn(1, "MLP", tool, {"floor": claim}, False, "", {clock: beside}, load=1.0)
+        for tool, claim, clock, beside in (
+            ("modeldyno openvino", 8e-6, "infer", 8e-6),
+            ("benchmark_app floor", 4e-6, "latency", 4e-6),
+        )
+    ]
+    *_, row = peers.face_to_face([Round(1, turns, {"MLP": {}})])
+    assert row == "| MLP | 8 µs | 4 µs | 2.000 (over 3%) | 1.000 |"
+
+
+def test_tools_can_be_chosen_and_must_be_known():
+    assert peers.chosen(["a", "b"], None) == ["a", "b"]
+    assert peers.chosen(["a", "b"], " b ") == ["b"]
+    with pytest.raises(SystemExit, match="no 'c' here"):
+        peers.chosen(["a", "b"], "a,c")
 
 
 def test_models_are_there_and_every_tool_gets_the_same_inputs(tmp_path):

@@ -73,7 +73,6 @@ def test_an_example_is_copied_where_one_wants_it_and_replaces_nothing(ask, tmp_p
     [
         ("onnx-resnet5", 4, "EXAMPLE_NOT_FOUND"),
         ("https://models.test/net.pb", 4, "EXAMPLE_NOT_FOUND"),
-        ("keras-resnet50", 2, "EXAMPLE_UNAVAILABLE"),
         ("tensorflow-resnet101", 2, "DOWNLOADS_OFF"),
     ],
 )

@@ -126,6 +126,29 @@ class Indexing:
         assert (model.format, model.framework) == ("onnx", model.facts.framework)
         assert desk.kinds(seen).count("model.changed") == 1
 
+    def test_a_model_that_was_known_before_is_listed_once(self, desk, index, folders, history):
+        """A comparison is met before anybody knows what it compares."""
+        index.refresh()
+        (comparison,) = desk.records.comparisons.page().items
+        (model,) = desk.records.models.page().items
+        (before,) = desk.records.runs.page(of=RunOf("comparison", comparison.id)).items
+        ended = folders / before.id
+        again = RunId(max(history.ids())[:-6] + "ffffff")
+        shutil.copytree(ended, folders / again)
+        result, state = (folders / again / name for name in ("result.json", "state.json"))
+        told = [(result, result.read_text().replace(before.id, again)), (state, state.read_text())]
+        (folders / again / "model.json").unlink(missing_ok=True)
+        result.unlink()
+        state.write_text(json.dumps({"state": "running", "failure": None, "owner": GONE}))
+        index.refresh()
+        assert len(desk.records.models.page().items) == 2
+        for path, text in told:
+            path.write_text(text)
+        assert index.refresh().changed == (again,)
+        assert [one.id for one in desk.records.models.page().items] == [model.id]
+        for one in desk.records.comparisons.page().items:
+            assert (one.a_model_id, one.b_model_id) == (model.id, model.id)
+
     def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
         broken, torn, *rest = history.ids()
         (folders / broken / "spec.json").write_text("{")

@@ -1,5 +1,7 @@
 """Silent defaults: where a session is not what was asked for, it is said in plain words."""
 
+from typing import Any
+
 import pytest
 from onnx import TensorProto, helper
 
@@ -28,7 +30,7 @@ MODEL = ModelFacts(
 
 
 def facts(**said):
-    usual = {
+    usual: dict[str, Any] = {
         "engine": "e",
         "engine_version": "1",
         "device": "cpu",
@@ -65,7 +67,7 @@ def test_what_was_asked_for_surprises_nobody():
         ({"options": {"channels_last": True}}, {"layout": "NCHW"},
          "asked for channels last, computes with channels first"),
         ({"spinning": False}, {"spinning": True},
-         "asked that they sleep, but waiting threads spin"),
+         "asked that waiting threads sleep, but they spin"),
     ],
 )  # fmt: skip
 def test_each_silent_default_has_its_sentence(asked, said, text):
@@ -84,6 +86,9 @@ def test_nodes_that_ran_elsewhere_are_counted():
     none = placed | {"nodes_by_provider": {"CPU": 85}}
     assert texts(asked, **none) == ["85 of 85 nodes ran on CPU instead of CUDA"]
     assert fallback_share(facts(nodes_by_provider={})) is None
+    kernels = {"providers": ("oneDNN", "own"), "nodes_by_provider": {"oneDNN": 2, "own": 8}}
+    assert texts(**kernels, at_home=("oneDNN", "own")) == []
+    assert ran_as(facts(**kernels, at_home=("oneDNN", "own"))).endswith("on oneDNN and own")
     assert ran_as(facts(**placed)) == (
         "fp32 · float32 and int64 in · 1 thread · 73 of 85 nodes on CUDA"
     )
@@ -142,6 +147,7 @@ def test_real_engines_say_as_what_they_ran(tmp_path, engine):
     )
     (cell,) = result.cells
     assert cell.surprises == ()
+    assert cell.facts is not None
     assert cell.facts.layout in ("NCHW", "NHWC", "NCHWc")
     assert fallback_share(cell.facts) == 0.0
     assert cell.facts.input_dtypes == {"x": "float32"}
@@ -155,4 +161,5 @@ def test_pytorch_says_how_its_filters_lie(tmp_path):
     said = {"iterations": 3, "workspace": tmp_path / "workspace", "precision": "bf16"}
     for options, layout in (({}, "NCHW"), ({"channels_last": True}, "NHWC")):
         (cell,) = modeldyno.bench(tmp_path / "m.pt2", options=options, **said).cells
+        assert cell.facts is not None
         assert (cell.facts.layout, cell.surprises) == (layout, ())

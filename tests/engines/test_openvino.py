@@ -3,6 +3,7 @@
 from datetime import timedelta
 from enum import Enum
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import openvino
@@ -218,7 +219,7 @@ def test_a_call_of_two_streams_makes_two_requests(contract, linear):
     asked = target(linear, "openvino", threads=2, streams=2)
     with ENGINE.open(asked) as session:
         call = session.bind(X, contract)
-        outputs = [call(), call()][-1]
+        outputs: Any = [call(), call()][-1]
         assert session.facts.streams == 2
         expected = session.run(X)["y"]
     if contract != "hot":

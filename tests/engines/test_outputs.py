@@ -28,6 +28,14 @@ def test_outputs_that_a_conversion_renamed_are_compared_in_their_order():
     assert compare(a, {"y": ONE, "output_1": LONG + 1}).max_abs_error == 1.0
 
 
+def test_renamed_outputs_in_another_order_are_known_by_what_they_hold():
+    a = {"notes": np.array([1.0, 2.0]), "onsets": np.array([3.0, 4.0]), "contour": ONE}
+    b = {"0": ONE, "1": np.array([3.0, 4.0]), "2": np.array([1.0, 2.0])}
+    assert compare(a, b) == Parity(0.0, 0.0, agrees=True)
+    assert not compare(a, {**b, "2": np.array([1.0, 3.0])}).agrees
+    assert not comparable(a, {**b, "0": LONG})
+
+
 def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
     with_state = {"output": ONE, "stateN": LONG}
     assert comparable({"output": ONE}, with_state)

@@ -1,5 +1,7 @@
 """Conversions: real converters, real engines, and what becomes of a result that is wrong."""
 
+import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -40,6 +42,24 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, first: s
     (tmp_path / "netcode.py").write_text(textwrap.dedent(code))
     monkeypatch.chdir(tmp_path)
     return str(tmp_path / "net.pth")
+
+
+@pytest.fixture(scope="module")
+def keras_model(tmp_path_factory):
+    """Made in a process of its own: TensorFlow in this one would meet the other tests."""
+    code = """
+    import keras
+    image = keras.Input((6, 6, 3), name="image")
+    scale = keras.Input((1,), name="scale")
+    seen = keras.layers.Flatten()(keras.layers.Conv2D(4, 3, activation="relu")(image))
+    made = keras.layers.Dense(5)(keras.layers.Dropout(0.5)(seen)) * scale
+    model = keras.Model([scale, image], made)
+    model.save("net.keras")
+    model.export("net", verbose=False)
+    """
+    folder = tmp_path_factory.mktemp("keras")
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], cwd=folder, check=True)
+    return folder
 
 
 def converted(model: str, **more: object) -> object:
@@ -148,3 +168,19 @@ def test_what_hangs_ends_at_its_time_limit_and_what_fails_says_why(tmp_path, mon
     with pytest.raises(EngineFailed, match="cannot export") as caught:
         converted(model)
     assert "data-dependent" in caught.value.why
+
+
+@pytest.mark.engine("tensorflow")
+@pytest.mark.timeout(300)
+def test_keras_becomes_onnx_and_a_saved_model_litert(keras_model):
+    made = modeldyno.convert(keras_model / "net.keras", "onnx")
+    assert {one.name: one.shape[1:] for one in made.model.inputs if one.shape} == {
+        "image": (6, 6, 3),
+        "scale": (1,),
+    }
+    made = modeldyno.convert(keras_model / "net", "litert")
+    assert made.model.path == str(keras_model / "net.tflite")
+    assert made.model.made is not None
+    assert (made.model.made.source, made.engine.split()[0]) == ("net", "litert")
+    assert [check.batch_size for check in made.checks] == [1, 1, 3]
+    assert max(check.max_rel_error for check in made.checks) < 1e-4

@@ -108,12 +108,12 @@ def test_a_note_says_what_an_example_is_useless_for(shipped):
         assert ("No checksum" in shown.example.note) == unknown
 
 
-def test_what_can_be_had_offline_is_what_the_onnx_package_brings(shipped):
+def test_what_can_be_had_offline_is_what_installed_packages_bring(shipped):
     states = {(one.example.kind, one.available, one.can_run) for one in shipped.list()}
     assert states == {
         ("onnx-wheel", True, True),
-        ("keras", False, False),
-        ("download", False, False),
+        ("keras", True, True),
+        ("download", False, True),
     }
     for shown in shipped.list():
         assert shown.available or (shown.why_not and shown.fix)
@@ -123,7 +123,7 @@ def test_allowing_downloads_makes_them_available_and_nothing_else(tmp_path):
     settings = Settings.read(tmp_path, {"MODELDYNO_ALLOW_DOWNLOADS": "1"})
     assert settings.allow_downloads
     available = {one.example.kind for one in open_examples(settings).list() if one.available}
-    assert available == {"onnx-wheel", "download"}
+    assert available == {"onnx-wheel", "keras", "download"}
     assert not [*tmp_path.iterdir()]
 
 
@@ -212,11 +212,21 @@ def test_a_model_that_the_package_does_not_have_is_not_available(service):
         service(gone).fetch("gone")
 
 
-def test_a_keras_architecture_says_what_is_missing(shipped):
-    with pytest.raises(ExampleUnavailable, match=r"Keras.*TensorFlow engine") as caught:
+def test_a_keras_architecture_says_what_is_missing(shipped, monkeypatch):
+    monkeypatch.setattr("modeldyno.services.examples._has_keras", lambda: False)
+    with pytest.raises(ExampleUnavailable, match=r"Keras.*TensorFlow") as caught:
         shipped.fetch("keras-resnet50")
     shown = shipped.get("keras-resnet50")
     assert (shown.why_not, shown.fix) == (caught.value.why, caught.value.fix)
+    assert "pip install 'modeldyno[tensorflow]'" in shown.fix
+
+
+def test_an_architecture_that_keras_has_not_leaves_nothing(service, tmp_path):
+    made_up = example(slug="keras-none", kind="keras", url=None, file="NoSuchNet.keras")
+    with pytest.raises(ExampleUnavailable, match="could not build NoSuchNet") as caught:
+        service(made_up).fetch("keras-none")
+    assert "NoSuchNet" in caught.value.why
+    assert files(tmp_path / "objects") == []
 
 
 # ---------------------------------------------------------------- downloads

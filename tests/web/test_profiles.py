@@ -84,6 +84,8 @@ def test_bars_treemap_and_table_tell_the_numbers_of_the_api(desk, server, made):
     expect(table).to_be_visible()
     assert first_column(table) == [row["node"] for row in told["nodes"]]
     expect(page).to_have_url(re.compile(r"by=node.*view=table|view=table.*by=node"))
+    expect(table.get_by_role("columnheader", name="Limit")).to_be_visible()
+    expect(page.get_by_text("modeldyno doctor --peaks")).to_be_visible()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="JSON").click()
     assert json.loads(waiting.value.path().read_text()) == told

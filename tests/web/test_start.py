@@ -138,6 +138,7 @@ def test_ux_02_the_demo_measures_here_and_shows_what_it_found(home, server):
     # It came with the numbers, not when somebody looked again.
     assert seen - began < 2 * (datetime.fromisoformat(run["finished_at"]) - began)
     drawn_equals_measured(home, measured["cells"])
+    walk_the_tour(home, project["id"], measured["id"])
     for job in unended(server, project["id"]):
         server.ask(f"/jobs/{job['id']}/cancel", {}, "POST")
 
@@ -145,6 +146,24 @@ def test_ux_02_the_demo_measures_here_and_shows_what_it_found(home, server):
 def unended(server, project):
     jobs = server.ask(f"/jobs?project_id={project}")["items"]
     return [job for job in jobs if job["state"] in ("queued", "running")]
+
+
+def walk_the_tour(page, project, benchmark):
+    """Four stops; walked to its end, it never comes again."""
+    tour = page.get_by_role("region", name="Tour")
+    for stop, name, place in [
+        (1, "Best so far", f"/p/{project}$"),
+        (2, "Benchmarks", f"/p/{project}/benchmarks$"),
+        (3, "Profile", f"/p/{project}/profiles$"),
+        (4, "Reproduce", rf"/p/{project}/benchmarks/{benchmark}\?tab=reproduce$"),
+    ]:
+        expect(tour).to_contain_text(f"Stop {stop} of 4: {name}")
+        expect(page).to_have_url(re.compile(place))
+        tour.get_by_role("button", name=re.compile("^Next|^Done")).click()
+    expect(tour).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("region", name="CLI")).to_be_visible()
+    expect(tour).to_have_count(0)
 
 
 def drawn_equals_measured(page, cells):

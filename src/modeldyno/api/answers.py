@@ -67,8 +67,9 @@ class Answers:
             scope["type"] == "http"
             and scope["method"] == "GET"
             and scope["path"].startswith(FROM_DATABASE)
-            # Who vouched for a model is not in the database, nor what is installed.
-            and not scope["path"].endswith(("/models", "/standing"))
+            # Who vouched for a model is not in the database, nor what is installed, nor the
+            # machine's peaks, nor results.
+            and not scope["path"].endswith(("/models", "/standing", "/rows", "/diff"))
         )
         return self._database.version() if is_one else None
 

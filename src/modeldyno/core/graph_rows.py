@@ -23,7 +23,7 @@ from modeldyno.core.graphs import (
 )
 from modeldyno.core.models import ModelFormat
 
-ROWS_VERSION = 1  # raise it whenever rows, ids or scopes change: kept graphs are read again then
+ROWS_VERSION = 2  # raise it whenever rows, ids or scopes change: kept graphs are read again then
 
 _KINDS = frozenset(get_args(TensorKind))
 _BODY_KINDS = frozenset(get_args(BodyKind))

@@ -103,8 +103,15 @@ def profile_rows(
     shown = found if top is None else found[:top]
     scale, unit = figures.unit_for([result.latency_s])
     has_device = any(one.accelerator_s is not None for one in found)
-    head = ("node", "operator") if by == "node" else ("operator", "nodes")
-    head = (*head, unit, "share", "in all", "calls", *(("on device",) if has_device else ()))
+    names = ("node", "operator") if by == "node" else ("operator", "nodes")
+    head: tuple[str, ...] = (
+        *names,
+        unit,
+        "share",
+        "in all",
+        "calls",
+        *(("on device",) if has_device else ()),
+    )
     rows = [_cells(one, by, scale, has_device) for one in shown]
     is_held = roof is not None and any(one.flop is not None for one in found)
     if roof is not None and is_held:

@@ -113,11 +113,11 @@ def ranking_json(found: Ranking) -> dict[str, Any]:
         "schema": RANKING_SCHEMA,
         "reference": found.reference,
         "interrupted": found.interrupted,
-        "sides": [_ranked_json(one) for one in found.sides],
+        "sides": [_ranked_json(one, found.floor_s(one)) for one in found.sides],
     }
 
 
-def _ranked_json(one: Ranked) -> dict[str, Any]:
+def _ranked_json(one: Ranked, floor_s: float | None) -> dict[str, Any]:
     side, ratio, parity = one.side, one.ratio, one.parity
     return {
         "label": one.label,
@@ -129,8 +129,7 @@ def _ranked_json(one: Ranked) -> dict[str, Any]:
         "precision": side.facts.precision if side else None,
         "cores": side.spec.cores if side else None,
         "batch_size": side.batch_size if side else None,
-        "floor_ms": _ms(side.floor_s) if side else None,
-        "typical_ms": _ms(side.typical_s) if side else None,
+        "floor_ms": _ms(floor_s),
         "ratio": ratio.value if ratio else None,
         "ci95": _interval(ratio) if ratio else None,
         "max_rel_error": parity.max_rel_error if parity else None,

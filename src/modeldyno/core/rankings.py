@@ -37,10 +37,18 @@ class Ranking:
     reference: str  # … are held against
     interrupted: bool = False
 
+    def floor_s(self, one: Ranked) -> float | None:
+        """Of a call, by its ratio to the reference: levels of different moments do not compare."""
+        first = next((x.side for x in self.sides if x.side and x.run_id is None), None)
+        if first is None or one.side is None or one.ratio is None:
+            return None
+        return one.ratio.value * first.floor_s * one.side.batch_size / first.batch_size
+
 
 def first_of(found: Sequence[ComparisonResult]) -> Ranked:
-    """The side that all were compared with."""
-    return Ranked(found[0].a.label, side=found[0].a, ratio=FIRST)
+    """The side that all were compared with, when it was disturbed least."""
+    side = min((one.a for one in found), key=lambda side: side.floor_s)
+    return Ranked(side.label, side=side, ratio=FIRST)
 
 
 def other_of(found: ComparisonResult) -> Ranked:

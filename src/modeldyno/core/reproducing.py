@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_SET = 'export MODELDYNO_TOKEN="${MODELDYNO_TOKEN:-$(modeldyno token)}"'
 _ASK = 'curl -sS --fail-with-body -H "Authorization: Bearer $MODELDYNO_TOKEN"'
 
 
@@ -36,13 +37,13 @@ def reproduction(
 def _terminal(url: str, model_id: int, command: str) -> str:
     file = shlex.split(command)[2]
     fetch = f"{_ASK} -o {shlex.quote(file)} {url}/api/v1/models/{model_id}/file"
-    return f"{fetch}\n{command}\n"
+    return f"{_SET}\n{fetch}\n{command}\n"
 
 
 def _curl(url: str, body: Mapping[str, Any]) -> str:
     said = shlex.quote(json.dumps(body, ensure_ascii=False))
     return (
-        f"{_ASK} -H 'Content-Type: application/json' \\\n  -d {said} \\\n"
+        f"{_SET}\n{_ASK} -H 'Content-Type: application/json' \\\n  -d {said} \\\n"
         f"  {url}/api/v1/benchmarks\n"
     )
 

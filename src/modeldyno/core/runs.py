@@ -68,6 +68,7 @@ class RunSummary(Sureness):
     batch_size: int | None = None
     cores: int | None = None
     instances: int | None = None
+    streams: int | None = None
     floor_s: float | None = None
     typical_s: float | None = None
     throughput_per_s: float | None = None
@@ -77,8 +78,14 @@ class RunSummary(Sureness):
     ratio_low: float | None = None
     ratio_high: float | None = None
 
+    @property
+    def items(self) -> int:
+        """Of one call."""
+        return (self.batch_size or 1) * (self.streams or 1)
 
-SETTINGS = ("engine", "device", "precision", "batch_size", "cores", "instances")  # not measured
+
+# Not measured.
+SETTINGS = ("engine", "device", "precision", "batch_size", "cores", "instances", "streams")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,6 +108,11 @@ class CellOutcome(Sureness):
     streams: int = 1
     effective: dict[str, Any] | None = None  # as what it ran: see core/summaries.py
     run_id: RunId | None = field(default=None, compare=False)  # None before it is kept
+
+    @property
+    def items(self) -> int:
+        """Of one call."""
+        return self.batch_size * self.streams
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -94,7 +94,8 @@ def comparison_sentence(result: ComparisonResult) -> str:
         case "different-but-small":
             return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
         case "inconclusive":
-            return f"Cannot tell: B's time is {change(ratio.value)} {span}"
+            times = f"{ratio.low:.3f} to {ratio.high:.3f} times"
+            return f"Cannot tell: B takes {times} as long as A (95 %)"
 
 
 def pair_sentence(

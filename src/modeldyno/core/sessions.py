@@ -66,6 +66,8 @@ class SessionFacts:
     # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
     # knows. Known once examined.
     layout: str | None = None
+    # Providers that are all the engine's own: nodes of any of them are where they were meant to be.
+    at_home: tuple[str, ...] = ()
     other_python: OtherPython | None = None  # then ``engine`` is what people call it
 
     @property

@@ -50,6 +50,9 @@ def summarise_result(result: MeasuringResult) -> RunSummary:
             floor_s=_finite(result.floor_s),
             typical_s=_finite(result.latency_s),
             throughput_per_s=result.batch_size / result.latency_s if result.latency_s else None,
+            sessions=result.repeats,
+            samples=result.calls,
+            **_profile_interval(result),
         )
     best = quickest(result)
     if best is None:
@@ -62,11 +65,25 @@ def summarise_result(result: MeasuringResult) -> RunSummary:
         batch_size=cell.batch_size,
         cores=cell.cores,
         instances=cell.instances,
+        streams=cell.streams,
         floor_s=cell.floor_s,
         typical_s=cell.typical_s,
         throughput_per_s=cell.throughput_per_s,
         **{field.name: getattr(cell, field.name) for field in fields(Sureness)},
     )
+
+
+def _profile_interval(result: ProfileResult) -> dict[str, Any]:
+    """Repeats are fresh sessions."""
+    found = result.ci95_s_by_figure.get("latency")
+    if found is None:
+        return {}
+    low, high = found
+    return {
+        "typical_low_s": _finite(low),
+        "typical_high_s": _finite(high),
+        "interval_level": 0.95,
+    }
 
 
 def summarise_spec(spec: MeasuringSpec) -> RunSummary:
@@ -79,6 +96,7 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
         batch_size=_shared(cells, "batch_size"),
         cores=_shared(cells, "cores"),
         instances=_shared(cells, "instances"),
+        streams=_shared(cells, "streams"),
     )
 
 

@@ -108,12 +108,16 @@ def _placed(facts: SessionFacts) -> tuple[int, int] | None:
     if not placed or not meant:
         return None
     nodes = sum(placed.values())
+    if facts.at_home:
+        return sum(n for name, n in placed.items() if name not in facts.at_home), nodes
     return nodes - placed.get(meant, 0), nodes
 
 
 def _meant(facts: SessionFacts) -> str:
     """The provider that comes first, or the device, as the engine calls it in its counts; empty
     where it counts by something else."""
+    if facts.at_home:
+        return " and ".join(name for name in facts.at_home if name in facts.nodes_by_provider)
     names = ("+".join(facts.providers), *facts.providers[:1], facts.device)
     return next((name for name in names if name in facts.nodes_by_provider), _unused(facts))
 
@@ -174,5 +178,5 @@ def _threads(asked: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
             f"{asked.cores} {were} asked for",
         )
     if None not in (asked.spinning, facts.spinning) and asked.spinning != facts.spinning:
-        wanted, got = ("waiting threads spin", "they sleep")[:: 1 if asked.spinning else -1]
-        yield Surprise("spinning", f"asked that {wanted}, but {got}")
+        wanted, got = ("spin", "sleep") if asked.spinning else ("sleep", "spin")
+        yield Surprise("spinning", f"asked that waiting threads {wanted}, but they {got}")

@@ -182,8 +182,8 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
 
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
-    measured = [one.side.floor_s for one in found.sides if one.side is not None]
-    scale, unit = figures.unit_for(measured)
+    floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
+    scale, unit = figures.unit_for(floors)
     head = (
         "place",
         "model",
@@ -199,26 +199,32 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     order = sorted(
         found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    return head, [_ranked_row(one, scale) for one in order]
+    return head, [_ranked_row(one, found.floor_s(one), scale) for one in order]
 
 
-def _ranked_row(one: Ranked, scale: float) -> tuple[str, ...]:
+def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
-    if one.side is None or one.ratio is None:
+    if one.side is None or one.ratio is None or floor_s is None:
         nothing = figures.NOTHING
         return place, one.label, nothing, nothing, nothing, nothing, nothing, nothing, nothing
     side = one.side
     return (
         place,
-        shown_name(side.model.path),
+        _file_of(side.model),
         f"{side.facts.engine} {side.facts.engine_version}",
         side.facts.precision or figures.NOTHING,
         str(side.spec.cores),
         str(side.batch_size),
-        figures.plain(side.floor_s / scale, 4),
+        figures.plain(floor_s / scale, 4),
         "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
         _outputs(one),
     )
+
+
+def _file_of(model: ModelFacts) -> str:
+    """A SavedModel is its folder, as people see it."""
+    path = Path(model.path)
+    return shown_name(str(path.parent if model.format == "saved-model" else path))
 
 
 def _outputs(one: Ranked) -> str:

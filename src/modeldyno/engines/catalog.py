@@ -12,6 +12,7 @@ from pathlib import Path
 
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
+from modeldyno.core.sessions import Target
 from modeldyno.engines import environments
 from modeldyno.engines.environments import Damaged, Environment
 from modeldyno.engines.protocol import Engine
@@ -35,6 +36,8 @@ class Entry:
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: as its name
     has_streams: bool = False  # it can run several requests at the same time
+    # Its threads and options hold for a whole process: other ones need another process.
+    for_life: bool = False
     environment: Environment | None = None  # the other Python that it lives in; None: this one
     oldest: str = ""  # the first version that has all we use
     licence: str = ""  # what its users must accept first, in a sentence
@@ -72,6 +75,19 @@ BUILT_IN = (
         compiling_options=("compile",),
         title="PyTorch",
         oldest="2.10.0",
+    ),
+    Entry(
+        name="tensorflow",
+        factory="modeldyno.engines.tensorflow:TensorFlow",
+        package="tensorflow-cpu",
+        install="pip install 'modeldyno[tensorflow]'",
+        devices=("cpu",),
+        formats=("tf-graph", "saved-model", "keras"),
+        aliases=("tf",),
+        options=("onednn", "outputs"),
+        other_builds=("tensorflow", "tf-nightly-cpu", "tf-nightly"),
+        title="TensorFlow",
+        for_life=True,
     ),
     Entry(
         name="litert",
@@ -279,6 +295,13 @@ def starts_programs(engine: str, options: Mapping[str, object]) -> bool:
         or any(options.get(name) for name in entry.compiling_options)
         for entry in entries()
     )
+
+
+def life_of(entry: Entry, target: Target) -> str:
+    """What a process takes on for good once the target was opened in it; empty: nothing."""
+    if not entry.for_life:
+        return ""
+    return f"{entry.adapter} {target.threads} {sorted(target.options.items())}"
 
 
 def for_format(model_format: str) -> Entry:

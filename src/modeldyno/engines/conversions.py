@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,7 +142,7 @@ def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
     return Possibility(to, title)
 
 
-def _by_way_of(model_format: ModelFormat, wanted: list[str]) -> str:
+def _by_way_of(model_format: ModelFormat, wanted: Sequence[str]) -> str:
     """Two steps where one will not do."""
     for route in ROUTES:
         if model_format in route.formats and route.makes in wanted:

@@ -64,7 +64,7 @@ def why_not(entry: Entry, device: str) -> str:
             is_apple = sys.platform == "darwin" and platform.machine() == "arm64"
             return "" if is_apple else "this is no Mac with an Apple GPU (a container never is one)"
         case "gpu":
-            return "" if _has_node("dri/renderD*") else "no GPU of Intel was found (/dev/dri)"
+            return "" if _has_node("dri/renderD*") else "no GPU of Intel was found (no render node)"
         case "npu":
             return "" if _has_node("accel/accel*") else "no NPU of Intel was found (/dev/accel)"
         case "coreml":

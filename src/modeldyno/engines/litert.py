@@ -98,6 +98,7 @@ class LiteRtSession:
         self._version = version
         self._takes_xnnpack = takes_xnnpack(target)
         self._shapes: Mapping[str, tuple[int, ...]] = target.shapes
+        self._interpreter: Any = None
         self._load()
 
     @property
@@ -171,7 +172,7 @@ class LiteRtSession:
 
     def _load(self) -> None:
         before = _threads()
-        self._interpreter: Any = None  # the one before is gone before the next one comes
+        self._interpreter = None  # the one before is gone before the next one comes
         self._interpreter = _interpreter(self._target, self._takes_xnnpack)
         self.inputs, self.outputs = _ports(self._interpreter)
         is_resized = self._resize()

@@ -20,6 +20,7 @@ from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
 from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.tf_loading import saved_model_folder
 
 # Layers whose precision is the one in which a model is computed.
 _COMPUTE = (
@@ -309,9 +310,10 @@ def _read(path: Path, model_format: str) -> Any:
     from openvino.frontend import FrontEndManager
 
     reader = FrontEndManager().load_by_framework(_READERS[model_format or "onnx"])
-    # The file of a SavedModel stands for its folder, in which the weights lie.
-    wanted = path.parent if model_format == "saved-model" else path
-    return reader.convert(reader.load(str(wanted)))
+    if model_format == "saved-model":
+        with saved_model_folder(path) as folder:
+            return reader.convert(reader.load(str(folder)))
+    return reader.convert(reader.load(str(path)))
 
 
 def _settle_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import Parity
@@ -41,23 +42,47 @@ def described(outputs: Tensors) -> tuple[TensorSpec, ...]:
 
 
 def comparable(a: Tensors, b: Tensors) -> bool:
-    """Whether two models have outputs of the same size in common: by name, or in their order
-    where the names differ, since a conversion between formats renames outputs."""
-    return _paired(_numbers(a), _numbers(b)) is not None
+    """Whether two models have outputs of the same size in common: by name, or where the names
+    differ, since a conversion between formats renames outputs, by order or by what they hold."""
+    return bool(_pairings(_numbers(a), _numbers(b)))
 
 
-def _paired(a: Tensors, b: Tensors) -> list[tuple[str, str]] | None:
-    """Names of outputs to be compared; None where there are none, or where two do not fit.
+Pairs = list[tuple[str, str]]
+
+
+def _pairings(a: Tensors, b: Tensors) -> list[Pairs]:
+    """Names of outputs to be compared, the likeliest way first; empty where two do not fit.
 
     One side may have more outputs, such as a state that the other keeps to itself: then only
     those of the same name are compared.
     """
-    pairs = [(name, name) for name in a if name in b]
+    named = [(name, name) for name in a if name in b]
     rest_a, rest_b = ([name for name in x if name not in y] for x, y in ((a, b), (b, a)))
-    if len(rest_a) == len(rest_b):
-        pairs += zip(rest_a, rest_b, strict=True)
-    fit = all(a[name].shape == b[other].shape for name, other in pairs)
-    return pairs if fit and (pairs or not (a or b)) else None
+    found: list[Pairs] = []
+    if len(rest_a) != len(rest_b):
+        found.append(named)
+    else:
+        found.append([*named, *zip(rest_a, rest_b, strict=True)])
+        if len(rest_a) > 1:
+            found.append([*named, *_nearest(a, b, rest_a, rest_b)])
+    return [
+        pairs
+        for pairs in found
+        if all(a[name].shape == b[other].shape for name, other in pairs) and (pairs or not (a or b))
+    ]
+
+
+def _nearest(a: Tensors, b: Tensors, rest_a: list[str], rest_b: list[str]) -> Pairs:
+    """Each with the one of its size that holds the most similar numbers: some formats know their
+    outputs by name alone, and list them by the alphabet."""
+    pairs: Pairs = []
+    free = list(rest_b)
+    for name in rest_a:
+        alike = [other for other in free if b[other].shape == a[name].shape] or free
+        best = min(alike, key=lambda other: _error_by_scale(a[name], b[other])[1])
+        free.remove(best)
+        pairs.append((name, best))
+    return pairs
 
 
 def compare(reference: Tensors, outputs: Tensors) -> Parity:
@@ -65,18 +90,29 @@ def compare(reference: Tensors, outputs: Tensors) -> Parity:
     import numpy as np
 
     expected, got = _numbers(reference), _numbers(outputs)
-    pairs = _paired(expected, got)
-    if pairs is None:
+    found = [_parity(expected, got, pairs) for pairs in _pairings(expected, got)]
+    if not found:
         return Parity(float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), False)
-    absolute = relative = 0.0
-    for name, other in pairs:
-        value = expected[name]
-        error = _largest_error(value, got[other])
-        scale = float(np.max(np.abs(value), initial=0.0, where=np.isfinite(value)))
-        absolute = max(absolute, error)
-        relative = max(relative, error / scale if scale else error)
+    return next((parity for parity in found if parity.agrees), found[0])
+
+
+def _parity(expected: Tensors, got: Tensors, pairs: Pairs) -> Parity:
+    errors = [_error_by_scale(expected[name], got[other]) for name, other in pairs]
+    absolute = max((error for error, _ in errors), default=0.0)
+    relative = max((error for _, error in errors), default=0.0)
     left_out = {*expected, *got} - {name for pair in pairs for name in pair}
     return Parity(absolute, relative, relative <= TOLERANCE, tuple(sorted(left_out)))
+
+
+def _error_by_scale(expected: Any, got: Any) -> tuple[float, float]:
+    """The largest, and the same by the largest magnitude that was expected."""
+    import numpy as np
+
+    if expected.shape != got.shape:
+        return float("inf"), float("inf")
+    error = _largest_error(expected, got)
+    scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)))
+    return error, error / scale if scale else error
 
 
 def _largest_error(expected: object, got: object) -> float:

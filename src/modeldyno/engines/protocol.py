@@ -80,6 +80,14 @@ class Profiles(Protocol):
         another one. What the profiler wrote is gone afterwards."""
 
 
+@runtime_checkable
+class Prepares(Protocol):
+    """An engine that must know what is wanted when it is imported."""
+
+    def prepare(self, target: Target) -> None:
+        """Import it so that this target can be opened. Raises as ``open`` does."""
+
+
 # ---------------------------------------------------------------- optional powers of a session
 
 

@@ -40,8 +40,6 @@ from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.tallies import Event, Tally
 
-_TELLS = ("precision", "threads", "input_dtypes", "nodes_by_provider", "layout")
-
 
 class Scripted:
     name = "scripted"
@@ -84,15 +82,12 @@ class ScriptedSession:
             engine_version="1",
             device="cpu",
             providers=("script",),
+            threads=self._script.get("threads", 1),
             spinning=None,
-            **{
-                "threads": 1,
-                "input_dtypes": {},
-                "precision": "fp32",
-                "nodes_by_provider": {},
-                "layout": None,
-            }
-            | {name: self._script[name] for name in _TELLS if name in self._script},
+            input_dtypes=self._script.get("input_dtypes", {}),
+            precision=self._script.get("precision", "fp32"),
+            nodes_by_provider=self._script.get("nodes_by_provider", {}),
+            layout=self._script.get("layout"),
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:

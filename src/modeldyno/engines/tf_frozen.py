@@ -35,6 +35,7 @@ def frozen(target: Target) -> Frozen:
         }
     finally:
         loaded.session.close()
+    _forget_shapes(constant)
     with tf.Graph().as_default() as renamed:
         placeholders = {
             name: tf.compat.v1.placeholder(kind, shape, name=_node(name))
@@ -48,11 +49,30 @@ def frozen(target: Target) -> Frozen:
         )
         for name, tensor in zip(loaded.outputs, found, strict=True):
             tf.identity(tensor, name=_node(name))
-        return Frozen(
-            renamed.as_graph_def(),
-            tuple(map(_node, loaded.inputs)),
-            tuple(map(_node, loaded.outputs)),
-        )
+    inputs, outputs = (tuple(map(_node, names)) for names in (loaded.inputs, loaded.outputs))
+    return Frozen(_inlined(tf, renamed, outputs), inputs, outputs)
+
+
+def _inlined(tf: Any, graph: Any, outputs: tuple[str, ...]) -> Any:
+    """With the bodies of functions in place of calls: converters get lost among those."""
+    from tensorflow.python.grappler import tf_optimizer  # there is no public way
+
+    with graph.as_default():  # it works in graphs alone
+        meta = tf.compat.v1.train.export_meta_graph(graph=graph)
+    meta.collection_def["train_op"].node_list.value.extend(outputs)
+    asked = tf.compat.v1.ConfigProto()
+    rewriting = asked.graph_options.rewrite_options
+    rewriting.min_graph_nodes = -1  # small ones, too
+    rewriting.optimizers.append("function")
+    return tf_optimizer.OptimizeGraph(asked, meta)
+
+
+def _forget_shapes(definition: Any) -> None:
+    """Functions say how many arguments they had before their variables became constants."""
+    for function in definition.library.function:
+        for name in ("_input_shapes", "api_implements"):
+            if name in function.attr:
+                del function.attr[name]
 
 
 def _node(name: str) -> str:

@@ -193,7 +193,8 @@ def _meta_graph(data: memoryview) -> MetaGraph:
 
 
 def _signature(data: memoryview) -> Signature:
-    inputs, outputs = {}, {}
+    inputs: dict[str, TensorInfo] = {}
+    outputs: dict[str, TensorInfo] = {}
     for number, value in values(data):
         if number in (1, 2):
             name, info = _entry(_bytes(value))

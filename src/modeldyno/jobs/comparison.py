@@ -241,7 +241,8 @@ def _run_process(
     if found.ratio is None:
         found.ratio = RatioSoFar(units, (a.prepared.items, b.prepared.items))
     known: tuple[Calibration, Calibration] | None = None
-    with seated(*_seats(spec, a, b, cpus, context), context.stop) as pairing:
+    seats = _seats(spec, a, b, cpus, context)
+    with seated(*seats, context.stop, _are_apart(a, b)) as pairing:
         while True:
             plan = _plan(spec, a.spins or b.spins, len(units), known)
             padding = hash((spec.seed, process, len(units)))
@@ -286,7 +287,8 @@ def _seats(
 
 def _are_apart(a: _ReadySide, b: _ReadySide) -> bool:
     """Whether one process cannot hold both."""
-    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python
+    lives = {life for life in (a.prepared.life, b.prepared.life) if life}
+    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(lives) > 1
 
 
 def _plan(

@@ -83,7 +83,7 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
         for one, parity in zip(ran, parities, strict=True)
     )
     making = Making(
-        source=Path(source.path).name,
+        source=_called(source),
         source_sha256=source.sha256,
         source_format=source.format,
         tool=converted.tool,
@@ -137,7 +137,7 @@ class _Work:
             refuse_needless(spec.model, source)
             check_complete(source)
             route = conversions.find(source.format, spec.to)
-            title = f"{Path(source.path).name} to {GOALS[spec.to]}"
+            title = f"{_called(source)} to {GOALS[spec.to]}"
             context.say(Started(title, len(STEPS), source.sha256))
             copy = copy_privately(source, context.folder.model / "source")
             target = self._target(source, copy)
@@ -317,6 +317,8 @@ def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
     worst = max(parity.max_rel_error for parity in parities)
     if change is None or worst * TELLING < change.max_rel_error:
         return ()
+    if change.max_rel_error == 0:
+        return ("the check says little: another input does not change the outputs at all",)
     return (
         f"the check says little: another input changes the outputs by only "
         f"{change.max_rel_error:.2g} of the largest value, about as much as the conversion does",
@@ -326,6 +328,12 @@ def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
 def _left_out(parities: Sequence[Parity]) -> tuple[str, ...]:
     names = sorted({name for parity in parities for name in parity.left_out})
     return (f"not compared, since only one of the two has it: {', '.join(names)}",) if names else ()
+
+
+def _called(source: ModelFacts) -> str:
+    """A SavedModel is its folder, as people see it."""
+    path = Path(source.path)
+    return path.parent.name if source.format == "saved-model" else path.name
 
 
 def _engine(examined: Examined) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from modeldyno.measure.cpus import allowed_cpus, core_of, threads
 
 FEWEST_CPUS = 4  # with fewer, what is left is too little for a server that people wait for
-SHARED = "the server shares these cores"
+SHARED = "the server shares these cores: its own work may slow single calls, the floor least"
 
 
 class Elsewhere:

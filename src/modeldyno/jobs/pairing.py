@@ -50,11 +50,12 @@ class Pairing(Protocol):
 
 
 @contextmanager
-def seated(a: Seat, b: Seat, stop: Stop) -> Iterator[Pairing]:
-    """Fresh workers for as many pairs as are wanted: one, if both sides can live alike."""
+def seated(a: Seat, b: Seat, stop: Stop, apart: bool = False) -> Iterator[Pairing]:
+    """Fresh workers for as many pairs as are wanted: one, if both sides can live alike, and unless
+    they are to be ``apart``."""
     with ExitStack() as stack:
         worker = stack.enter_context(launched(a.surroundings))
-        if a.surroundings == b.surroundings:
+        if a.surroundings == b.surroundings and not apart:
             yield _Together(worker, a, b, stop)
         else:
             other = stack.enter_context(launched(b.surroundings))

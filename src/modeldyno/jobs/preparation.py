@@ -36,6 +36,7 @@ class Prepared:
     against: str | None = None  # … which are kept here
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
     python: str = sys.executable  # where its engine lives
+    life: str = ""  # what its process is for good; others need another process
     copy: Path | None = None  # the private copy; the target may be one made of it
 
     @property
@@ -84,7 +85,8 @@ def prepare(
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
-    examined = trying.worker(python).ask(command, Examined, deadline_s, context.stop)
+    life = catalog.life_of(entry, target)
+    examined = trying.worker(python, life).ask(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
@@ -104,6 +106,7 @@ def prepare(
         against=command.against,
         outputs=examined.outputs,
         python=python,
+        life=life,
         copy=copy,
     )
 

@@ -15,6 +15,7 @@ class Trying:
     def __init__(self, surroundings: Surroundings) -> None:
         self._surroundings = surroundings
         self._workers: dict[str, Worker] = {}
+        self._lives: dict[str, str] = {}  # what workers have taken on for good
         self._latest: Worker | None = None
 
     @property
@@ -26,7 +27,12 @@ class Trying:
         """Of the one that was asked for last."""
         return self._latest.sandbox if self._latest else None
 
-    def worker(self, python: str) -> Worker:
+    def worker(self, python: str, life: str = "") -> Worker:
+        """``life``: what the worker will be for good (``catalog.life_of``); one that is something
+        else already makes room for a fresh one."""
+        if life and self._lives.setdefault(python, life) != life:
+            self._workers.pop(python).close()
+            self._lives[python] = life
         if python not in self._workers:
             around = self._surroundings
             if python != around.python:
@@ -40,6 +46,7 @@ class Trying:
         for worker in self._workers.values():
             worker.close()
         self._workers.clear()
+        self._lives.clear()
 
     def __enter__(self) -> Trying:
         return self

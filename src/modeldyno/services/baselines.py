@@ -76,7 +76,7 @@ def _held(baseline_id: BenchmarkId, baseline: CellOutcome, cell: CellOutcome) ->
     a, b = _floor(baseline), _floor(cell)
     if a is None or b is None:
         return VersusBaseline(*here, why=FEW)
-    ratio = ratio_apart(a, b, (baseline.batch_size, cell.batch_size))
+    ratio = ratio_apart(a, b, (baseline.items, cell.items))
     for name, side in (("baseline's number", baseline), ("number", cell)):
         if side.noise == "unusable":
             return VersusBaseline(*here, ratio, "inconclusive", f"the {name} is unusable")
@@ -93,10 +93,16 @@ def _floor(cell: CellOutcome) -> Estimate | None:
 
 
 def _per_item(cell: CellOutcome) -> float:
-    return (cell.typical_s or 0.0) / cell.batch_size
+    return (cell.typical_s or 0.0) / cell.items
 
 
 def _axes(cell: CellOutcome) -> Axes:
     return Axes(
-        cell.batch_size, cell.cores, cell.instances, cell.device, cell.engine, cell.precision
+        cell.batch_size,
+        cell.cores,
+        cell.instances,
+        cell.streams,
+        cell.device,
+        cell.engine,
+        cell.precision,
     )

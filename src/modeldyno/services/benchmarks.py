@@ -20,9 +20,11 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
+from modeldyno.services.boundaries import bounded
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -78,11 +80,12 @@ class BenchmarkService:
     ) -> tuple[Benchmark, Job | None]:
         """Both or neither: a benchmark that was to be started is in the queue, or not there."""
         model = self._models.runnable(model_id)
+        spec = _of_mode(_of_content(make_spec(model.path), model), mode, dataset_id)
         new = NewBenchmark(
             project_id=project_id,
             model_id=model_id,
-            name=name or model.name,
-            spec=_of_mode(_of_content(make_spec(model.path), model), mode, dataset_id),
+            name=name or benchmark_name(model.name, spec),
+            spec=spec,
             mode=mode,
             dataset_id=dataset_id,
         )
@@ -189,4 +192,5 @@ def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> B
 
 def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:
     """What was vouched for is what is run, whatever the file holds by then."""
-    return replace(spec, model=replace(spec.model, sha256=model.sha256))
+    cells = tuple(bounded(cell, model) for cell in spec.cells)
+    return replace(spec, cells=cells, model=replace(spec.model, sha256=model.sha256))

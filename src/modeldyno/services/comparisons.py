@@ -12,6 +12,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import ComparisonSpec, SideSpec
+from modeldyno.engines.run_names import comparison_name
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -38,12 +39,13 @@ class ComparisonService:
     ) -> tuple[Comparison, Job | None]:
         """Both or neither: a comparison that was to be started is in the queue, or not there."""
         a, b = self._models.runnable(a_model_id), self._models.runnable(b_model_id)
+        spec = _of_content(make_spec(a, b), a, b)
         new = NewComparison(
             project_id=project_id,
             a_model_id=a_model_id,
             b_model_id=b_model_id,
-            name=name or f"{a.name[:95]} against {b.name[:95]}",
-            spec=_of_content(make_spec(a, b), a, b),
+            name=name or comparison_name(a.name, b.name, spec),
+            spec=spec,
         )
         with self._records.database.writing():
             made = self._records.comparisons.add(new)

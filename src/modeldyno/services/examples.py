@@ -7,6 +7,7 @@ import importlib.metadata
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
 from modeldyno.formats.extract import Limits, extract
+from modeldyno.services import architectures
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
@@ -30,6 +32,8 @@ from modeldyno.store.transfers import Stop, heed
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+_ABSENT = "not installed"
 
 
 @dataclass(frozen=True)
@@ -99,13 +103,17 @@ class ExampleService:
         example = self._find(slug)
         if obstacle := self._obstacle(example):
             raise obstacle
-        stored = self._here(example) or self._download(example, say, stop)
+        stored = self._here(example)
+        if stored is None and example.kind == "keras":
+            stored = self._built(example, stop)
+        stored = stored or self._download(example, say, stop)
         path = self._objects.path(stored.sha256)
         return FetchedExample(example, stored, path, _source(example))
 
     def address(self, example: Example) -> str:
         """Where it comes from: of the web, or of the package that holds it (a package URL)."""
-        return example.url or f"pkg:pypi/onnx@{_version('onnx')}#{example.file}"
+        package = "keras" if example.kind == "keras" else "onnx"
+        return example.url or f"pkg:pypi/{package}@{_version(package)}#{example.file}"
 
     def kept(self) -> frozenset[str]:
         """The checksums of what was downloaded once and need not be again."""
@@ -138,10 +146,10 @@ class ExampleService:
             case "onnx-wheel" if wheel_file(example) is None:
                 why = f"the installed onnx package ({_version('onnx')}) does not hold it"
                 return ExampleUnavailable(title, why=why, fix="Run `pip install --upgrade onnx`")
-            case "keras":
-                needs = f"Keras ({_version('keras')}) and a TensorFlow engine (not supported yet)"
-                fix = "Try one of the ONNX examples"
-                return ExampleUnavailable(title, why=f"it needs {needs}", fix=fix)
+            case "keras" if not _has_keras():
+                why = f"it is built by Keras ({_version('keras')}) with TensorFlow"
+                fix = f"Run `{catalog.find('tensorflow').install}`"
+                return ExampleUnavailable(title, why=why, fix=fix)
             case "download" if not self._allow_downloads and self._kept(example) is None:
                 why = "downloads are switched off"
                 fix = "Allow them with --allow-downloads or MODELDYNO_ALLOW_DOWNLOADS=1"
@@ -149,7 +157,7 @@ class ExampleService:
         return None
 
     def _here(self, example: Example) -> StoredObject | None:
-        if example.kind == "download":
+        if example.kind != "onnx-wheel":
             return self._kept(example)
         path = wheel_file(example)
         assert path is not None, "it was there a moment ago"
@@ -161,6 +169,20 @@ class ExampleService:
             if stored and self._objects.path(stored.sha256).is_file():
                 return stored
         return None
+
+    def _built(self, example: Example, stop: Stop) -> StoredObject:
+        """Once: a second one would have other bytes, for its file says when it was made."""
+        with (
+            self._downloads.alone(example),
+            tempfile.TemporaryDirectory(prefix="modeldyno-") as folder,
+        ):
+            if (stored := self._kept(example)) is not None:  # somebody else built it meanwhile
+                return stored
+            path = Path(folder) / example.file_name
+            architectures.build(path.stem, path, stop)
+            stored = self._store(path)
+            self._downloads.keep(example, stored)
+        return stored
 
     def _download(self, example: Example, say: Say, stop: Stop) -> StoredObject:
         with self._downloads.fetching(example, say, stop) as whole:
@@ -220,7 +242,13 @@ def _size(example: Example) -> int | None:
 
 
 def _source(example: Example) -> str:
+    if example.kind == "keras":
+        return f"keras {_version('keras')}: {example.file_name}, with random weights"
     return example.url or f"onnx {_version('onnx')}: {example.file_name}"
+
+
+def _has_keras() -> bool:
+    return _version("keras") != _ABSENT and catalog.is_usable(catalog.find("tensorflow"))
 
 
 @cache  # looked up among all that is installed, each time
@@ -228,4 +256,4 @@ def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        return _ABSENT

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.codec import encode
-from modeldyno.core.errors import QueueFull, WrongState
+from modeldyno.core.errors import LeasesUnusable, QueueFull, WrongState
 from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
@@ -140,7 +140,7 @@ class JobService:
             is_paused=self._queue.is_paused,
             cores=tuple(allowed_cpus()),
             leases=tuple(lease for lease in self.leases() if lease.host == here),
-            elsewhere=self._leases.of_others(),
+            elsewhere=self._elsewhere(),
             running=tuple(self._shown(self._records.jobs.running())),
             waiting=tuple(self._shown(self._records.jobs.waiting())),
         )
@@ -154,6 +154,12 @@ class JobService:
     def log(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.jobs.get(job_id).run_id).log
+
+    def _elsewhere(self) -> dict[int, str]:
+        try:
+            return self._leases.of_others()
+        except LeasesUnusable:  # who wants to measure is told; the queue is shown all the same
+            return {}
 
     def leases(self) -> tuple[CoreLease, ...]:
         return self._records.leases.held()

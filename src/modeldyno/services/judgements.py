@@ -166,7 +166,7 @@ def _apart(
             return _not_comparable(
                 pair, sides, f"{name} rests on too few sessions to know how far they differ"
             )
-    items = sides[0].batch_size, sides[1].batch_size
+    items = sides[0].items, sides[1].items
     ratio = ratio_apart(one.latency.floor, other.latency.floor, items)
     typical = ratio_apart(one.latency.typical, other.latency.typical, items)
     doubted = doubt(*sides)

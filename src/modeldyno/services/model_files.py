@@ -46,7 +46,7 @@ from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
 from modeldyno.store.objects import Incoming, Objects, StoredObject
 from modeldyno.store.records.all import Records
-from modeldyno.store.roots import FileVersion, Listing, OpenFile, Roots
+from modeldyno.store.roots import SAVED_MODEL, FileVersion, Listing, OpenFile, Roots
 from modeldyno.store.writers import is_being_written
 
 logger = logging.getLogger(__name__)
@@ -176,7 +176,7 @@ class ModelFiles:
         Raises PathRefused and FileNotFound.
         """
         with (
-            self._roots.open(path) as file,
+            self._roots.model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = file.version()
@@ -185,21 +185,21 @@ class ModelFiles:
             stored = incoming.settle()
             with self._at_work_on(stored.sha256):
                 incoming.keep(stored)
-                place = self._bundles.alone(file_name(file.name), stored.sha256)
+                place = self._bundles.alone(_called(file, file.name), stored.sha256)
                 model = ModelSpec(str(place), sha256=stored.sha256)
                 yield Borrowed(model, stored.sha256, version)
         self.sweep()
 
     def opened(self, path: str) -> AbstractContextManager[OpenFile]:
         """A file below an allowed folder; raises PathRefused and FileNotFound."""
-        return self._roots.open(path)
+        return self._roots.model(path)
 
     def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
         """The model of a file below ``roots`` as that is now; copied unless the project has it.
 
         Raises as ``prepared_from`` does, and ModelChanged while somebody writes the file.
         """
-        with roots.open(path) as file:
+        with roots.model(path) as file:
             known = self._known(project_id, file, _said_beside(roots, file))
         return known or self._copied(roots, project_id, path, "", "path").add_once()
 
@@ -351,7 +351,7 @@ class ModelFiles:
         owner = secrets.token_hex(16)
         with (
             ExitStack() as held,
-            roots.open(path) as file,
+            roots.model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = _unwritten(file)
@@ -376,7 +376,7 @@ class ModelFiles:
                 return self._whole(owner, name, stored.sha256, _described(name, said))
 
             name = name or file.name
-            new = self._new(project_id, name, stored, origin, path, gather)
+            new = self._new(project_id, name, stored, origin, path, gather, _called(file, name))
             return PreparedModel(self._records, new, held.pop_all())
 
     def _new(
@@ -387,9 +387,10 @@ class ModelFiles:
         origin: Origin,
         source: str,
         gather: Callable[[ModelFacts], ModelFacts] | None = None,
+        called: str = "",
     ) -> NewModel:
-        """Where it can be run from, and what is in it."""
-        path = self._bundles.alone(file_name(name), stored.sha256)
+        """Where it can be run from, and what is in it; ``called``: the file, where not ``name``."""
+        path = self._bundles.alone(called or file_name(name), stored.sha256)
         facts = self.look(ModelSpec(str(path), sha256=stored.sha256))
         _check_weights(path.name, facts)
         if gather is not None:
@@ -443,7 +444,7 @@ class ModelFiles:
             sha256 = hashlib.file_digest(reading, "sha256").hexdigest()
         if _unwritten(file) != before:
             raise _being_written(file.name)
-        name = file_name(file.name)
+        name = _called(file, file.name)
         place = self._bundles.place(name, sha256, _described(name, said))
         return self._records.models.at(project_id, file.name, str(place))
 
@@ -525,6 +526,12 @@ def looked_into(model: Model) -> tuple[ModelFacts, str]:
             fix="Inspect it; that tells what is wrong",
         )
     return model.facts, model.sha256
+
+
+def _called(file: OpenFile, name: str) -> str:
+    """The file of a model of this name. In a SavedModel's folder, it is what loaders look for."""
+    is_inside = file.place.rpartition("/")[2] == SAVED_MODEL
+    return SAVED_MODEL if is_inside else file_name(name)
 
 
 def _unwritten(file: OpenFile) -> tuple[int, int]:

@@ -262,7 +262,9 @@ def conversion_spec(
     _positive("timeout", timeout_s)
     _at_least(0, "seed", seed)
     suffix = SUFFIXES[goal]
-    place = path.parent / (path.stem + suffix) if output is None else Path(output).expanduser()
+    # A SavedModel is its folder, as people see it.
+    source = path.parent if path.name == SAVED_MODEL else path.with_suffix("")
+    place = source.with_name(source.name + suffix) if output is None else Path(output).expanduser()
     if place.suffix != suffix:
         raise BadValue(
             f"{GOALS[goal]} files are called {suffix}, not {place.suffix or place.name!r}",

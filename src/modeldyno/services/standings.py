@@ -50,7 +50,7 @@ class StandingService:
         best = best_of(outcomes, {shown.model.id: shown.model for shown in models}, comparisons)
         counts = records.projects.counts(project_id)
         queue = (*records.jobs.waiting(), *records.jobs.running())
-        steps = _steps(project, models, outcomes, best, counts)
+        steps = _steps(project, models, outcomes, comparisons, best, counts)
         return ProjectStanding(
             best=best,
             activity=self._activity(project_id, [shown.model for shown in models]),
@@ -212,6 +212,7 @@ def _steps(
     project: Project,
     models: Sequence[ModelShown],
     outcomes: Sequence[BenchmarkOutcome],
+    comparisons: Sequence[Comparison],
     best: tuple[Best, Best],
     counts: dict[str, int],
 ) -> Iterator[NextStep]:
@@ -231,7 +232,7 @@ def _steps(
         )
         return
     yield from _of_best(best[0])
-    yield from _of_engines(ready, measured)
+    yield from _of_engines(ready, measured, comparisons)
     if project.baseline_benchmark_id is None and len(measured) > 1:
         yield NextStep(
             sentence="No benchmark is the baseline of the others.",
@@ -288,8 +289,14 @@ def _of_best(best: Best) -> Iterator[NextStep]:
         )
 
 
-def _of_engines(ready: Sequence[Model], measured: Sequence[BenchmarkOutcome]) -> Iterator[NextStep]:
+def _of_engines(
+    ready: Sequence[Model],
+    measured: Sequence[BenchmarkOutcome],
+    comparisons: Sequence[Comparison],
+) -> Iterator[NextStep]:
     used = {cell.engine for outcome in measured for cell in outcome.cells}
+    compared = [one for one in comparisons if one.summary.verdict is not None]
+    used |= {side.cell.engine for one in compared for side in (one.spec.a, one.spec.b)} - {""}
     for model in ready:
         readers = [entry for entry in catalog.entries() if model.format in entry.formats]
         other = next((e for e in readers if e.name not in used and catalog.is_usable(e)), None)

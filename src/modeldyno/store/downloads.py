@@ -78,7 +78,7 @@ class Downloads:
         DownloadRefused, and then a file that is not what it should be is deleted; StorageFailed;
         or WrongState, when somebody else is fetching it.
         """
-        with self._alone(example):
+        with self.alone(example):
             part = _Part(self._folder, example)
             self._complete(part, example, _seldom(say, self._clock), stop)
             try:
@@ -105,7 +105,7 @@ class Downloads:
         return self._folder / f"{example.slug}.kept"
 
     @contextmanager
-    def _alone(self, example: Example) -> Iterator[None]:
+    def alone(self, example: Example) -> Iterator[None]:
         with storing():
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self._folder / f"{example.slug}.lock", os.O_RDWR | os.O_CREAT, 0o600)

@@ -11,6 +11,7 @@ import json
 import logging
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from sqlalchemy import Connection, insert, or_, select, update
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
-from modeldyno.core.errors import DatabaseUnusable, StorageFailed, WorkspaceUnusable
+from modeldyno.core.errors import DatabaseUnusable, StillUsed, StorageFailed, WorkspaceUnusable
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
@@ -38,8 +39,10 @@ from modeldyno.core.specs import (
     ProfileSpec,
 )
 from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
+from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
+from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
 from modeldyno.store.moves import enter_state, find_run, owner_id, show_latest
 from modeldyno.store.records.benchmarks import add_benchmark
@@ -267,7 +270,7 @@ def _new_owner(
     fingerprint: str,
     clock: Clock,
 ) -> int:
-    name = name_of_file(found.run.subject)
+    name = run_name(found.run.spec, name_of_file(found.run.subject))
     match found.run.spec:
         case BenchmarkSpec() as spec:
             new = NewBenchmark(
@@ -323,9 +326,11 @@ def _models(
         facts = result.model if isinstance(result, BenchmarkResult | ProfileResult) else None
         return [_model(connection, project, spec.model, facts, found.sha256, clock)]
     sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)
+    a, _, b = (found.sha256 or "").partition("+")  # as a run that has begun says it
+    contents = (a or None, b or a or None)
     return [
-        _model(connection, project, side.model, got.model if got else None, None, clock)
-        for side, got in zip((spec.a, spec.b), sides, strict=True)
+        _model(connection, project, side.model, got.model if got else None, sha256, clock)
+        for side, got, sha256 in zip((spec.a, spec.b), sides, contents, strict=True)
     ]
 
 
@@ -373,14 +378,32 @@ def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> Non
     of = connection.execute(select(owners).where(owners.c.id == owner_id(run))).one()
     match found.run.result:
         case BenchmarkResult() | ProfileResult() as result:
-            learned = [(of.model_id, result.model)]
+            learned = [("model_id", result.model)]
         case ComparisonResult() as result:
-            learned = [(of.a_model_id, result.a.model), (of.b_model_id, result.b.model)]
+            learned = [("a_model_id", result.a.model), ("b_model_id", result.b.model)]
         case _:
             learned = []
-    for model_id, facts in learned:
-        if _write_facts(connection, model_id, facts):
+    for column, facts in learned:
+        model_id = getattr(of, column)
+        if twin := _twin(connection, model_id, facts):
+            values = {column: twin}
+            connection.execute(update(owners).where(owners.c.id == of.id).values(values))
+            with suppress(StillUsed):  # somebody may have found a use for it meanwhile
+                delete_thing(connection, "model", model_id, clock(), cascade=False)
+        elif _write_facts(connection, model_id, facts):
             tell(connection, "model.changed", of.project_id, {"id": model_id}, clock())
+
+
+def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:
+    """Another row of the same content and name, where this one has no content yet."""
+    bare = select(Models.project_id, Models.name).where(
+        Models.id == model_id, Models.sha256.is_(None)
+    )
+    if (row := connection.execute(bare).one_or_none()) is None:
+        return None
+    is_it = (Models.project_id == row.project_id, Models.sha256 == facts.sha256)
+    query = select(Models.id).where(*is_it, Models.name == row.name, Models.id != model_id)
+    return connection.scalar(query.order_by(Models.id).limit(1))
 
 
 def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bool:

@@ -22,7 +22,7 @@ from modeldyno.store.roots import Roots
 
 TOP = "models"
 FOLDERS = ("exported", "trained", "quantized")
-SUFFIXES = (".onnx", ".pt", ".pth", ".pt2", ".ts", ".torchscript")
+SUFFIXES = (".onnx", ".pt", ".pth", ".pt2", ".ts", ".torchscript", ".keras", ".pb")
 
 
 class NamedModels:
@@ -60,7 +60,7 @@ class NamedModels:
         )
 
     def sha256(self, path: str) -> str:
-        with self.roots.open(path) as file, os.fdopen(os.dup(file.descriptor), "rb") as reading:
+        with self.roots.model(path) as file, os.fdopen(os.dup(file.descriptor), "rb") as reading:
             return hashlib.file_digest(reading, "sha256").hexdigest()
 
     def like(self, said: str) -> list[str]:
@@ -80,7 +80,7 @@ class NamedModels:
         refused: PathRefused | None = None
         for place in places:
             try:
-                with self.roots.open(place):
+                with self.roots.model(place):
                     found.append(place)
             except FileNotFound:
                 continue

@@ -13,7 +13,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +22,7 @@ from modeldyno.core.errors import FileNotFound, PathRefused
 from modeldyno.store.beneath import open_beneath, write_beneath
 
 MOST_ENTRIES = 1000
+SAVED_MODEL = "saved_model.pb"
 
 Opening = Callable[[int, tuple[str, ...], int], int]
 
@@ -95,6 +96,32 @@ class Roots:
             if status.st_nlink != 1:  # its other name may be anywhere on this disk
                 raise refused(path, "the file has a second name (a hard link)")
             yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size, place)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def model(self, path: str) -> Iterator[OpenFile]:
+        """The file of a model: a folder that holds ``saved_model.pb`` stands for that, and gives it
+        its name. Raises as ``open`` does."""
+        inside = f"{path.rstrip('/')}/{SAVED_MODEL}"
+        if self._is_folder(path):
+            with self.open(inside) as file:
+                yield replace(file, name=path.rstrip("/").rpartition("/")[2])
+            return
+        with self.open(path) as file:
+            yield file
+
+    def _is_folder(self, path: str) -> bool:
+        """One that holds a model."""
+        try:
+            descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY)
+        except (FileNotFound, PathRefused):
+            return False
+        try:
+            if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                return False
+            with os.scandir(descriptor) as found:
+                return any(entry.name == SAVED_MODEL for entry in found)
         finally:
             os.close(descriptor)
 

@@ -78,6 +78,7 @@ class Summary(Sureness):
     batch_size: Mapped[int | None]
     cores: Mapped[int | None]
     instances: Mapped[int | None]
+    streams: Mapped[int | None]
     floor_s: Mapped[float | None]
     typical_s: Mapped[float | None]
     throughput_per_s: Mapped[float | None]

@@ -45,7 +45,15 @@ from modeldyno.core.sessions import (
 )
 from modeldyno.core.traces import Repeat
 from modeldyno.engines import catalog
-from modeldyno.engines.protocol import Engine, FillsDevice, Profiles, Resumes, Tensors, TimesDevice
+from modeldyno.engines.protocol import (
+    Engine,
+    FillsDevice,
+    Prepares,
+    Profiles,
+    Resumes,
+    Tensors,
+    TimesDevice,
+)
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
@@ -217,10 +225,12 @@ def _inspect(command: Inspect) -> Inspected:
 
 
 def _read_graph(command: ReadGraph) -> GraphRead:
+    from modeldyno.core.crowded_scopes import divided
     from modeldyno.core.graph_rows import to_rows
     from modeldyno.formats import catalog as formats
 
-    return GraphRead(to_rows(formats.read_graph(Path(command.path), command.infer_shapes)))
+    graph = formats.read_graph(Path(command.path), command.infer_shapes)
+    return GraphRead(to_rows(divided(graph)))
 
 
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
@@ -347,7 +357,7 @@ def _convert(command: Convert) -> Converted:
 
 def _measure_session(command: MeasureSession) -> Session:
     engine = catalog.load(command.target.engine)
-    engine.version()  # import it now, so that loading the model is timed alone
+    _import(engine, command.target)  # now, so that loading the model is timed alone
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     canary_s = loop.canary()
@@ -372,6 +382,12 @@ def _measure_session(command: MeasureSession) -> Session:
             canary_s=canary_s,
             device_s=device_s,
         )
+
+
+def _import(engine: Engine, target: Target) -> None:
+    if isinstance(engine, Prepares):
+        engine.prepare(target)
+    engine.version()
 
 
 def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
@@ -401,7 +417,7 @@ def _profile(command: ProfileSession) -> Repeat:
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
         )
-    engine.version()
+    _import(engine, command.target)
     settle(command.target)
     tensors, _, _ = _inputs(command.inputs)
     target = command.target
@@ -521,7 +537,7 @@ class _Ready:
 @contextlib.contextmanager
 def _ready(side: Side) -> Iterator[_Ready]:
     engine = catalog.load(side.target.engine)
-    engine.version()
+    _import(engine, side.target)
     settle(side.target)
     tensors, _, _ = _inputs(side.inputs)
     with _opened(engine, side.target) as opened:

@@ -12,10 +12,10 @@ class Ears:
         self._client = client
         self.heard = []
 
-    def until(self, event, **data):
+    def until(self, event, patience_s=PATIENCE_S, **data):
         """The data of the next event of that name with these values, and its status."""
         while True:
-            name, told = self._client.receive(timeout=PATIENCE_S)
+            name, told = self._client.receive(timeout=patience_s)
             self.heard.append((name, told))
             if name == event and data.items() <= told["data"].items():
                 return told["status"], told["data"]

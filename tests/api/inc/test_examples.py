@@ -101,8 +101,8 @@ def test_the_list_begins_with_those_of_the_original_and_has_ours_that_are_here(s
             "ssd_mobilenet_v1", "ssd_resnet50_v1",
         ]  # fmt: skip
         ours = {one["model"] for one in listed[10:]}
-        assert {one["framework"] for one in listed[10:]} == {"ONNXRT"}
-        assert "SqueezeNet" in ours
+        assert {one["framework"] for one in listed[10:]} == {"ONNXRT", "TensorFlow"}
+        assert {"SqueezeNet", "MobileNetV2"} <= ours
 
 
 def test_an_example_of_an_installed_package_becomes_a_project_without_any_network(served):

@@ -41,6 +41,30 @@ def draft(served, project):
     return served.benchmark(project, start=False)["id"]
 
 
+# ---------------------------------------------------------------- silent defaults
+
+
+def test_a_cell_says_as_what_it_ran_and_where_that_is_not_what_was_asked(served, project):
+    lies = {"precision": "bf16", "nodes_by_provider": {"script": 3, "elsewhere": 1}}
+    model = served.model(project, "liar.json", layout="NHWC", **lies)
+    made = served.benchmark(project, model, precisions=["fp32"], iterations=5)
+    assert (made["cells"][0]["effective"], made["cells"][0]["surprises"]) == (None, [])
+    assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+    (cell,) = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)["cells"]
+    assert [one["text"] for one in cell["surprises"]] == [
+        "1 of 4 nodes ran on elsewhere instead of script",
+        "asked for fp32, computed in bf16",
+    ]
+    assert cell["effective"] == {
+        "precision": "bf16",
+        "input_dtypes": {},
+        "layout": "NHWC",
+        "threads": 1,
+        "fallback_share": 0.25,
+        "text": "bf16 · channels last inside · 1 thread · 3 of 4 nodes on script",
+    }
+
+
 # ---------------------------------------------------------------- the whole path
 
 
@@ -185,6 +209,7 @@ def test_settings_come_back_as_they_were_asked_for(served, project):
         "cores": [1],
         "instances": [1, 2],
         "devices": ["cpu"],
+        "streams": [1],
         "precisions": ["fp32"],
         "spinning": False,
         "contract": "hot",

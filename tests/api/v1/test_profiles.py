@@ -6,20 +6,24 @@ import io
 import pytest
 
 from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.profiles import ProfileRowTold, ProfileTold, TimesTold
+from modeldyno.api.v1.profiles import DiffTold, ProfileRowTold, ProfileTold, TimesTold
 from modeldyno.api.v1.runs import RunDetailsTold, RunTold
 from modeldyno.core.codec import decode
+from modeldyno.core.doctor import Peak, Peaks
 from modeldyno.core.ids import ProfileId, ProjectId
 from modeldyno.core.results import ProfileResult
+from modeldyno.measure import host
 from modeldyno.services.profiles import OP_COLUMNS
+from modeldyno.store import peaks
 from tests import schemas
 from tests.api.v1.shapes import fits, problem
 
 NODES = [
-    {"node": "/layer/conv1", "op": "Conv", "us": 600},
+    {"node": "/layer/conv1", "op": "Conv", "us": 600,
+     "in": [[1, 8, 16, 16], [16, 8, 3, 3]], "out": [[1, 16, 16, 16]]},
     {"node": "=relu", "op": "Relu", "us": 50},
     {"node": "/layer/conv2", "op": "Conv", "us": 300},
-]
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -197,3 +201,55 @@ def test_a_service_takes_as_little_as_a_number_of_threads(served, asked):
     assert (made.spec.cell.cores, made.spec.cell.contract, job) == (1, "hot", None)
     edited = served.server.profiles.edit(made.id, threads=1, name="Yours")
     assert (edited.name, edited.spec) == ("Yours", made.spec)
+
+
+# ---------------------------------------------------------------- what limits a node
+
+
+def test_rows_say_what_limits_them_once_the_peaks_are_known(served, profiled):
+    path = f"profiles/{profiled}/rows?by=node"
+    before = fits(served.get(path), TimesTold)
+    conv, other, _ = before["items"]
+    assert conv["flop"] == 2 * 16 * 16 * 16 * 8 * 9
+    assert (conv["bound"], other["flop"]) == (None, None)
+    assert "doctor --peaks" in before["roof"]["text"]
+    reached = conv["gflop_per_s"] * 1e9
+    found = Peaks(
+        host.facts().fingerprint, "now", "onnxruntime", "", "", (Peak(1, reached, 1e12, "quiet"),)
+    )
+    peaks.save(served.workspace, found)
+    try:
+        after = fits(served.get(path), TimesTold)
+        run_id = after["run_id"]
+        document = served.get(f"runs/{run_id}/result").json
+    finally:
+        (served.workspace / "peaks.json").unlink()
+    assert after["items"][0]["bound"] == "compute"
+    assert "100 % of the peak" in after["items"][0]["bound_reason"]
+    assert after["items"][1]["bound_reason"] == "its work is not known"
+    schemas.check("profile", document)
+    assert document["nodes"][0]["bound"] == "compute"
+
+
+# ---------------------------------------------------------------- two side by side
+
+
+def test_two_profiles_are_aligned_node_by_node(served, asked, profiled):
+    nodes = [*NODES[:1], {"node": "new", "op": "Softmax", "us": 400}]
+    model = served.model(asked["project_id"], "net2.json", latency_us=1000, nodes=nodes)
+    made = served.post("profiles", asked | {"model_id": model}).json
+    assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
+    answer = served.get(f"profiles/{profiled}/diff?to={made['id']}")
+    told = fits(answer, DiffTold)
+    schemas.check("profile-diff", told | {"schema": "modeldyno.profile-diff/1"})
+    standings = {change["name"]: change["standing"] for change in told["changes"]}
+    assert standings == {
+        "/layer/conv1": "kept",
+        "new": "appeared",
+        "/layer/conv2": "vanished",
+        "=relu": "vanished",
+    }
+    by_op = served.get(f"profiles/{profiled}/diff?to={made['id']}&by=op").json
+    assert {c["name"]: c["standing"] for c in by_op["changes"]}["Conv"] == "kept"
+    draft = served.post("profiles", asked | {"start": False}).json["id"]
+    problem(served.get(f"profiles/{profiled}/diff?to={draft}"), 404, "NOT_FOUND")

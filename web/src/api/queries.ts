@@ -105,6 +105,13 @@ export const profileQuery = (profile_id: number) =>
     queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}", at({ profile_id }))),
   });
 
+/** What changes from one profile (A) to another (B). */
+export const profileDiffQuery = (profile_id: number, to: number, by: "node" | "op") =>
+  queryOptions({
+    queryKey: [...queryKeys.profiles, profile_id, "diff", to, by],
+    queryFn: () => told(api.GET("/api/v1/profiles/{profile_id}/diff", { params: { path: { profile_id }, query: { to, by } } })),
+  });
+
 /** Where the time of a run went; null of a run that is no profile. */
 export const profileResultQuery = (run_id: string) =>
   queryOptions({

@@ -4188,11 +4188,6 @@ export interface components {
              *     ]
              */
             differences: string[];
-            /**
-             * Schema
-             * @constant
-             */
-            schema: "modeldyno.profile-diff/1";
             /** Text */
             text: string;
             /**

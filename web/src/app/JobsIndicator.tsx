@@ -7,7 +7,7 @@ import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
-import { duration } from "@/format/numbers";
+import { left } from "@/format/numbers";
 
 /** What runs and waits, the same on every page. */
 export function JobsIndicator() {
@@ -47,16 +47,16 @@ function RunningJob({ job }: { job: JobTold }) {
     <Stack gap={4}>
       <Group justify="space-between" wrap="nowrap">
         <Text size="sm" truncate>
-          {standing?.headline || `Job ${job.id}`}
+          {job.name || `Job ${job.id}`}
         </Text>
         <Button size="compact-xs" variant="default" onClick={() => void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}>
           Cancel
         </Button>
       </Group>
-      <Progress value={share} aria-label={standing?.headline ?? "Progress"} />
+      <Progress value={share} aria-label={`Progress of ${job.name}`} />
       <Text size="xs" className="dim">
         {standing?.doing || "Starting"}
-        {standing?.remaining_s != null && !waitsForCores(job) && ` · about ${duration(standing.remaining_s)} left`}
+        {standing?.remaining_s != null && !waitsForCores(job) && ` · ${left(standing.remaining_s)}`}
       </Text>
     </Stack>
   );

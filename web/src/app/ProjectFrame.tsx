@@ -1,7 +1,7 @@
 import { Skeleton, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { useEffect, useRef } from "react";
+import { Suspense, lazy, useEffect, useRef } from "react";
 
 import { projectQuery } from "@/api/queries";
 import { Trouble } from "@/ui/Trouble";
@@ -18,6 +18,9 @@ const TABS = [
 
 /** What a tab holds, as the server counts it. */
 const COUNTED: Record<string, string> = { models: "model", benchmarks: "benchmark", profiles: "profile" };
+
+const DEMO = "Demo"; // as the server calls the project that it brings along
+const Tour = lazy(() => import("@/features/project/Tour").then((found) => ({ default: found.Tour })));
 
 /** The tabs of a project, and the page below them. */
 export function ProjectFrame() {
@@ -43,6 +46,11 @@ export function ProjectFrame() {
           ))}
         </Tabs.List>
       </Tabs>
+      {project.data?.name === DEMO && (
+        <Suspense>
+          <Tour pid={pid} />
+        </Suspense>
+      )}
       {project.isPending ? <Skeleton height={240} /> : <Outlet />}
     </>
   );

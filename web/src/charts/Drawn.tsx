@@ -1,6 +1,7 @@
 import { BarChart, CustomChart, LineChart, ScatterChart, TreemapChart } from "echarts/charts";
 import { AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent } from "echarts/components";
 import { init, use, type EChartsType, type EChartsCoreOption } from "echarts/core";
+import { LabelLayout } from "echarts/features";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
 import { useEffect, useRef, type RefObject } from "react";
 
@@ -9,7 +10,7 @@ import { saveAddress, saveText } from "@/charts/saving";
 use([
   BarChart, CustomChart, LineChart, ScatterChart, TreemapChart,
   AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TooltipComponent,
-  CanvasRenderer, SVGRenderer,
+  LabelLayout, CanvasRenderer, SVGRenderer,
 ]);
 
 export type Drawing = (theme: { isDark: boolean; ink: string; dim: string; line: string; paper: string }) => EChartsCoreOption;

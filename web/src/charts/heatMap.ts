@@ -10,10 +10,18 @@ const knownOf = ({ squares }: HeatMap): Known[] => squares.filter((one): one is 
 const unique = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
 const text = (value: number): string => plain(value, decimals(value, 3));
 
-// One hue from little to much, so that it reads without colours, too; words on it keep 4.5 : 1.
-const LIGHT = ["#eaf4fb", "#c3e0f2", "#8fc4e6", "#4f9fd0", "#0b5a8c"] as const;
-const DARK = ["#12293a", "#17405c", "#1b5a83", "#3f8fc4", "#9fd3f5"] as const;
-const STEPS = LIGHT.length;
+// One hue from little to much, so that it reads without colours, too. Without steps: equal numbers look equal.
+const LIGHT = [[234, 244, 251], [11, 90, 140]] as const;
+const DARK = [[18, 41, 58], [159, 211, 245]] as const;
+
+type Tone = readonly [number, number, number];
+const between = (from: Tone, to: Tone, share: number): Tone => [0, 1, 2].map((at) => Math.round((from[at] ?? 0) + share * ((to[at] ?? 0) - (from[at] ?? 0)))) as unknown as Tone; // three of them
+
+/** Black or white, whichever keeps 4.5 : 1 on it. */
+export function inkOn(tone: Tone): "#000000" | "#ffffff" {
+  const [red = 0, green = 0, blue = 0] = tone.map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
+}
 
 /** 0 is the slowest, 1 the quickest, by their logarithms: cells lie orders of magnitude apart. */
 export function shade(value: number, { squares, isRate }: HeatMap): number {
@@ -35,7 +43,7 @@ export function drawHeatMap(map: HeatMap): Drawing {
   const batches = unique(map.squares.map((one) => one.batch));
   const nameOf = (one: Square) => `${one.cores} × ${one.batch}`;
   return ({ isDark, ink, dim, line, paper }) => {
-    const tones = isDark ? DARK : LIGHT;
+    const [least, most] = isDark ? DARK : LIGHT;
     const axis = { axisTick: { show: false }, axisLabel: { color: ink, interval: 0 }, axisLine: { lineStyle: { color: line } }, nameTextStyle: { color: dim } };
     return {
       aria: { enabled: true, label: { enabled: false }, decal: { show: false } },
@@ -52,8 +60,7 @@ export function drawHeatMap(map: HeatMap): Drawing {
             const [x = 0, y = 0] = api.coord([api.value(0), api.value(1)]);
             const [width = 0, height = 0] = api.size([1, 1]);
             if (!one) return null;
-            const step = one.value === null ? null : Math.min(STEPS - 1, Math.floor(shade(one.value, map) * STEPS));
-            const isDeep = step !== null && (isDark ? step >= 3 : step >= 4);
+            const tone = one.value === null ? null : between(least, most, shade(one.value, map));
             return {
               type: "group",
               children: [
@@ -61,7 +68,7 @@ export function drawHeatMap(map: HeatMap): Drawing {
                   type: "rect",
                   shape: { x: x - width / 2 + 1, y: y - height / 2 + 1, width: width - 2, height: height - 2, r: 4 },
                   style: {
-                    fill: step === null ? paper : (tones[step] ?? paper),
+                    fill: tone ? `rgb(${tone.join(",")})` : paper,
                     stroke: one.isNoisy ? dim : line,
                     lineWidth: one.isNoisy ? 2 : 1,
                     lineDash: one.isNoisy ? [4, 3] : undefined,
@@ -75,7 +82,7 @@ export function drawHeatMap(map: HeatMap): Drawing {
                     text: `${one.value === null ? "–" : text(one.value)}${one.isNoisy ? " ~" : ""}`,
                     align: "center",
                     verticalAlign: "middle",
-                    fill: isDeep ? (isDark ? "#0b1620" : "#ffffff") : ink,
+                    fill: tone ? inkOn(tone) : ink,
                     fontSize: 12,
                   },
                 },

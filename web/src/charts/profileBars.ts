@@ -2,7 +2,7 @@ import type { CustomSeriesOption } from "echarts/charts";
 
 import type { Drawing } from "@/charts/Drawn";
 import { kindColor, kindOf } from "@/charts/kinds";
-import { deltaText, sliceText, unitOf, unitOfChanges, type Change, type Slice, type Unit } from "@/charts/profileRows";
+import { deltaText, ranText, sliceText, standingText, unitOf, unitOfChanges, type Change, type Side, type Slice, type Unit } from "@/charts/profileRows";
 import { percent } from "@/format/numbers";
 
 export const MOST_BARS = 30;
@@ -82,7 +82,7 @@ export function drawChanges(changes: readonly Change[], labels: { a: string; b: 
 
 function changeLabel(one: Change | undefined, unit: Unit): string {
   if (!one) return "";
-  const mark = one.verdict === "faster" ? " ▼" : one.verdict === "slower" ? " ▲" : ` (${one.verdict})`;
+  const mark = one.verdict === "faster" ? " ▼" : one.verdict === "slower" ? " ▲" : ` (${standingText(one)})`;
   return `${deltaText(one.deltaMs, unit)}${mark}`;
 }
 
@@ -141,14 +141,14 @@ function nameOf(given: unknown): string {
 
 function tip(name: string, slices: readonly Slice[]): string {
   const one = slices.find((slice) => slice.name === name);
-  return one ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls` : "";
+  return one ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls${one.limit.bound ? `<br>limit: ${one.limit.bound}` : ""}` : "";
 }
 
 function changeTip(name: string, changes: readonly Change[]): string {
   const one = changes.find((change) => change.name === name);
   if (!one) return "";
-  const side = (slice: Slice | null) => (slice ? sliceText(slice) : "–");
-  return `${escaped(one.name)}<br>A: ${side(one.a)}<br>B: ${side(one.b)}<br>${deltaText(one.deltaMs)}, ${one.verdict}`;
+  const side = (slice: Side | null) => (slice ? `${sliceText(slice)}, ${escaped(ranText(slice))}` : "–");
+  return `${escaped(one.name)}<br>A: ${side(one.a)}<br>B: ${side(one.b)}<br>${deltaText(one.deltaMs)}, ${standingText(one)}`;
 }
 
 export function escaped(text: string): string {

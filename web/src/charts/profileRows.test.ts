@@ -1,30 +1,22 @@
 import { expect, test } from "vitest";
 
-import { changeSummary, changesOf, sliceSummary, sliceTable, type Slice } from "@/charts/profileRows";
+import { changeSummary, changesOf, sliceSummary, sliceTable, standingText, type Slice } from "@/charts/profileRows";
 import { short } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
-  name, op: name, ms, interval: half === null ? null : [ms - half, ms + half], share: ms / 10, nodes: 1, calls: 1,
+  name, op: name, ms, interval: half === null ? null : [ms - half, ms + half], share: ms / 10, nodes: 1, calls: 1, limit: { gflops: null, gbytes: null, bound: null, reason: "" },
 });
 
-test("changes are sorted by how large they are, and what overlaps is not ranked", () => {
-  const changes = changesOf(
-    [slice("Conv", 5), slice("Relu", 1), slice("Gemm", 2), slice("Pool", 0.5, null), slice("Add", 0.3)],
-    [slice("Conv", 2), slice("Relu", 1.1), slice("Gemm", 2.5), slice("Pool", 0.9, null), slice("QuantizeLinear", 0.7)],
-  );
-  expect(changes.map(({ name, verdict }) => [name, verdict])).toEqual([
-    ["Conv", "faster"],
-    ["QuantizeLinear", "only in B"],
-    ["Gemm", "slower"],
-    ["Pool", "no clear difference"],
-    ["Add", "only in A"],
-    ["Relu", "no clear difference"],
+const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: ms, total_ci95_ms: [ms - 0.1, ms + 0.1] });
+
+test("changes are told as the server aligned them, and names that repeat stay apart", () => {
+  const changes = changesOf([
+    { name: "conv", standing: "moved", matched_by: "name", verdict: "faster", delta_ms: -3, a: part(5), b: part(2) },
+    { name: "conv", standing: "appeared", matched_by: null, verdict: "only in B", delta_ms: 0.7, a: null, b: part(0.7, "Relu") },
   ]);
-  expect(changeSummary(changes)).toContain("Conv, −3.00 ms (faster)");
-});
-
-test("a node that ran twice under one name is one", () => {
-  expect(changesOf([slice("n", 1), slice("n", 2)], [slice("n", 3)])[0]?.deltaMs).toBe(0);
+  expect(changes.map(({ name, a }) => [name, a?.interval ?? null])).toEqual([["conv", [4.9, 5.1]], ["conv (2)", null]]);
+  expect(changes.map(standingText)).toEqual(["moved, faster", "appeared"]);
+  expect(changeSummary(changes)).toBe("In B: 1 faster, 1 appeared, 1 moved. The largest change: conv, −3.00 ms (moved, faster).");
 });
 
 test("a summary names no first where intervals overlap", () => {
@@ -33,6 +25,6 @@ test("a summary names no first where intervals overlap", () => {
 });
 
 test("the table has the numbers as they are, and long names keep their ends", () => {
-  expect(sliceTable([slice("Conv", 5)], "operator").rows).toEqual([["Conv", 1, 5, 4.9, 5.1, 0.5, 1]]);
+  expect(sliceTable([slice("Conv", 5)], "operator").rows).toEqual([["Conv", 1, 5, 4.9, 5.1, 0.5, 1, null, null, null]]);
   expect(short("a".repeat(40) + "/Conv_1")).toMatch(/^….*\/Conv_1$/);
 });

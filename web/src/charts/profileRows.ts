@@ -1,9 +1,11 @@
-import type { ProfileDocument } from "@/api/schema.gen";
+import type { ChangeTold, ProfileDocument } from "@/api/schema.gen";
 import type { ChartTable } from "@/charts/Chart";
 import { NOTHING, decimals, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
 
 /** A part of a call: a node, or all nodes of one operator. */
-export type Slice = { name: string; op: string; ms: number; interval: Interval | null; share: number; nodes: number; calls: number };
+export type Slice = { name: string; op: string; ms: number; interval: Interval | null; share: number; nodes: number; calls: number; limit: Limit };
+/** What it reached, and what kept it from more. */
+export type Limit = { gflops: number | null; gbytes: number | null; bound: "compute" | "memory" | "overhead" | null; reason: string };
 export type By = "operator" | "node";
 
 /** The slowest first. */
@@ -18,7 +20,7 @@ type Row = ProfileDocument["operators"][number] | ProfileDocument["nodes"][numbe
 
 function of(row: Row): Omit<Slice, "name" | "nodes"> {
   const [low, high] = row.total_ci95_ms ?? [];
-  return { op: row.op_type, ms: row.total_ms, interval: low === undefined || high === undefined ? null : [low, high], share: row.share, calls: row.calls };
+  return { op: row.op_type, ms: row.total_ms, interval: low === undefined || high === undefined ? null : [low, high], share: row.share, calls: row.calls, limit: { gflops: row.gflop_per_s, gbytes: row.gbyte_per_s, bound: row.bound, reason: row.bound_reason } };
 }
 
 export type Unit = { name: "ms" | "µs"; of: number };
@@ -37,8 +39,8 @@ export function sliceText(slice: Pick<Slice, "ms" | "interval">, unit: Unit = un
 
 export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
   return {
-    columns: [by === "operator" ? "operator" : "node", ...(by === "node" ? ["operator"] : ["nodes"]), "ms", "95 % low", "95 % high", "share", "calls"],
-    rows: slices.map((one) => [one.name, by === "node" ? one.op : one.nodes, one.ms, one.interval?.[0] ?? null, one.interval?.[1] ?? null, one.share, one.calls]),
+    columns: [by === "operator" ? "operator" : "node", ...(by === "node" ? ["operator"] : ["nodes"]), "ms", "95 % low", "95 % high", "share", "calls", "GFLOP/s", "GB/s", "limit"],
+    rows: slices.map((one) => [one.name, by === "node" ? one.op : one.nodes, one.ms, one.interval?.[0] ?? null, one.interval?.[1] ?? null, one.share, one.calls, one.limit.gflops, one.limit.gbytes, one.limit.bound]),
   };
 }
 
@@ -57,38 +59,53 @@ export function sliceSummary(slices: readonly Slice[], by: By): string {
     : `${what}; ${first.name} (${percent(first.share)}) and ${second.name} (${percent(second.share)}) take most, with no clear difference between them.`;
 }
 
+/** A side of a change: one node, or several that do the work of the other side's. */
+export type Side = Pick<Slice, "ms" | "interval" | "nodes"> & { names: readonly string[]; ops: readonly string[] };
 export type Change = {
   name: string;
-  a: Slice | null;
-  b: Slice | null;
+  a: Side | null;
+  b: Side | null;
   deltaMs: number;
-  verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+  verdict: ChangeTold["verdict"];
+  standing: ChangeTold["standing"];
+  matchedBy: ChangeTold["matched_by"];
 };
 
-/** What is different in B, the largest change first. */
-export function changesOf(a: readonly Slice[], b: readonly Slice[]): Change[] {
-  const left = merged(a);
-  const right = merged(b);
-  return [...new Set([...left.keys(), ...right.keys()])]
-    .map((name) => changeOf(name, left.get(name) ?? null, right.get(name) ?? null))
-    .sort((one, other) => Math.abs(other.deltaMs) - Math.abs(one.deltaMs));
+/** As the server aligned them, the largest first; names that repeat are told apart, since charts find rows by them. */
+export function changesOf(told: readonly ChangeTold[]): Change[] {
+  const seen = new Map<string, number>();
+  return told.map((one) => {
+    const count = (seen.get(one.name) ?? 0) + 1;
+    seen.set(one.name, count);
+    return {
+      name: count === 1 ? one.name : `${one.name} (${count})`,
+      a: sideOf(one.a),
+      b: sideOf(one.b),
+      deltaMs: one.delta_ms,
+      verdict: one.verdict,
+      standing: one.standing,
+      matchedBy: one.matched_by,
+    };
+  });
 }
 
-function changeOf(name: string, a: Slice | null, b: Slice | null): Change {
-  const deltaMs = (b?.ms ?? 0) - (a?.ms ?? 0);
-  if (!b) return { name, a, b, deltaMs, verdict: "only in A" };
-  if (!a) return { name, a, b, deltaMs, verdict: "only in B" };
-  return { name, a, b, deltaMs, verdict: !isApart(a, b) ? "no clear difference" : deltaMs < 0 ? "faster" : "slower" };
+function sideOf(part: ChangeTold["a"]): Side | null {
+  if (!part) return null;
+  const [low, high] = part.total_ci95_ms ?? [];
+  return { ms: part.total_ms, interval: low === undefined || high === undefined ? null : [low, high], nodes: part.nodes, names: part.names, ops: part.op_types };
 }
 
-/** Names may repeat: then they are one. */
-function merged(slices: readonly Slice[]): Map<string, Slice> {
-  const found = new Map<string, Slice>();
-  for (const slice of slices) {
-    const before = found.get(slice.name);
-    found.set(slice.name, before ? { ...before, ms: before.ms + slice.ms, interval: null, share: before.share + slice.share, nodes: before.nodes + slice.nodes, calls: before.calls + slice.calls } : slice);
-  }
-  return found;
+/** "slower", and "moved, slower" where it stands elsewhere now. */
+export function standingText(change: Pick<Change, "standing" | "verdict">): string {
+  if (change.standing === "appeared" || change.standing === "vanished") return change.standing;
+  return change.standing === "moved" ? `moved, ${change.verdict}` : change.verdict;
+}
+
+/** "Conv + Relu": what a side ran, with how many nodes where that is not one. */
+export function ranText(side: Side | null): string {
+  if (!side) return NOTHING;
+  const ops = side.ops.join(" + ");
+  return side.nodes === 1 ? ops : `${ops} (${plural(side.nodes, "node")})`;
 }
 
 function isApart(a: Slice, b: Slice): boolean {
@@ -108,14 +125,16 @@ export function unitOfChanges(changes: readonly Change[]): Unit {
 
 export function changeTable(changes: readonly Change[], names: { a: string; b: string }, by: By): ChartTable {
   return {
-    columns: [by === "operator" ? "operator" : "node", `${names.a} (A), ms`, `${names.b} (B), ms`, "B − A, ms", "verdict"],
-    rows: changes.map((one) => [one.name, one.a?.ms ?? null, one.b?.ms ?? null, one.deltaMs, one.verdict]),
+    columns: [by === "operator" ? "operator" : "node", `${names.a} (A), ms`, `${names.b} (B), ms`, "B − A, ms", "in A", "in B", "what", "change"],
+    rows: changes.map((one) => [one.name, one.a?.ms ?? null, one.b?.ms ?? null, one.deltaMs, ranText(one.a), ranText(one.b), one.standing, one.verdict]),
   };
 }
 
 export function changeSummary(changes: readonly Change[]): string {
-  const count = (verdict: Change["verdict"]) => changes.filter((one) => one.verdict === verdict).length;
+  const words = changes.map((one) => (one.standing === "appeared" || one.standing === "vanished" ? one.standing : one.verdict));
+  const parts = [...new Set(words)].map((word) => `${words.filter((one) => one === word).length} ${word}`);
+  const moved = changes.filter((one) => one.standing === "moved").length;
+  if (moved > 0) parts.push(`${moved} moved`);
   const [first] = changes;
-  const parts = (["faster", "slower", "no clear difference", "only in A", "only in B"] as const).filter((one) => count(one) > 0).map((one) => `${count(one)} ${one}`);
-  return first ? `In B: ${parts.join(", ")}. The largest change: ${first.name}, ${deltaText(first.deltaMs)} (${first.verdict}).` : `Nothing to compare: ${NOTHING}`;
+  return first ? `In B: ${parts.join(", ")}. The largest change: ${first.name}, ${deltaText(first.deltaMs)} (${standingText(first)}).` : `Nothing to compare: ${NOTHING}`;
 }

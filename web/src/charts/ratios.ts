@@ -18,9 +18,9 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
     const unclear = isDark ? "#8d97a2" : "#7a838d";
     const color = (one: Ratio) => (one.faster ? looks[one.faster](isDark).color : unclear);
     const mark = (one: Ratio) => (one.faster ? looks[one.faster](isDark).mark : "emptyCircle");
-    const low = Math.min(1, ...ratios.map((one) => one.low));
-    const high = Math.max(1, ...ratios.map((one) => one.high));
+    const { low, high } = edges(ratios);
     const room = 0.08 * (high - low) || 0.1;
+    const inside = (value: number) => Math.min(high, Math.max(low, value));
     return {
       grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
       tooltip: { trigger: "item", confine: true, formatter: "{b}" },
@@ -42,7 +42,7 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
           symbolSize: 11,
           z: 5,
           data: ratios.map((one) => ({
-            value: [one.value, one.row],
+            value: [inside(one.value), one.row],
             symbol: mark(one),
             itemStyle: { color: color(one) },
             name: `${one.row}: ${ratioText(one.value, [one.low, one.high])}, ${clearly(one)}`,
@@ -56,13 +56,32 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
             data: [{ xAxis: 1 }],
           },
         },
-        spans(ratios.map((one) => ({ row: one.row, low: one.low, high: one.high, color: color(one) }))),
+        spans(
+          ratios.map((one) => ({
+            row: one.row, low: inside(one.low), high: inside(one.high), color: color(one), isCut: { low: one.low < low, high: one.high > high },
+          })),
+        ),
       ],
     };
   };
 }
 
-export function clearly({ faster }: Pick<Ratio, "faster">): string {
+/** An interval wider than this says nothing. */
+const WIDEST = 4;
+
+export function isUnusable({ low, high }: Pick<Ratio, "low" | "high">): boolean {
+  return high > WIDEST * low;
+}
+
+/** What is drawn: all that says something. What says nothing does not stretch the axis, but is cut off at it. */
+export function edges(ratios: readonly Pick<Ratio, "low" | "high">[]): { low: number; high: number } {
+  const useful = ratios.filter((one) => !isUnusable(one));
+  const [low, high] = useful.length > 0 ? [1, 1] : [0.5, 2];
+  return { low: Math.min(low, ...useful.map((one) => one.low)), high: Math.max(high, ...useful.map((one) => one.high)) };
+}
+
+export function clearly({ faster, low, high }: Pick<Ratio, "faster" | "low" | "high">): string {
+  if (isUnusable({ low, high })) return "unusable: the interval is too wide";
   return faster ? `${faster.toUpperCase()} is faster` : "no clear difference";
 }
 

@@ -70,7 +70,7 @@ export function drawScaling(scaling: Scaling): Drawing {
             label: {
               show: reached.has(point.x) && place > 0,
               // Beside it: above it lies its interval.
-              position: place === known.length - 1 ? "left" : "right",
+              position: "right",
               distance: 10,
               color: dim,
               formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} % efficient`,

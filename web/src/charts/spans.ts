@@ -1,7 +1,15 @@
 import type { CustomSeriesOption } from "echarts/charts";
 
 /** `lower` is how many pixels below the middle of its row it lies. */
-export type Span = { row: string; low: number; high: number; color: string; lower?: number };
+export type Span = {
+  row: string;
+  low: number;
+  high: number;
+  color: string;
+  lower?: number;
+  /** It goes on beyond the end that is drawn: an arrow instead of a cap. */
+  isCut?: { low: boolean; high: boolean };
+};
 
 /** 95 % intervals as lying bars with caps. */
 export function spans(bars: readonly Span[]): CustomSeriesOption {
@@ -17,7 +25,10 @@ export function spans(bars: readonly Span[]): CustomSeriesOption {
       const right = api.coord([api.value(1), api.value(2)])[0] ?? 0;
       const style = { stroke: bars[at.dataIndex]?.color ?? "#888", lineWidth: 1.5 };
       const line = (x1: number, y1: number, x2: number, y2: number) => ({ type: "line" as const, shape: { x1, y1, x2, y2 }, style });
-      return { type: "group", children: [line(left, y, right, y), line(left, y - 4, left, y + 4), line(right, y - 4, right, y + 4)] };
+      const end = (x: number, inward: number, isCut: boolean | undefined) =>
+        isCut ? [line(x, y, x + inward, y - 4), line(x, y, x + inward, y + 4)] : [line(x, y - 4, x, y + 4)];
+      const isCut = bars[at.dataIndex]?.isCut;
+      return { type: "group", children: [line(left, y, right, y), ...end(left, 6, isCut?.low), ...end(right, -6, isCut?.high)] };
     },
   };
 }

@@ -5,12 +5,13 @@ import { LEGEND } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
 import { plain, decimals } from "@/format/numbers";
 
-export type Stand = { row: string; latency: number; rate: number; isWinner: boolean };
+/** `line` is what stays the same along a line: one number of cores. */
+export type Stand = { row: string; line: string; latency: number; rate: number; isWinner: boolean; isNoisy: boolean };
 export type Curve = { name: string; look: (isDark: boolean) => Look; stands: readonly Stand[] };
 
 /** Items per second over the time of a batch; what a limit rules out is shaded, what wins is a star. */
 export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
-  return ({ isDark, ink, dim, line }) => ({
+  return ({ isDark, ink, dim, line, paper }) => ({
     grid: { left: 8, right: 28, top: 56, bottom: 24, containLabel: true, outerBoundsMode: "same" },
     legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: curves.map(({ name }) => name) },
     tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
@@ -27,13 +28,14 @@ export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): 
       splitLine: { lineStyle: { color: line } },
     },
     yAxis: { type: "value", min: 0, name: "items per second", nameTextStyle: { color: dim, align: "left" }, axisLabel: { color: ink }, splitLine: { lineStyle: { color: line } } },
-    series: curves.map(({ name, look, stands }, place) => {
+    series: curves.flatMap(alongLines).map(({ name, look, stands }, place) => {
       const { color, mark, dash } = look(isDark);
       return {
         name,
         type: "line",
         symbol: mark,
         symbolSize: 10,
+        labelLayout: { hideOverlap: true },
         lineStyle: { color, type: dash, width: 1.5 },
         itemStyle: { color },
         data: [...stands]
@@ -41,12 +43,22 @@ export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): 
           .map((stand) => ({
             value: [stand.latency, stand.rate],
             name: `${stand.row}: ${short(stand.rate)} items/s at ${short(stand.latency)} ms`,
-            label: { show: stand.isWinner, formatter: "★", position: "top", color: ink, fontSize: 18 },
+            // Hollow: not to be relied on.
+            itemStyle: stand.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
+            label: stand.isWinner
+              ? { show: true, formatter: `★ ${stand.row}`, position: "top", color: ink, fontSize: 14 }
+              : { show: true, formatter: stand.row, position: "top", color: dim, fontSize: 11 },
           })),
         ...(place === 0 && limitMs !== null ? limitMarks(limitMs, isDark, ink) : {}),
       };
     }),
   });
+}
+
+/** A line joins cells that differ in the batch size only. */
+export function alongLines(curve: Curve): Curve[] {
+  const lines = [...new Set(curve.stands.map(({ line }) => line))];
+  return lines.map((line) => ({ ...curve, stands: curve.stands.filter((stand) => stand.line === line) }));
 }
 
 function limitMarks(limitMs: number, isDark: boolean, ink: string): object {

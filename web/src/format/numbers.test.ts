@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { bytes, duration, grouped, plural, quantity, ratio } from "@/format/numbers";
+import { bytes, duration, grouped, left, plural, quantity, ratio, soFar } from "@/format/numbers";
 
 describe("a quantity", () => {
   test("shows no more digits than its interval supports", () => {
@@ -30,6 +30,11 @@ test("a ratio shows both ends of its interval", () => {
 
 test("waiting is told in round words", () => {
   expect([duration(0.2), duration(38.4), duration(130), duration(3900)]).toEqual(["under a second", "38 s", "2 min", "1 h 5 min"]);
+});
+
+test("what is still measured says how open it is", () => {
+  expect([soFar(0.3123, 0.04), soFar(7, 7000), soFar(7, null)]).toEqual(["0.312 ms ±4 %", "7.00 ms, still wide open", "7.00 ms"]);
+  expect([left(0.2), left(38)]).toEqual(["under a second left", "about 38 s left"]);
 });
 
 test("one is one, and two are many", () => {

@@ -79,6 +79,17 @@ export function duration(seconds: number | null | undefined): string {
   return `${Math.floor(minutes / 60)} h${rest ? ` ${rest} min` : ""}`;
 }
 
+/** "about 38 s left", "under a second left". */
+export function left(seconds: number): string {
+  return seconds < 1 ? "under a second left" : `about ${duration(seconds)} left`;
+}
+
+/** A latency that is still being measured: "0.31 ms ±4 %", "7 ms, still wide open". */
+export function soFar(ms: number, halfWidth: number | null | undefined): string {
+  const spread = halfWidth == null ? "" : halfWidth > 1 ? ", still wide open" : ` ±${Math.max(1, Math.round(100 * halfWidth))} %`;
+  return `${plain(ms, decimals(ms, 3))} ms${spread}`;
+}
+
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }

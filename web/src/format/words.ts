@@ -14,6 +14,7 @@ const FORMATS: Record<string, string> = {
   "tf-graph": "TensorFlow graph",
   "saved-model": "SavedModel",
   keras: "Keras",
+  litert: "LiteRT",
   "torch-export": "PyTorch export",
   "torch-checkpoint": "PyTorch checkpoint",
   scripted: "Script",
@@ -22,12 +23,18 @@ const FORMATS: Record<string, string> = {
 export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
 export const formatName = (format: string): string => FORMATS[format] ?? format;
 
+/** "ONNX Runtime · 2 cores": an engine at the beginning by the name that people know. */
+export function withEngine(text: string): string {
+  return text.replace(/^\w+(?= · )/, engineName);
+}
+
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** "4 cores · batch 8", as cells are told apart. */
-export function cellName(cell: { cores: number; batch_size: number; instances?: number }): string {
+export function cellName(cell: { cores: number; batch_size: number; instances?: number; streams?: number }): string {
   const instances = cell.instances && cell.instances > 1 ? ` · ${cell.instances} instances` : "";
-  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}`;
+  const streams = cell.streams && cell.streams > 1 ? ` · ${cell.streams} streams` : "";
+  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}${streams}`;
 }

@@ -31,10 +31,10 @@ export function StateBadge({ state, children }: { state: State; children?: React
 }
 
 /** Of a whole benchmark: the worst of its cells, and how many are. */
-export function WorstNoiseBadge({ of }: { of: Pick<BenchmarkTold, "summary" | "worst_noise"> }) {
+export function WorstNoiseBadge({ of, isShort = false }: { of: Pick<BenchmarkTold, "summary" | "worst_noise">; isShort?: boolean }) {
   const { summary, worst_noise: worst } = of;
   if (!worst) return null;
-  const isAll = worst.cells === worst.of;
+  const isAll = isShort || worst.cells === worst.of;
   return (
     <NoiseBadge noise={worst.noise} why={worst.noise === summary.noise ? summary.noise_reasons.join(" ") : undefined} text={isAll ? undefined : `${worst.noise}: ${worst.cells} of ${worst.of}`} />
   );
@@ -57,6 +57,18 @@ export function NoiseBadge({ noise, why, text }: { noise: Noise | null | undefin
     <Tooltip label={why || means}>
       <Badge color={color} variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>{sign}</span>}>
         {text ?? noise}
+      </Badge>
+    </Tooltip>
+  );
+}
+
+/** An engine did something else than it was asked to: how often, and in words. */
+export function SurpriseBadge({ texts }: { texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <Tooltip label={texts.join(". ")} multiline maw={420}>
+      <Badge color="orange" variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>!</span>}>
+        not as asked
       </Badge>
     </Tooltip>
   );

@@ -43,7 +43,7 @@ from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.runs import RunOf, State
 from modeldyno.core.specs import ComparisonSpec
-from modeldyno.engines.catalog import title_of
+from modeldyno.engines.run_names import side_names
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -234,17 +234,8 @@ def _row(found: Comparison) -> dict[str, Any]:
         "rerun_of": found.rerun_of,
         "summary": summary_of(found.summary),
         "sentence": found.sentence(),
-        "sentence_by_name": found.sentence(_names(found.spec)),
+        "sentence_by_name": found.sentence(side_names(found.spec)),
     }
-
-
-def _names(spec: ComparisonSpec) -> tuple[str, str]:
-    a, b = spec.a.cell, spec.b.cell
-    if a.engine and b.engine and a.engine != b.engine:
-        return title_of(a.engine), title_of(b.engine)
-    if a.batch_size != b.batch_size:
-        return f"batch {a.batch_size}", f"batch {b.batch_size}"
-    return spec.a.label, spec.b.label
 
 
 def _details(found: ComparisonDetails) -> dict[str, Any]:

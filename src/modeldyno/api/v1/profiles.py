@@ -202,7 +202,6 @@ class ChangeTold(Told):
 class DiffTold(Told):
     """What changes from profile A to profile B."""
 
-    schema_: Literal["modeldyno.profile-diff/1"] = Field(alias="schema")
     by: By
     a: DiffedTold
     b: DiffedTold
@@ -339,7 +338,8 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """What changes from this profile (A) to another (B): their latest runs, aligned by node
         and by operator."""
-        return answer(diff_json(diff(result(profile_id), result(to), by)))
+        found = diff_json(diff(result(profile_id), result(to), by))
+        return answer({name: value for name, value in found.items() if name != "schema"})
 
     @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:

@@ -209,7 +209,7 @@ def _sureness(found: RunSummary | CellOutcome) -> dict[str, Any]:
     """As SurenessTold describes."""
     typical = found.typical_s, found.typical_low_s, found.typical_high_s
     floor = found.floor_s, found.floor_low_s, found.floor_high_s
-    items = found.batch_size or 1
+    items = found.items
     return {
         "ms_per_item": _figure(1e3 / items, *typical),
         "ms_per_batch": _figure(1e3, *typical),

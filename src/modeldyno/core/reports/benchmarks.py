@@ -158,6 +158,7 @@ def _without(cell: CellResult, swept: str) -> str:
     parts = [facts.engine if facts else spec.engine, facts.device if facts else spec.device]
     parts += [precision] if precision else []
     parts += [figures.counted(spec.instances, "instance")] if spec.instances > 1 else []
+    parts += [figures.counted(spec.streams, "stream")] if spec.streams > 1 else []
     parts += [figures.counted(spec.cores, "core")] if swept != "cores" else []
     parts += [f"batch {cell.batch_size}"] if swept != "batch" else []
     return " · ".join(part for part in parts if part)
@@ -166,7 +167,7 @@ def _without(cell: CellResult, swept: str) -> str:
 def _points(sweep: _Sweep, per_item: bool, scale: float = 1.0) -> tuple[Point, ...]:
     """Of whole batches, or of one item."""
     return tuple(
-        _point(cell, x, scale * (cell.batch_size if per_item else 1))
+        _point(cell, x, scale * (cell.items if per_item else 1))
         for x, cell in zip(sweep.numbers, sweep.cells, strict=True)
     )
 

@@ -8,7 +8,7 @@ import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineTold, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, planWords, type Draft, type Troubles } from "@/features/benchmarks/form";
+import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, compareCommands, planWords, queuedWords, type Draft, type Troubles } from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -39,7 +39,8 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const facts = useQuery({ ...modelQuery(draft?.modelId ?? 0), enabled: draft?.modelId != null }).data?.facts;
   const fixed = facts ? fixedBatch(facts.inputs.map((input) => input.shape ?? [])) : null;
   const effective = draft && fixed !== null ? { ...draft, batches: [fixed], manyBatches: false } : draft;
-  const plan = usePlan(effective);
+  const names = { a: model?.name ?? "MODEL", b: known.models.find((one) => one.id === (draft?.otherModelId ?? draft?.modelId))?.name ?? "MODEL" };
+  const plan = usePlan(effective, names);
   const run = useMutation({
     mutationFn: (asked: Draft) => start(asked, pid),
     onSuccess: (made) => {
@@ -49,7 +50,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         id,
         message: (
           <Group justify="space-between" wrap="nowrap">
-            <Text size="sm">Benchmark {made.first.id} is in the queue</Text>
+            <Text size="sm">{queuedWords(made.first.id, made.comparisons, made.comparisons > 0)}</Text>
             <Button size="xs" variant="light" onClick={() => { undoStart(made); notifications.hide(id); }}>
               Undo
             </Button>
@@ -110,6 +111,11 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
             Both sides are measured by themselves, then each cell of both in alternation (A B A B), so that drift cannot decide.
           </Text>
         )}
+        {draft.compares && draft.existing === null && draft.budget === "quick" && (
+          <Text size="sm" role="note">
+            ⚠ Quick rarely has sessions enough for a verdict; Default does.
+          </Text>
+        )}
         <PlanLine plan={plan.words} isStale={plan.isStale} />
         {isSure && isLong && (
           <Alert color="orange" variant="light" title={`This takes about ${duration(plan.words?.aboutS)}`} role="alert">
@@ -147,7 +153,7 @@ function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean 
   return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
 }
 
-function usePlan(draft: Draft | null): { words: PlanWords | null; error: Error | null; isStale: boolean } {
+function usePlan(draft: Draft | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
   const asked = draft && draft.modelId !== null && draft.cores.length > 0 && draft.batches.length > 0 ? askedOf(draft, draft.modelId, draft.engine) : null;
   const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine) : null;
   const [settled] = useDebouncedValue(asked, 200);
@@ -157,18 +163,19 @@ function usePlan(draft: Draft | null): { words: PlanWords | null; error: Error |
   const isStale = JSON.stringify(settled) !== JSON.stringify(asked) || plan.isFetching;
   const error = plan.error ?? other.error;
   if (!draft || !plan.data || (twin && !other.data)) return { words: null, error, isStale };
-  return { words: wordsOf(draft, plan.data, twin ? (other.data ?? null) : null), error, isStale };
+  return { words: wordsOf(draft, names, plan.data, twin ? (other.data ?? null) : null), error, isStale };
 }
 
-function wordsOf(draft: Draft, plan: PlanTold, other: PlanTold | null): PlanWords {
+function wordsOf(draft: Draft, names: { a: string; b: string }, plan: PlanTold, other: PlanTold | null): PlanWords {
   const alternations = other ? plan.cells.length * 2 * BUDGET_S[draft.budget] : 0;
   const aboutS = plan.about_s === null ? null : plan.about_s + (other?.about_s ?? 0) + alternations;
   return {
     cells: planWords(draft, plan.cells.length + (other?.cells.length ?? 0)),
     aboutS,
+    isMost: draft.budget !== "quick",
     cores: Math.max(plan.cores, other?.cores ?? 0),
     threads: Math.max(plan.threads, other?.threads ?? 0),
-    commands: [plan.command, ...(other ? [other.command] : [])],
+    commands: [plan.command, ...(other ? [other.command, ...compareCommands(draft, names.a, names.b)] : [])],
     note: other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId ? "Both sides are the same: that tells how well this machine repeats itself." : null,
   };
 }
@@ -189,7 +196,7 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
     label: `${engineName(engine.name)} ${engine.version ?? ""}`.trim(),
     reason: engineTrouble(engine, model),
   }));
-  return <ReasonedSelect label={label} value={value} options={options} change={change} error={error} />;
+  return <ReasonedSelect label={label} description="What runs it" value={value} options={options} change={change} error={error} />;
 }
 
 type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
@@ -205,7 +212,7 @@ function ModelSelect({ known, engine, value, change, error }: ModelProps) {
       reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
     };
   });
-  return <ReasonedSelect label="Optimization version" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
+  return <ReasonedSelect label="Optimization version" description="Which model: what came in, or what was made of it" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
 }
 
 type PartProps = { draft: Draft; change: (change: Partial<Draft>) => void };

@@ -11,12 +11,12 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
 import { Stopped } from "@/features/benchmarks/Stopped";
-import { axesText, headOf } from "@/features/benchmarks/cells";
+import { axesText, headOf, surprisesOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
-import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
+import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
 
@@ -45,6 +45,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                 </Anchor>
                 <StateBadge state={state}>{stateWord(benchmark ?? row)}</StateBadge>
                 <WorstNoiseBadge of={row} />
+                <SurpriseBadge texts={surprisesOf(benchmark?.cells ?? [])} />
                 {row.rerun_of !== null && (
                   <Badge component={Link} to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
                     re-run of #{row.rerun_of}

@@ -8,19 +8,21 @@ import { BENCHMARK_TABS } from "@/app/search";
 import { usePageKeys } from "@/app/shortcuts";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
+import { CoresByBatches } from "@/features/benchmarks/CoresByBatches";
 import { LogTab } from "@/features/benchmarks/LogTab";
 import { RawTab } from "@/features/benchmarks/RawTab";
 import { ReproduceTab } from "@/features/benchmarks/ReproduceTab";
 import { Results } from "@/features/benchmarks/Results";
 import { RunningBody } from "@/features/benchmarks/RunningBody";
 import { Stopped } from "@/features/benchmarks/Stopped";
-import { axesText, headOf } from "@/features/benchmarks/cells";
+import { Trend } from "@/features/benchmarks/Trend";
+import { axesText, headOf, surprisesOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
-import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
+import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",
@@ -82,6 +84,7 @@ export function BenchmarkPage() {
       <Group gap="sm">
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
         <WorstNoiseBadge of={benchmark} />
+        <SurpriseBadge texts={surprisesOf(benchmark.cells)} />
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}
@@ -96,7 +99,7 @@ export function BenchmarkPage() {
       </Group>
       <Stopped benchmark={benchmark} />
       <Tabs value={tab} onChange={(to) => void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })}>
-        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Views of this benchmark">
+        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden", scrollbarWidth: "none" }} aria-label="Views of this benchmark">
           {BENCHMARK_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {WORDS[one]}
@@ -106,11 +109,23 @@ export function BenchmarkPage() {
         <Tabs.Panel value={tab}>
           <Stack gap="md">
             {tab === "reproduce" && <ReproduceTab benchmark={benchmark} />}
-            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} /> : <Text className="dim">It was not run yet.</Text>)}
+            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} isCpu={benchmark.axes.devices.every((device) => device === "cpu")} /> : <Text className="dim">It was not run yet.</Text>)}
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
-              <Results cells={benchmark.cells} runId={benchmark.latest_run?.id ?? null} looked={looked} change={change} hasTabs={false} beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />} />
+              <Results
+                cells={benchmark.cells}
+                runId={benchmark.latest_run?.id ?? null}
+                looked={looked}
+                change={change}
+                hasTabs={false}
+                beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
+                below={(choice) =>
+                  tab === "baseline"
+                    ? choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} looked={looked} />
+                    : <CoresByBatches cells={benchmark.cells} choice={choice} looked={looked} change={change} />
+                }
+              />
             )}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">There are no numbers of it.</Text>}
           </Stack>

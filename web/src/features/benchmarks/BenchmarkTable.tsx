@@ -36,7 +36,9 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row) => row.name,
       show: (row) => (
         <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
-          #{row.id} {row.name}
+          <Text span size="sm" inherit truncate display="block" maw={200} title={row.name}>
+            #{row.id} {row.name}
+          </Text>
         </Anchor>
       ),
     },
@@ -52,14 +54,14 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       width: 44,
     },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
-    { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null },
+    { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null, show: (row) => <Engines of={row} /> },
     { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
     { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
     { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", ") },
     { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", ") },
     { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
     { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
-    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={row.summary.sessions} />, isNumber: true },
+    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={null} />, isNumber: true },
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
     { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
@@ -70,7 +72,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
       isHidden: true,
     },
-    { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} /> : "–") },
+    { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–") },
     { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
   ];
@@ -83,6 +85,15 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       rowHeight={44}
       open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
     />
+  );
+}
+
+function Engines({ of }: { of: Row }) {
+  const names = of.axes.engines.map(engineName).join(", ");
+  return (
+    <Text span size="sm" truncate display="block" maw={112} title={names}>
+      {names || "–"}
+    </Text>
   );
 }
 

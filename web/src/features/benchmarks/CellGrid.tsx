@@ -3,7 +3,7 @@ import { createContext, memo, use, useMemo } from "react";
 
 import type { CellProgressTold, CellTold } from "@/api/schema.gen";
 import { slotsOf, variantName, variantOf } from "@/features/benchmarks/cells";
-import { decimals, plain } from "@/format/numbers";
+import { soFar } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
 type Props = { cells: readonly CellTold[]; told: readonly CellProgressTold[]; chosen: number | null; choose: (cell: number) => void };
@@ -127,6 +127,5 @@ export function standingOf(told: CellProgressTold | undefined): string {
 }
 
 export function estimateText(ms: number, halfWidth: number | null): string {
-  const spread = halfWidth === null ? "" : halfWidth > 1 ? ", still wide open" : ` ±${Math.max(1, Math.round(100 * halfWidth))} %`;
-  return `${plain(ms, decimals(ms, 3))} ms per batch${spread}`;
+  return soFar(ms, halfWidth).replace(" ms", " ms per batch");
 }

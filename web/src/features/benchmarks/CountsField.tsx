@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import { countsIn, merged, powersOfTwo } from "@/features/benchmarks/form";
+import { chipsIn, countsIn, merged, powersOfTwo } from "@/features/benchmarks/form";
 
 type Props = {
   label: string;
@@ -33,10 +33,10 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
     }
   };
   const takeChips = (said: string[]) => {
-    const kept = said.filter((word) => countsIn(word, most, what).trouble === null);
-    const bad = said.find((word) => countsIn(word, most, what).trouble !== null);
-    setRefused(bad === undefined ? (kept.length === 0 ? "Give at least one." : null) : countsIn(bad, most, what).trouble);
-    change(merged(kept.map(Number), []), true);
+    const { kept, troubles } = chipsIn(said, most, what);
+    // Words come one by one: what was refused before is still to be seen, until something fits.
+    setRefused((before) => (troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Give at least one." : null));
+    change(merged(kept, []), true);
   };
   const preset = (values: number[]) => {
     setRefused(null);
@@ -50,6 +50,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
           description={fixed ?? hint}
           value={counts.map(String)}
           onChange={takeChips}
+          onDuplicate={() => setRefused(null)}
           splitChars={[",", " ", ";"]}
           error={error}
           disabled={fixed !== undefined}

@@ -5,14 +5,14 @@ import { Refused, api } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import type { LatestRunTold } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
-import { LEAST, LEAST_WORDS, atLeast, type Least } from "@/features/benchmarks/logLevels";
+import { LEAST, LEAST_WORDS, atLeast, onCpu, type Least } from "@/features/benchmarks/logLevels";
 import { plural } from "@/format/numbers";
 import { Trouble } from "@/ui/Trouble";
 
 const PIECE = 1 << 18;
 
 /** What the workers printed: live while it runs. */
-export function LogTab({ run }: { run: LatestRunTold }) {
+export function LogTab({ run, isCpu }: { run: LatestRunTold; isCpu: boolean }) {
   const { text, error } = useLog(run);
   const [sought, setSought] = useState("");
   const [least, setLeast] = useState<Least>("all");
@@ -20,9 +20,10 @@ export function LogTab({ run }: { run: LatestRunTold }) {
   const [isWrapped, setWrapped] = useState(true);
   const view = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => {
-    const all = atLeast(text.split("\n"), least);
+    const printed = text.split("\n");
+    const all = atLeast(isCpu ? onCpu(printed) : printed, least);
     return sought ? all.filter((line) => line.toLowerCase().includes(sought.toLowerCase())) : all;
-  }, [text, sought, least]);
+  }, [text, sought, least, isCpu]);
   useEffect(() => {
     if (isFollowing && view.current) view.current.scrollTop = view.current.scrollHeight;
   }, [lines, isFollowing]);

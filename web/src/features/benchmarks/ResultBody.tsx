@@ -48,6 +48,23 @@ export function Quality({ cell }: { cell: CellTold }) {
   );
 }
 
+/** As what it really ran, and each thing that is not as it was asked for. */
+export function RanAs({ cell }: { cell: CellTold }) {
+  if (!cell.effective) return null;
+  return (
+    <Stack gap={4}>
+      <Text size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
+        Ran as {cell.effective.text}
+      </Text>
+      {cell.surprises.map((one) => (
+        <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
+          <b>Not as asked:</b> {one.text} <span className="dim">({one.fix})</span>
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
 /** Three numbers of one cell, each with its interval and what it rests on. */
 export function Numbers({ cell }: { cell: CellTold }) {
   if (cell.status === "failed" && cell.error?.code === "CANCELLED") {
@@ -77,6 +94,7 @@ export function Numbers({ cell }: { cell: CellTold }) {
       <Figure label="ms per batch" value={cell.ms_per_batch?.value} interval={intervalOf(cell.ms_per_batch)} unit="ms" basis={basis("median")} />
       <Figure label="items per second" value={cell.items_per_s?.value} interval={intervalOf(cell.items_per_s)} unit="items/s" basis={basis("sustained, from the mean")} />
       <Quality cell={cell} />
+      <RanAs cell={cell} />
     </>
   );
 }
@@ -108,6 +126,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
         </Text>
       )}
       <Quality cell={cell} />
+      <RanAs cell={cell} />
     </>
   );
 }

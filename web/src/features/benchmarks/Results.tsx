@@ -4,13 +4,22 @@ import { useMemo, type ReactNode } from "react";
 import type { CellTold } from "@/api/schema.gen";
 import { ResultBody } from "@/features/benchmarks/ResultBody";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
-import { choose } from "@/features/benchmarks/cells";
+import { choose, type Choice } from "@/features/benchmarks/cells";
 import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/view";
 
-type Props = { cells: readonly CellTold[]; runId: string | null; looked: Looked; change: Change; hasTabs?: boolean; beside?: ReactNode };
+type Props = {
+  cells: readonly CellTold[];
+  runId: string | null;
+  looked: Looked;
+  change: Change;
+  hasTabs?: boolean;
+  beside?: ReactNode;
+  /** What else there is to say of the cell that is looked at. */
+  below?: (choice: Choice) => ReactNode;
+};
 
 /** What a benchmark measured: tabs, drop-downs, numbers and chart. */
-export function Results({ cells, runId, looked, change, hasTabs = true, beside }: Props) {
+export function Results({ cells, runId, looked, change, hasTabs = true, beside, below }: Props) {
   const choice = useMemo(() => choose(cells, looked), [cells, looked]);
   return (
     <>
@@ -31,6 +40,7 @@ export function Results({ cells, runId, looked, change, hasTabs = true, beside }
         <ResultControls choice={choice} looked={looked} change={change} />
       </Group>
       <ResultBody cells={cells} choice={choice} looked={looked} runId={runId} beside={beside} />
+      {below?.(choice)}
     </>
   );
 }

@@ -23,8 +23,8 @@ export function intervalOf(figure: FigureTold | null): Interval | null {
 }
 
 /** Everything but cores and batch size: what a series of a chart is. */
-export function variantOf(cell: Pick<CellTold, "engine" | "device" | "precision" | "instances">): string {
-  return [cell.engine, cell.device, cell.precision ?? "", cell.instances].join(" ");
+export function variantOf(cell: Pick<CellTold, "engine" | "device" | "precision" | "instances" | "streams">): string {
+  return [cell.engine, cell.device, cell.precision ?? "", cell.instances, cell.streams].join(" ");
 }
 
 /** Its name: the engine, and what else tells it apart from the others. */
@@ -34,6 +34,7 @@ export function variantName(cell: CellTold, among: readonly CellTold[]): string 
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
   if (differs((one) => one.instances)) words.push(`${cell.instances} ${cell.instances === 1 ? "instance" : "instances"}`);
+  if (differs((one) => one.streams)) words.push(`${cell.streams} ${cell.streams === 1 ? "stream" : "streams"}`);
   return words.join(" · ");
 }
 
@@ -100,9 +101,10 @@ export function headOf(row: Pick<BenchmarkTold, "axes">): string {
 }
 
 export function axesText(row: Pick<BenchmarkTold, "axes">): string {
-  const { batch_sizes, cores, instances } = row.axes;
+  const { batch_sizes, cores, instances, streams } = row.axes;
   const words = [`batch ${batch_sizes.join(", ")}`, `cores ${cores.join(", ")}`];
   if (instances.some((one) => one > 1)) words.push(`instances ${instances.join(", ")}`);
+  if (streams.some((one) => one > 1)) words.push(`streams ${streams.join(", ")}`);
   return words.join(" · ");
 }
 
@@ -113,4 +115,10 @@ export type Slot<Told> = { cell: CellTold; told: Told | undefined };
 export function slotsOf<Told extends { name: string }>(cells: readonly CellTold[], told: readonly Told[]): Slot<Told>[] {
   const isWhole = told.length === cells.length;
   return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
+}
+
+/** What engines did on their own account, each sentence once; of several cells, with the cell it is about. */
+export function surprisesOf(cells: readonly CellTold[]): string[] {
+  const told = cells.flatMap((cell) => cell.surprises.map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
+  return [...new Set(told)];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { EngineTold } from "@/api/schema.gen";
-import { countsIn, engineTrouble, fieldOf, fixedBatch, merged, powersOfTwo } from "@/features/benchmarks/form";
+import { chipsIn, compareCommands, countsIn, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, powersOfTwo, queuedWords } from "@/features/benchmarks/form";
 
 describe("counts", () => {
   test("are pasted by the handful", () => {
@@ -23,11 +23,26 @@ describe("counts", () => {
   });
 });
 
+test("of several words none is dropped silently", () => {
+  const { kept, troubles } = chipsIn(["8", "abc", "0"], 64, "batch sizes");
+  expect(kept).toEqual([8]);
+  expect(troubles).toEqual(["“abc” is not a whole number.", "0 is too few: batch sizes start at 1."]);
+});
+
 test("an engine says why it cannot", () => {
   const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], adapter: "openvino", python: null, origin: "" };
   expect(engineTrouble(engine, { format: "onnx" })).toBe("openvino is not installed. To get it: pip install openvino");
   expect(engineTrouble({ ...engine, usable: true }, { format: "torchscript" })).toContain("does not read TorchScript");
   expect(engineTrouble({ ...engine, usable: true }, { format: "onnx" })).toBeNull();
+});
+
+test("a comparison says how a terminal alternates, and how much it queues", () => {
+  const draft = { ...firstDraft([], [], 2, null), engine: "onnxruntime", otherEngine: "openvino", cores: [1, 2], batches: [8], budget: "quick" as const };
+  expect(compareCommands(draft, "net.onnx", "my net.onnx")).toEqual([
+    "modeldyno compare net.onnx@engine=onnxruntime,batch=8 'my net.onnx@engine=openvino,batch=8' --quick",
+    "modeldyno compare net.onnx@engine=onnxruntime,batch=8,cores=2 'my net.onnx@engine=openvino,batch=8,cores=2' --quick",
+  ]);
+  expect([queuedWords(3, 0, false), queuedWords(3, 4, true)]).toEqual(["Benchmark 3 is in the queue", "2 benchmarks and 4 comparisons are in the queue"]);
 });
 
 test("a fixed batch is that of every input", () => {

@@ -39,6 +39,12 @@ export function countsIn(text: string, most: number, what: string): { counts: nu
   return { counts, trouble: null };
 }
 
+/** What of several words is a number that can be, and why the others cannot. */
+export function chipsIn(words: readonly string[], most: number, what: string): { kept: number[]; troubles: string[] } {
+  const told = words.map((word) => ({ word, trouble: troubleOf(word, most, what) }));
+  return { kept: told.flatMap(({ word, trouble }) => (trouble === null ? [Number(word)] : [])), troubles: told.flatMap(({ trouble }) => trouble ?? []) };
+}
+
 export function troubleOf(word: string, most: number, what: string): string | null {
   if (!/^[-−+]?\d+$/.test(word)) return `“${word}” is not a whole number.`;
   const value = Number(word.replace("−", "-"));
@@ -186,6 +192,25 @@ export function planWords(draft: Draft, cells: number): string {
   ];
   if (draft.compares && draft.existing === null) parts.push("2 sides");
   return `${parts.join(" × ")} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
+}
+
+/** What alternates, as a terminal would: a command for each cell. */
+export function compareCommands(draft: Draft, a: string, b: string): string[] {
+  const side = (name: string, engine: string, cores: number, batch: number) => {
+    const said = [engine && `engine=${engine}`, batch !== 1 && `batch=${batch}`, cores !== 1 && `cores=${cores}`, draft.device !== "cpu" && `device=${draft.device}`].filter(Boolean);
+    const text = said.length > 0 ? `${name}@${said.join(",")}` : name;
+    return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  };
+  const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
+  return draft.cores.flatMap((cores) =>
+    draft.batches.map((batch) => `modeldyno compare ${side(a, draft.engine, cores, batch)} ${side(b, draft.otherEngine, cores, batch)}${budget}`),
+  );
+}
+
+/** "2 benchmarks and 4 comparisons are in the queue". */
+export function queuedWords(id: number, comparisons: number, hasOther: boolean): string {
+  if (!hasOther) return `Benchmark ${id} is in the queue`;
+  return `2 benchmarks and ${comparisons} ${comparisons === 1 ? "comparison" : "comparisons"} are in the queue`;
 }
 
 export function isDraft(value: unknown): value is Draft {

@@ -19,6 +19,14 @@ const RULES: readonly [Level, RegExp][] = [
   ["info", new RegExp(STAMP + String.raw`(?:[IVD](?::|\d{4}\b| \w+/)|(?:info|debug|verbose|note)\b)`, "i")],
 ];
 
+/** ONNX Runtime looks for GPUs in every session, and complains where there is none. */
+const ABSENT_GPU = /GPU device discovery failed/;
+
+/** Without what does not matter to who measures on the CPU. */
+export function onCpu(lines: readonly string[]): readonly string[] {
+  return lines.filter((line) => !ABSENT_GPU.test(line));
+}
+
 export function levelOf(line: string): Level | null {
   return RULES.find(([, rule]) => rule.test(line))?.[0] ?? null;
 }

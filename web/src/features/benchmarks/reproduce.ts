@@ -14,14 +14,15 @@ export function reproductions(benchmark: BenchmarkTold, origin: string): { name:
   const sandbox = settings.sandbox === "required" ? "required" : "on";
   const body = { project_id: benchmark.project_id, model_id: benchmark.model_id, ...settings, sandbox };
   const token = `-H "Authorization: Bearer $MODELDYNO_TOKEN"`;
+  const set = 'export MODELDYNO_TOKEN="${MODELDYNO_TOKEN:-$(modeldyno token)}"';
   const file = plainName(benchmark.model_name);
   const command = benchmark.command.replace(/^(modeldyno bench )('(?:[^']|'\\'')*'|\S+)/, (_, head: string) => `${head}${file}`);
   return [
-    { name: "CLI", language: "shell", text: [`curl -sSf ${token} -o ${file} ${origin}/api/v1/models/${benchmark.model_id}/file`, command].join("\n") },
+    { name: "CLI", language: "shell", text: [set, `curl -sSf ${token} -o ${file} ${origin}/api/v1/models/${benchmark.model_id}/file`, command].join("\n") },
     {
       name: "curl",
       language: "shell",
-      text: `curl -sSf ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))} \\\n  ${origin}/api/v1/benchmarks`,
+      text: `${set}\ncurl -sSf ${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))} \\\n  ${origin}/api/v1/benchmarks`,
     },
     { name: "Python", language: "python", text: python(benchmark, origin) },
     { name: "config JSON", language: "json", text: JSON.stringify(body, null, 2) },
@@ -46,6 +47,7 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     batch: asked.batch_sizes,
     cores: asked.cores,
     instances: asked.instances,
+    streams: asked.streams,
     device: asked.devices,
     precision: asked.precisions,
     contract: asked.contract,
@@ -61,12 +63,13 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     timeout: asked.timeout_s,
     seed: asked.seed,
   };
-  const usual: Record<string, string> = { instances: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
+  const usual: Record<string, string> = { instances: "[1]", streams: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
   const words = Object.entries(given)
     .map(([name, value]) => [name, literal(value)] as const)
     .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))
     .map(([name, text]) => `    ${name}=${text},`);
   return [
+    "# In the shell before: export MODELDYNO_TOKEN=$(modeldyno token)",
     "import os",
     "",
     "import modeldyno as md",

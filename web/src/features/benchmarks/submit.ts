@@ -11,6 +11,8 @@ export type Started = {
   first: BenchmarkTold;
   /** What it is compared with. */
   other: number | null;
+  /** How many pairs of cells are measured in alternation. */
+  comparisons: number;
   /** All that was put into the queue for it. */
   jobs: number[];
 };
@@ -26,7 +28,8 @@ export async function start(draft: Draft, pid: number): Promise<Started> {
   const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId, jobs))) : null;
   void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
   void queries.invalidateQueries({ queryKey: queryKeys.jobs });
-  return { first, other, jobs };
+  const comparisons = draft.compares && draft.existing === null ? draft.cores.length * draft.batches.length : 0;
+  return { first, other, comparisons, jobs };
 }
 
 /** Adds to `jobs` what it puts into the queue. */

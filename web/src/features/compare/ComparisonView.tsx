@@ -8,11 +8,11 @@ import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries"
 import type { ComparisonDocument, ComparisonDocumentSide, ComparisonTold, SettingTold, SideTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { look } from "@/charts/palette";
-import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
+import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
 import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
-import { duration, plain, plural, ratio } from "@/format/numbers";
+import { left, plain, plural, ratio } from "@/format/numbers";
 import { engineName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
@@ -83,7 +83,7 @@ function UnderWay({ comparison }: { comparison: ComparisonTold }) {
         </Text>
         <Text size="sm" className="dim">
           {planned > 0 && `${Math.min(done, planned)} of ${plural(planned, "pair")}`}
-          {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+          {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
         </Text>
         {cancel.isError && <Trouble error={cancel.error} />}
       </Stack>
@@ -136,7 +136,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
                 n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
               </Text>
             )}
-            <NoiseBadge noise={result.data?.noise ?? summary.noise} />
+            <NoiseBadge noise={found.some(isUnusable) ? "unusable" : (result.data?.noise ?? summary.noise)} why={found.some(isUnusable) ? "The interval is too wide to say anything." : undefined} />
           </Group>
         }
       >

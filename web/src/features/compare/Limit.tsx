@@ -27,7 +27,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
         cell.ms_per_batch && cell.items_per_s
-          ? [{ row: placeName(cell), latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+          ? [{ row: placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
           : [],
       );
       return look ? [{ name: side.name, look, stands }] : [];
@@ -60,7 +60,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       <Chart
         title="Throughput and latency"
         summary={spot ? spot.reason : "Items per second over the time of a batch, for each cell."}
-        reading="Up is more items per second, left is a quicker answer. A limit shades what is too slow; ★ is the best of the rest."
+        reading="Up is more items per second, left is a quicker answer. Lines join the batch sizes of one number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}
         height={300}

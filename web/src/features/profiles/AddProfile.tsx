@@ -25,7 +25,7 @@ export function AddProfile({ pid, close, added }: Props) {
       {error ? (
         <Trouble error={error} />
       ) : models.data && engines.data && !system.isPending ? (
-        <Form pid={pid} models={models.data.items} engines={engines.data.engines} cores={coresOf(system.data?.host)} close={close} added={added} />
+        <Form pid={pid} models={models.data.items} engines={engines.data.engines.filter((one) => one.name !== "scripted" || models.data.items.some((model) => model.format === "scripted"))} cores={coresOf(system.data?.host)} close={close} added={added} />
       ) : (
         <Skeleton height={280} />
       )}

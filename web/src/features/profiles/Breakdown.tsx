@@ -1,12 +1,12 @@
-import { Anchor } from "@mantine/core";
+import { Anchor, Badge, Text, Tooltip } from "@mantine/core";
 import { useMemo } from "react";
 
 import type { ProfileDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
-import { sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Slice } from "@/charts/profileRows";
+import { sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Limit, type Slice } from "@/charts/profileRows";
 import { drawTreemap } from "@/charts/profileTreemap";
-import { percent } from "@/format/numbers";
+import { NOTHING, decimals, percent, plain } from "@/format/numbers";
 import { DataTable, type Column } from "@/ui/DataTable";
 
 type Props = { result: ProfileDocument; by: By; view: "bars" | "treemap" | "table"; isShare: boolean; jump: (name: string) => void };
@@ -56,6 +56,24 @@ export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by:
     { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => sliceText(row, unit), isNumber: true },
     { id: "share", header: "Share", value: (row) => row.share, show: (row) => percent(row.share, 1), isNumber: true },
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
+    { id: "gflops", header: "GFLOP/s", value: (row) => row.limit.gflops, show: (row) => rate(row.limit.gflops), isNumber: true },
+    { id: "gbytes", header: "GB/s", value: (row) => row.limit.gbytes, show: (row) => rate(row.limit.gbytes), isNumber: true },
+    { id: "limit", header: "Limit", value: (row) => row.limit.bound, show: (row) => <LimitBadge limit={row.limit} /> },
   ];
   return <DataTable label={`Time by ${by}`} rows={slices} columns={columns} rowId={(row) => `${row.name}\n${row.op}\n${row.ms}`} />;
+}
+
+const rate = (value: number | null) => (value === null ? NOTHING : plain(value, decimals(value, 3)));
+const COLORS = { compute: "blue", memory: "grape", overhead: "gray" } as const;
+
+/** What keeps it from being faster; why is in the words behind it. */
+function LimitBadge({ limit }: { limit: Limit }) {
+  if (limit.bound === null) return <Tooltip label={limit.reason} multiline maw={420}><Text span className="dim" tabIndex={0}>{NOTHING}</Text></Tooltip>;
+  return (
+    <Tooltip label={limit.reason} multiline maw={420}>
+      <Badge color={COLORS[limit.bound]} variant="light" tt="none" tabIndex={0}>
+        {limit.bound}
+      </Badge>
+    </Tooltip>
+  );
 }

@@ -2,11 +2,11 @@ import { Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { profileQuery, profileResultQuery } from "@/api/queries";
-import type { ProfileDocument, ProfileTold } from "@/api/schema.gen";
+import { profileDiffQuery, profileQuery, profileResultQuery } from "@/api/queries";
+import type { DiffTold, ProfileDocument, ProfileTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { barsHeight, drawChanges } from "@/charts/profileBars";
-import { changeSummary, changeTable, changesOf, deltaText, sliceText, slicesOf, unitOfChanges, type By, type Change } from "@/charts/profileRows";
+import { changeSummary, changeTable, changesOf, deltaText, ranText, sliceText, standingText, unitOfChanges, type By, type Change } from "@/charts/profileRows";
 import { Caution } from "@/ui/Caution";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
@@ -20,22 +20,25 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
   const other = useQuery(profileQuery(otherId));
   const run = other.data?.agreement?.run_id;
   const result = useQuery({ ...profileResultQuery(run ?? ""), enabled: run !== undefined });
-  const error = other.error ?? result.error;
-  if (error) return <Trouble error={error} again={() => void Promise.all([other.refetch(), result.refetch()])} />;
+  const diff = useQuery({ ...profileDiffQuery(a.profile.id, otherId, by === "node" ? "node" : "op"), enabled: run !== undefined });
+  const error = other.error ?? result.error ?? diff.error;
+  if (error) return <Trouble error={error} again={() => void Promise.all([other.refetch(), result.refetch(), diff.refetch()])} />;
   if (other.data && run === undefined) return <Text>Profile #{otherId} has no result yet. Run it first.</Text>;
-  if (!other.data || !result.data) return <Skeleton height={420} />;
-  return <Changes a={a} b={{ profile: other.data, result: result.data }} by={by} isTable={isTable} jump={jump} />;
+  if (!other.data || !result.data || !diff.data) return <Skeleton height={420} />;
+  return <Changes a={a} b={{ profile: other.data, result: result.data }} diff={diff.data} by={by} isTable={isTable} jump={jump} />;
 }
 
-function Changes({ a, b, by, isTable, jump }: { a: Side; b: Side; by: By; isTable: boolean; jump: Jump }) {
-  const changes = useMemo(() => changesOf(slicesOf(a.result, by), slicesOf(b.result, by)), [a.result, b.result, by]);
+function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: DiffTold; by: By; isTable: boolean; jump: Jump }) {
+  const changes = useMemo(() => changesOf(diff.changes), [diff]);
   const labels = useMemo(() => ({ a: `#${a.profile.id} ${a.profile.name}`, b: `#${b.profile.id} ${b.profile.name}` }), [a.profile, b.profile]);
   const draw = useMemo(() => drawChanges(changes, labels), [changes, labels]);
   const open = (name: string) => {
-    const side = changes.find((one) => one.name === name)?.b ? b : a;
-    jump(name, side.result, { model: side.profile.model_id, profile: side.profile.id });
+    const change = changes.find((one) => one.name === name);
+    const side = change?.b ? b : a;
+    const first = (change?.b ?? change?.a)?.names[0] ?? name;
+    jump(first, side.result, { model: side.profile.model_id, profile: side.profile.id });
   };
-  const others = differences(a, b);
+  const others = diff.differences.map((text) => text.charAt(0).toUpperCase() + text.slice(1));
   const isOnly = changes.some((one) => !one.a || !one.b);
   return (
     <Stack gap="sm">
@@ -57,8 +60,8 @@ function Changes({ a, b, by, isTable, jump }: { a: Side; b: Side; by: By; isTabl
       )}
       {isOnly && (
         <Text size="sm" className="dim">
-          What is only in one of them may be the same work under another name: engines fuse operators (a Conv with its Relu, a quantized
-          Conv with what prepares its input) and call them differently.
+          Nodes are matched by name, then by the nodes of the model that they are made of, then by operator and place. What has no counterpart
+          may still be the same work: engines fuse operators and do not always say so.
         </Text>
       )}
     </Stack>
@@ -84,25 +87,15 @@ function ChangeTable({ changes, by, open }: { changes: readonly Change[]; by: By
     {
       id: "verdict",
       header: "Verdict",
-      value: (row) => row.verdict,
+      value: (row) => standingText(row),
       show: (row) => (
         <Badge variant="light" tt="none" color={row.verdict === "faster" ? "green" : row.verdict === "slower" ? "orange" : "gray"}>
-          {row.verdict}
+          {standingText(row)}
         </Badge>
       ),
     },
+    { id: "in_a", header: "In A", value: (row) => ranText(row.a) },
+    { id: "in_b", header: "In B", value: (row) => ranText(row.b) },
   ];
   return <DataTable label={`Changes by ${by}`} rows={changes} columns={columns} rowId={(row) => row.name} />;
-}
-
-/** What was not the same, beyond the model: whoever compares must know. */
-function differences(a: Side, b: Side): string[] {
-  const settings: [string, (of: ProfileDocument) => string | number | null][] = [
-    ["Engine", (of) => `${of.engine} ${of.engine_version}`],
-    ["Device", (of) => of.device],
-    ["Batch size", (of) => of.batch_size],
-    ["Cores", (of) => of.cores],
-    ["Machine", (of) => of.host.fingerprint],
-  ];
-  return settings.flatMap(([name, value]) => (value(a.result) === value(b.result) ? [] : [`${name}: ${value(a.result)} in A, ${value(b.result)} in B`]));
 }

@@ -12,7 +12,7 @@ import { cancelJob, resumeJob, runProfile } from "@/features/profiles/actions";
 import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
-import { duration, percent, plural } from "@/format/numbers";
+import { duration, percent, plural, type Interval } from "@/format/numbers";
 import { cellName, engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
@@ -137,15 +137,16 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
   return (
     <>
       <Group gap="xl" align="flex-start">
-        <Figure label="A call without the profiler" value={result.latency_ms} interval={null} unit="ms" basis={`typical, over ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
-        <Figure label="All nodes together" value={result.sum_ms} interval={null} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
-        <Figure label="Outside nodes" value={result.outside_ms} interval={null} unit="ms" basis={`${percent(outside, 1)} of the call`} />
+        <Figure label="A call without the profiler" value={result.latency_ms} interval={spanOf(result.latency_ci95_ms)} unit="ms" basis={`typical, n = ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
+        <Figure label="All nodes together" value={result.sum_ms} interval={spanOf(result.sum_ci95_ms)} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
+        <Figure label="Outside nodes" value={result.outside_ms} interval={spanOf(result.outside_ci95_ms)} unit="ms" basis={`${percent(outside, 1)} of the call`} />
         <Stack gap={0}>
           <Text size="sm" className="dim">Measured with</Text>
           <Text size="sm">{engineName(result.engine)} {result.engine_version}</Text>
           <Text size="sm">{[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}</Text>
         </Stack>
       </Group>
+      {result.surprises.length > 0 && <Caution title="Not as asked">{result.surprises.map(({ text }) => text).join(" · ")}</Caution>}
       {result.warnings.map((warning) => (
         <Caution key={warning} title="Take it with care">
           {warning}
@@ -196,6 +197,7 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
       ) : (
         <ProfileDiff a={{ profile, result }} otherId={search.diff} by={by} isTable={view === "table"} jump={jump} />
       )}
+      {search.diff === undefined && <Limits result={result} by={by} />}
       {result.notes.length > 0 && (
         <Stack gap={2}>
           {result.notes.map((note) => (
@@ -212,5 +214,33 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
         <Copy text={profile.command} label="Copy the command" />
       </Group>
     </>
+  );
+}
+
+function spanOf(found: readonly number[] | null): Interval | null {
+  const [low, high] = found ?? [];
+  return low === undefined || high === undefined ? null : [low, high];
+}
+
+const SLOWEST = 3;
+
+/** What keeps the slowest from being faster, in numbers; or how to find out. */
+function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "node" }) {
+  const rows = by === "node" ? result.nodes.map((one) => ({ ...one, name: one.node })) : result.operators.map((one) => ({ ...one, name: one.op_type }));
+  const isKnown = result.roof.ridge_flop_per_byte !== null;
+  return (
+    <Section title="What limits it">
+      <Stack gap={4}>
+        {isKnown &&
+          rows.slice(0, SLOWEST).map((one) => (
+            <Text key={`${one.name} ${one.total_ms}`} size="sm" style={{ overflowWrap: "anywhere" }}>
+              <b>{one.name}</b>: {one.bound ?? "not known"}. <span className="dim">{one.bound_reason}.</span>
+            </Text>
+          ))}
+        <Text size="sm" className="dim">
+          {isKnown ? "Held against the" : "Not known:"} {result.roof.text}.
+        </Text>
+      </Stack>
+    </Section>
   );
 }

@@ -8,7 +8,7 @@ import type { ProfileRowTold } from "@/api/schema.gen";
 import { profileKey } from "@/features/profiles/actions";
 import { AddProfile } from "@/features/profiles/AddProfile";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
-import { quantity } from "@/format/numbers";
+import { plural, quantity } from "@/format/numbers";
 import { cellName, engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { Empty } from "@/ui/Empty";
@@ -74,7 +74,8 @@ export function ProfilesPage() {
 
 function ProfileCard({ row, modelName }: { row: ProfileRowTold; modelName: string }) {
   const { summary } = row;
-  const told = quantity(summary.latency_ms, null, "ms");
+  const { ms_per_batch: figure } = summary;
+  const told = quantity(summary.latency_ms, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");
   const settings = [
     summary.engine && engineName(summary.engine),
     summary.cores !== null && summary.batch_size !== null ? cellName({ cores: summary.cores, batch_size: summary.batch_size }) : null,
@@ -97,7 +98,8 @@ function ProfileCard({ row, modelName }: { row: ProfileRowTold; modelName: strin
           <Group gap="sm">
             {summary.latency_ms !== null && (
               <Text size="sm">
-                <b>{told.value} ms</b> <span className="dim">per call, without the profiler</span>
+                <b>{[told.value, told.spread].filter(Boolean).join(" ")} ms</b>{" "}
+                <span className="dim">per call, without the profiler{summary.sessions !== null && `, n = ${plural(summary.sessions, "repeat")}`}</span>
               </Text>
             )}
             <Ago at={row.last_run_at ?? row.created_at} />

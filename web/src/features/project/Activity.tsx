@@ -6,7 +6,7 @@ import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { HappenedTold, JobTold } from "@/api/schema.gen";
 import { PlaceLink } from "@/app/PlaceLink";
-import { duration } from "@/format/numbers";
+import { left } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
 
@@ -66,13 +66,13 @@ function Running({ job }: { job: JobTold }) {
   const standing = useStanding(job.id);
   const done = standing?.units_done ?? job.progress?.units_done ?? 0;
   const planned = standing?.units_planned ?? job.progress?.units_planned ?? 0;
-  const left = standing?.remaining_s ?? job.progress?.remaining_s;
+  const remaining = standing?.remaining_s ?? job.progress?.remaining_s;
   const share = planned > 0 ? Math.min(100, (100 * done) / planned) : 0;
   return (
     <Stack gap={2} mt={4}>
       <Progress value={share} aria-label="Progress" />
       <Text size="xs" className="dim">
-        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{left != null && ` · about ${duration(left)} left`}
+        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{remaining != null && ` · ${left(remaining)}`}
       </Text>
     </Stack>
   );

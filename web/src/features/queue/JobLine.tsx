@@ -8,8 +8,7 @@ import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
 import { PlaceLink } from "@/app/PlaceLink";
-import { duration, quantity } from "@/format/numbers";
-import { sentence } from "@/format/words";
+import { left, soFar } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
@@ -58,7 +57,7 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
         {job.state === "running" && !isWaiting && <Standing job={job} />}
         {job.reason && (
           <Text size="sm" className="dim">
-            {sentence(job.reason)}
+            {job.reason}
           </Text>
         )}
       </Stack>
@@ -73,15 +72,14 @@ function Standing({ job }: { job: JobTold }) {
   const planned = standing?.units_planned ?? 0;
   const half = standing?.relative_half_width;
   const estimate = standing?.estimate_ms;
-  const so = estimate != null && half != null ? quantity(estimate, [estimate * Math.max(0, 1 - half), estimate * (1 + half)], "ms") : null;
   return (
     <>
       <Progress value={planned > 0 ? Math.min(100, (100 * done) / planned) : 0} aria-label={`Progress of ${job.name}`} />
       <Text size="sm" className="dim">
         {standing?.doing || "Starting"}
         {planned > 0 && ` · ${Math.min(done, planned)} of ${planned}`}
-        {so && ` · so far ${so.value} ${so.spread ?? ""} ms`}
-        {standing?.remaining_s != null && ` · about ${duration(standing.remaining_s)} left`}
+        {estimate != null && ` · so far ${soFar(estimate, half)}`}
+        {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
       </Text>
     </>
   );

@@ -1,0 +1,98 @@
+"""TensorFlow's own trace of a run: what each node took, in nanoseconds."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from modeldyno.core.errors import EngineFailed
+from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.traces import Trace
+from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.tallies import Event, Tally, last
+
+# A node's clock is read right around it; what is written down about it comes after.
+_MOST_EVENT_NS = 200
+# They hand on what is given and asked for: the call itself, no part of the model.
+_ENDS = ("NoOp", "_Arg", "_Retval")
+
+
+class TensorFlowProfiled:
+    """A session whose calls are traced while they are recorded."""
+
+    def __init__(self, session: Any) -> None:
+        self._session = session
+        self._is_recording = False
+        self._runs: list[Any] = []
+
+    @property
+    def facts(self) -> SessionFacts:
+        facts: SessionFacts = self._session.facts
+        return facts
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        plain: Callable[[], object] = self._session.bind(inputs, contract)
+        traced: Callable[[Any], object] = self._session.traced(inputs, contract)
+        runs = self._runs
+
+        def call() -> object:
+            if not self._is_recording:
+                return plain()
+            told = self._session.metadata()
+            outputs = traced(told)
+            runs.append(told)
+            return outputs
+
+        return call
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[None]:
+        self._is_recording = True
+        try:
+            yield
+        finally:
+            self._is_recording = False
+
+    def trace(self, keep: Sequence[bool]) -> Trace:
+        if len(self._runs) < len(keep):
+            raise EngineFailed(
+                "TensorFlow's trace lost calls",
+                why=f"{len(keep)} were made, {len(self._runs)} were traced",
+                fix="Profile it again",
+            )
+        wanted = last(len(self._runs), keep)
+        tally = Tally(_MOST_EVENT_NS)
+        for number, told in enumerate(self._runs):
+            if number in wanted:
+                tally.add_call(events(told))
+        return tally.trace()
+
+    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+        return None
+
+
+def events(told: Any) -> Iterator[Event]:
+    """Of one run: every node that a device has executed."""
+    for device in told.step_stats.dev_stats:
+        if "/device:" not in device.device:
+            continue
+        for node in device.node_stats:
+            op, provider = _kind(node)
+            if op in _ENDS:
+                continue
+            start_ns = node.all_start_nanos or node.all_start_micros * 1000
+            took_ns = node.op_end_rel_nanos - node.op_start_rel_nanos
+            yield Event(
+                start_ns=start_ns + node.op_start_rel_nanos,
+                duration_ns=max(0, took_ns),
+                key=(node.node_name, op, provider),
+            )
+
+
+def _kind(node: Any) -> tuple[str, str]:
+    """Operator and who computes it: ``name = _MklNativeConv2D(x, y)``."""
+    op = node.timeline_label.partition(" = ")[2].partition("(")[0].strip() or node.node_name
+    # Its own prefix for kernels that oneDNN brings.
+    plain = op.removeprefix("_Mkl").removeprefix("Native") if op.startswith("_Mkl") else op
+    return plain, "oneDNN" if plain != op else "Eigen"

@@ -1,0 +1,211 @@
+"""TensorFlow: the contract of every engine, one setting for a process, and nothing silent.
+
+TensorFlow is imported once here, with one thread; what needs another setting runs in workers.
+"""
+
+import importlib.metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import modeldyno
+from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
+from modeldyno.engines import catalog
+from modeldyno.engines.onnxruntime import OnnxRuntime
+from modeldyno.engines.outputs import compare
+from modeldyno.engines.tensorflow import TensorFlow
+from tests import tf_files
+from tests.contracts.engine_contract import EngineContract
+from tests.scripts import target
+
+pytestmark = pytest.mark.engine("tensorflow")
+ENGINE = TensorFlow()
+CACHE = Path(__file__).parents[2] / ".cache/models"
+MODELS = CACHE / "tensorflow"  # scripts/export_keras.py
+X = {"x": np.random.default_rng(0).standard_normal((2, 4), dtype=np.float32)}
+
+
+def of(name, **other):
+    path = MODELS / name
+    kind = {".pb": "tf-graph", ".keras": "keras"}.get(path.suffix, "saved-model")
+    path = path / "saved_model.pb" if path.is_dir() else path
+    return target(path, "tensorflow", format=kind, **other)
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path, monkeypatch):
+    monkeypatch.setenv("MODELDYNO_WORKSPACE", str(tmp_path / "workspace"))
+
+
+class TestContract(EngineContract):
+    engine = TensorFlow()
+
+    @pytest.fixture(params=["net.pb", "net", "net.keras"])
+    def target(self, request):
+        return of(request.param)
+
+
+def test_all_three_files_compute_the_same():
+    outputs = []
+    for name in ("net.pb", "net", "net.keras"):
+        with ENGINE.open(of(name)) as session:
+            outputs.append(session.run(X))
+    assert compare(outputs[0], outputs[1]).max_rel_error < 1e-6
+    assert compare(outputs[0], outputs[2]).max_rel_error < 1e-6
+    assert outputs[0]["y"].any()
+
+
+def test_a_saved_model_under_another_name_finds_its_weights(tmp_path):
+    (tmp_path / "mine.pb").write_bytes((MODELS / "net/saved_model.pb").read_bytes())
+    (tmp_path / "variables").symlink_to(MODELS / "net/variables")
+    with (
+        ENGINE.open(target(tmp_path / "mine.pb", "tensorflow", format="saved-model")) as renamed,
+        ENGINE.open(of("net")) as session,
+    ):
+        assert compare(session.run(X), renamed.run(X)).max_abs_error == 0
+
+
+def test_an_old_saved_model_computes_what_its_onnx_file_does():
+    """The newer loader fails on it: '_UserObject' object has no attribute 'add_slot'."""
+    folder = CACHE / "basic-pitch"
+    sound = np.random.default_rng(0).standard_normal((1, 43844, 1), dtype=np.float32)
+    asked = target(folder / "saved_model.pb", "tensorflow", format="saved-model")
+    facts, outputs = ENGINE.examine(asked, {"input_2": sound})
+    with OnnxRuntime().open(target(folder / "nmp.onnx", "onnxruntime")) as session:
+        (name,) = session.facts.input_dtypes
+        expected = session.run({name: sound})
+    assert facts.precision == "fp32"
+    assert sorted(outputs) == ["contour", "note", "onset"]
+    alike = {
+        one.shape: min(
+            abs(one - other).max() for other in expected.values() if other.shape == one.shape
+        )
+        for one in outputs.values()
+    }
+    assert max(alike.values()) < 1e-4
+
+
+# ---------------------------------------------------------------- nothing silent
+
+
+def test_a_process_has_one_number_of_threads():
+    with ENGINE.open(of("net.pb")) as session:
+        assert session.facts.threads == 1
+    with (
+        pytest.raises(EngineFailed, match="keeps its first settings") as caught,
+        ENGINE.open(of("net.pb", threads=2)),
+    ):
+        pass
+    assert "began with 1 thread with oneDNN, and was asked for 2 threads" in caught.value.why
+
+
+def test_each_number_of_threads_gets_a_process_of_its_own():
+    """The pool of a process keeps its first number."""
+    result = modeldyno.bench(MODELS / "small.pb", cores=[1, 2], quick=True)
+    assert [cell.error for cell in result.cells] == [None, None]
+    assert [cell.facts.threads for cell in result.cells if cell.facts] == [1, 2]
+
+
+def test_two_numbers_of_threads_can_be_compared():
+    model = MODELS / "small.pb"
+    result = modeldyno.compare(f"{model}@cores=1", f"{model}@cores=2", pairs=2)
+    assert (result.a.facts.threads, result.b.facts.threads) == (1, 2)
+    assert result.parity is not None
+    assert result.parity.agrees
+
+
+def test_onednn_is_told_and_can_be_left_out():
+    facts, _ = ENGINE.examine(of("small.pb"), pictures())
+    assert facts.providers == ("oneDNN", "Eigen")
+    assert facts.nodes_by_provider["oneDNN"] >= 1
+    options = {"onednn": False}
+    (cell,) = modeldyno.bench(MODELS / "small.pb", options=options, quick=True).cells
+    assert cell.facts is not None
+    assert (cell.facts.providers, list(cell.facts.nodes_by_provider)) == (("Eigen",), ["Eigen"])
+
+
+def test_bf16_is_had_or_refused_and_never_swapped():
+    if "avx512_bf16" in Path("/proc/cpuinfo").read_text():
+        facts, _ = ENGINE.examine(of("small.pb", precision="bf16"), pictures())
+        assert "bf16" in str(facts.precision)
+    else:
+        with pytest.raises(EngineFailed, match="bf16"):
+            ENGINE.examine(of("small.pb", precision="bf16"), pictures())
+    assert ENGINE.examine(of("small.pb"), pictures())[0].precision == "fp32"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"precision": "fp16"}, "cannot compute in 'fp16'"),
+        ({"device": "cuda"}, "cannot use device 'cuda'"),
+        ({"options": {"xla": True}}, "no option 'xla'"),
+        ({"options": {"onednn": "perhaps"}}, "onednn is on or off"),
+        ({"options": {"outputs": "nothing"}}, "makes no 'nothing'"),
+    ],
+)
+def test_what_it_cannot_do_is_refused(said, words):
+    with pytest.raises(BadValue, match=words), ENGINE.open(of("net.pb", **said)):
+        pass
+
+
+def test_inputs_of_another_type_are_refused():
+    with ENGINE.open(of("net.pb")) as session, pytest.raises(ValueError, match="is float32"):
+        session.run({"x": X["x"].astype("float64")})
+
+
+def test_a_frozen_graph_can_begin_and_end_anywhere(tmp_path):
+    (path := tmp_path / "net.pb").write_bytes(tf_files.linear())
+    asked = target(path, "tensorflow", format="tf-graph", options={"outputs": "product, y"})
+    with ENGINE.open(asked) as session:
+        outputs = session.run({"x": np.ones((1, 3), np.float32)})
+        inside = session.run({"product": np.ones((1, 2), np.float32), "x": np.ones((1, 3), "f4")})
+    assert outputs["product"].tolist() == [[6, 9]]
+    assert outputs["y"].tolist() == [[7, 11]]
+    assert inside["y"].tolist() == [[2, 3]]
+
+
+def test_what_the_user_says_of_a_graph_goes_through_the_terminals_path(tmp_path):
+    (path := tmp_path / "net.pb").write_bytes(tf_files.linear())
+    result = modeldyno.bench(
+        path, inputs=["product=float32[batch,2]"], options={"outputs": "y"}, quick=True
+    )
+    assert result.cells[0].error is None
+    assert list(result.cells[0].input_shapes) == ["product"]
+
+
+def test_a_file_that_it_cannot_load_says_so(tmp_path):
+    content = tf_files.graph_def(tf_files.placeholder("x", 1), tf_files.node("y", "NoSuchOp", "x"))
+    (path := tmp_path / "net.pb").write_bytes(content)
+    with (
+        pytest.raises(EngineFailed, match="could not load") as caught,
+        ENGINE.open(target(path, "tensorflow", format="tf-graph")),
+    ):
+        pass
+    assert "NoSuchOp" in caught.value.why
+
+
+def test_without_its_package_it_says_what_to_install(monkeypatch):
+    def absent(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    with pytest.raises(EngineUnavailable) as caught:
+        catalog.usable("tf")
+    assert "pip install 'modeldyno[tensorflow]'" in caught.value.fix
+
+
+# ---------------------------------------------------------------- profiling
+
+
+def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
+    result = modeldyno.profile(MODELS / "small.pb", repeats=2)
+    by_op = {row.op_type: row for row in result.rows}
+    assert any("Conv2D" in op for op in by_op)
+    assert any("conv" in row.node for row in result.rows)
+    assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
+
+
+def pictures():
+    return {"picture": np.random.default_rng(0).standard_normal((1, 16, 16, 3), dtype=np.float32)}

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+
+import { clearly, edges } from "@/charts/ratios";
+
+const ratio = (low: number, high: number) => ({ low, high, faster: null });
+
+test("a ratio that says nothing does not stretch the axis", () => {
+  expect(edges([ratio(0.9, 1.3), ratio(0.04, 47)])).toEqual({ low: 0.9, high: 1.3 });
+  expect(edges([ratio(0.04, 47)])).toEqual({ low: 0.5, high: 2 });
+  expect([clearly(ratio(0.9, 1.3)), clearly(ratio(0.04, 47))]).toEqual(["no clear difference", "unusable: the interval is too wide"]);
+});

@@ -1,0 +1,48 @@
+import { useMemo } from "react";
+
+import type { CellTold } from "@/api/schema.gen";
+import { Chart } from "@/charts/Chart";
+import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
+import { METRIC_WORDS, figureOf, variantOf, type Choice } from "@/features/benchmarks/cells";
+import type { Change, Looked } from "@/features/benchmarks/view";
+
+/** All cells of one engine at a glance, where both axes were measured; a click leads to the baseline of a cell. */
+export function CoresByBatches({ cells, choice, looked, change }: { cells: readonly CellTold[]; choice: Choice; looked: Looked; change: Change }) {
+  const { chosen, cores, batches } = choice;
+  const map = useMemo<HeatMap | null>(() => {
+    if (!chosen) return null;
+    const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+    const own = cells.filter((cell) => variantOf(cell) === variantOf(chosen));
+    return { metric: label, unit, isRate, squares: own.map((cell) => squareFrom(cell, looked)) };
+  }, [cells, chosen, looked]);
+  const draw = useMemo(() => map && drawHeatMap(map), [map]);
+  if (!map || !draw || cores.length < 2 || batches.length < 2) return null;
+  const pick = (name: string) => {
+    const at = squareOf(name);
+    if (at) change({ tab: "baseline", ...at });
+  };
+  return (
+    <Chart
+      title={`${map.metric}, cores × batch sizes`}
+      summary={heatMapSummary(map)}
+      reading="The stronger the tone, the better. Dashed with “~”: the machine was not quiet. Click a square for its baseline; the table has the intervals."
+      draw={draw}
+      table={heatMapTable(map)}
+      height={heatMapHeight(map)}
+      pick={pick}
+    />
+  );
+}
+
+function squareFrom(cell: CellTold, looked: Looked) {
+  const figure = figureOf(cell, looked.metric);
+  return {
+    cores: cell.cores,
+    batch: cell.batch_size,
+    value: figure?.value ?? null,
+    low: figure?.low ?? null,
+    high: figure?.high ?? null,
+    sessions: cell.sessions,
+    isNoisy: figure !== null && cell.noise !== null && cell.noise !== "quiet",
+  };
+}
