@@ -22,6 +22,7 @@ from modeldyno.core.errors import (
     BadValue,
     EngineUnavailable,
     InstallFailed,
+    ModeldynoError,
     RunFailed,
     UserError,
     WorkspaceUnusable,
@@ -366,17 +367,25 @@ def _try(there: Environment) -> EngineLoaded:
                 return worker.ask(LoadEngine(there.engine), EngineLoaded, deadline_s, stop)
         except (RunFailed, UserError) as error:
             words = log.read_text(errors="replace") if log.exists() else ""
-            raise EngineUnavailable(
-                f"{there.engine} does not work in that environment",
-                why=error.why or error.title,
-                fix=_advice(f"{words}\n{error.why}"),
-            ) from error
+            raise _does_not_work(there.engine, words, error) from error
 
 
-def _advice(words: str) -> str:
-    if "NumPy 1.x cannot be run in" in words or "_ARRAY_API" in words or "numpy.core" in words:
-        return 'It was built for NumPy 1: add --pip "numpy<2"'
-    return "Import it there by hand to see the whole story"
+def _does_not_work(engine: str, words: str, error: ModeldynoError) -> EngineUnavailable:
+    title = f"{engine} does not work in that environment"
+    if any(sign in words + error.why for sign in _FOR_NUMPY_1):
+        return EngineUnavailable(
+            title,
+            why="it was built for NumPy 1, and NumPy 2 is there",
+            fix='Install an older one beside it: --pip "numpy<2"',
+        )
+    return EngineUnavailable(
+        title,
+        why=error.why or error.title,
+        fix="Import it there by hand to see the whole story",
+    )
+
+
+_FOR_NUMPY_1 = ("compiled using NumPy 1.x cannot be run", "_ARRAY_API not found")
 
 
 # ---------------------------------------------------------------- its folder
