@@ -510,6 +510,7 @@ class Nouns:
             batch_size=1,
             cores=2,
             instances=3,
+            streams=4,
             floor_s=0.1,
             typical_s=0.2,
             throughput_per_s=1e6,

@@ -68,7 +68,7 @@ class RunSummary(Sureness):
     batch_size: int | None = None
     cores: int | None = None
     instances: int | None = None
-    streams: int | None = None
+    streams: int | None = None  # None: one
     floor_s: float | None = None
     typical_s: float | None = None
     throughput_per_s: float | None = None

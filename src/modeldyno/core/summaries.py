@@ -65,7 +65,7 @@ def summarise_result(result: MeasuringResult) -> RunSummary:
         batch_size=cell.batch_size,
         cores=cell.cores,
         instances=cell.instances,
-        streams=cell.streams,
+        streams=_unusual(cell.streams),
         floor_s=cell.floor_s,
         typical_s=cell.typical_s,
         throughput_per_s=cell.throughput_per_s,
@@ -96,8 +96,13 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
         batch_size=_shared(cells, "batch_size"),
         cores=_shared(cells, "cores"),
         instances=_shared(cells, "instances"),
-        streams=_shared(cells, "streams"),
+        streams=_unusual(_shared(cells, "streams")),
     )
+
+
+def _unusual(streams: int | None) -> int | None:
+    """None stands for one."""
+    return streams if streams != 1 else None
 
 
 def _cells(spec: MeasuringSpec) -> tuple[CellSpec, ...]:
