@@ -306,6 +306,8 @@ def measure(
 
 def plan_line(spec: BenchmarkSpec) -> str:
     """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
+    from modeldyno.core.names import name_of_file
+
     count = len(spec.cells)
     cells = "1 cell" if count == 1 else f"{count} cells"
     from modeldyno.measure.cpus import allowed_cpus
@@ -315,16 +317,17 @@ def plan_line(spec: BenchmarkSpec) -> str:
     cores = "1 core" if most == 1 else f"up to {most} cores"
     cores += f" (oversubscribed: {wanted} threads)" if wanted > most else ""
     if spec.iterations is not None:
-        return f"{Path(spec.model.path).name}: {cells} on {cores}, {spec.iterations} calls each"
+        return f"{name_of_file(spec.model.path)}: {cells} on {cores}, {spec.iterations} calls each"
     from modeldyno.jobs.rounds import expected_s
 
     seconds = expected_s(spec)
-    return f"{Path(spec.model.path).name}: {cells} on {cores}, about {seconds:g} s of measuring"
+    return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s of measuring"
 
 
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.core import figures
     from modeldyno.core.advice import advise
+    from modeldyno.core.names import name_of_file
     from modeldyno.core.sentences import side_by_side_sentence, unranked_sentence
     from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 
@@ -333,7 +336,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
         opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
         output.tell(
-            f"{Path(model.path).name}  {figures.size(model.size_bytes)}  {model.format}{opset}  "
+            f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {model.format}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
         for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):

@@ -9,6 +9,7 @@ import typer
 
 from modeldyno.cli import options, output
 from modeldyno.core.errors import BadValue
+from modeldyno.core.names import name_of_file
 
 if TYPE_CHECKING:
     from modeldyno.core.models import Making, ModelFacts
@@ -96,7 +97,7 @@ def _show(facts: ModelFacts) -> None:
         f"{dtype} {figures.spaced(count, 0)}" for dtype, count in facts.weights_by_dtype.items()
     )
     lines = {
-        "file": Path(facts.path).name,
+        "file": name_of_file(facts.path),
         "format": f"{facts.format}, IR {facts.ir_version}" if facts.ir_version else facts.format,
         "made by": facts.producer,
         "opsets": versions,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
+from modeldyno.core.names import name_of_file
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -53,8 +53,8 @@ class KeptRun:
     def subject(self) -> str:
         """``m.onnx``, or ``old.onnx against new.onnx``."""
         if isinstance(self.spec, ComparisonSpec):
-            return " against ".join(Path(side.label).name for side in (self.spec.a, self.spec.b))
-        return Path(self.spec.model.path).name
+            return " against ".join(name_of_file(side.label) for side in (self.spec.a, self.spec.b))
+        return name_of_file(self.spec.model.path)
 
     @property
     def kept(self) -> str:

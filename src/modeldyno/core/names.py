@@ -37,14 +37,20 @@ def checked_text(text: str) -> str:
 
 def name_of_file(path: str) -> str:
     """A name for what lies there, whatever bytes the file system allows in one."""
-    last = path.rstrip("/").rpartition("/")[2]
+    last = _last(path.rstrip("/"))
     plain = "".join("�" if ord(x) < 32 or ord(x) == 127 or _is_half(x) else x for x in last)
     return plain.strip()[:LONGEST_NAME] or "model"
 
 
 def shown_name(path: str) -> str:
     """Of a model: a file goes by its name; what is no path is a name already, slashes and all."""
-    return path.rpartition("/")[2] if path.startswith("/") else path
+    return _last(path) if path.startswith("/") else path
+
+
+def _last(path: str) -> str:
+    """A SavedModel goes by the name of its folder: the file in it is called the same in all."""
+    folder, _, last = path.rpartition("/")
+    return folder.rpartition("/")[2] or last if last == "saved_model.pb" else last
 
 
 def file_name_part(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.models import Dim, ModelFacts
-from modeldyno.core.names import shown_name
+from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
@@ -146,7 +146,7 @@ def _quality(cell: CellResult) -> str:
 
 def benchmark_html(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
-    return exports.html_table(head, rows, Path(result.model.path).name)
+    return exports.html_table(head, rows, name_of_file(result.model.path))
 
 
 # ---------------------------------------------------------------- comparisons
@@ -210,7 +210,7 @@ def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, 
     side = one.side
     return (
         place,
-        _file_of(side.model),
+        shown_name(side.model.path),
         f"{side.facts.engine} {side.facts.engine_version}",
         side.facts.precision or figures.NOTHING,
         str(side.spec.cores),
@@ -219,12 +219,6 @@ def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, 
         "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
         _outputs(one),
     )
-
-
-def _file_of(model: ModelFacts) -> str:
-    """A SavedModel is its folder, as people see it."""
-    path = Path(model.path)
-    return shown_name(str(path.parent if model.format == "saved-model" else path))
 
 
 def _outputs(one: Ranked) -> str:
@@ -287,4 +281,4 @@ def model_csv(facts: ModelFacts, path: str | Path | None) -> str:
 
 def model_html(facts: ModelFacts) -> str:
     head, rows = model_rows(facts)
-    return exports.html_table(head, rows, Path(facts.path).name)
+    return exports.html_table(head, rows, name_of_file(facts.path))

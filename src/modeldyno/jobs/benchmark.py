@@ -12,6 +12,7 @@ from modeldyno.core.errors import Cancelled, ModeldynoError, NotYet, StorageFail
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
 from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
@@ -115,7 +116,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
 
         copy = copy_privately(facts, context.folder.model)
         units = planned(spec, len(cells))
-        context.say(Started(Path(facts.path).name, units, facts.sha256))
+        context.say(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
             _try(spec, cell, first_like(cell, cells), facts, copy, trying, context)

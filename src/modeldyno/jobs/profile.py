@@ -13,6 +13,7 @@ from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, Work
 from modeldyno.core.graphs import GraphNode
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.names import name_of_file
 from modeldyno.core.profile_diffs import plain_node
 from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
@@ -120,7 +121,7 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = copy_privately(facts, context.folder.model)
-        context.say(Started(Path(facts.path).name, spec.repeats, facts.sha256))
+        context.say(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
         context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = prepare(
             trying, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
