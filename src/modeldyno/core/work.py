@@ -331,7 +331,7 @@ _VIEWS = _named(
     "reshape squeeze unsqueeze flatten identity shape size constant view as_strided expand t "
     "dropout parameter result alias detach permute empty empty_like "
     "empty_strided resize broadcast_to lift_fresh resolve_conj resolve_neg const readvariableop "
-    "expanddims expand_dims rank staticreshape"
+    "varhandleop identityn expanddims expand_dims rank staticreshape"
 )
 _PARTIAL = _named(
     "gather gatherelements gathernd slice stridedslice embedding index_select gatherv2 gather_nd "
