@@ -164,6 +164,36 @@ def linear(code: int = FULLY_CONNECTED, weights: bytes = WEIGHTS, version: int =
     )
 
 
+def pictures() -> Table:
+    """Pictures of 4 × 4 in 2 channels: convolutions of 3 × 3 (the second is depthwise), the largest
+    of each 2 × 2, and their mean."""
+    strides = {1: ("Int32", 1), 2: ("Int32", 1)}
+    halves = {1: ("Int32", 2), 2: ("Int32", 2), 3: ("Int32", 2), 4: ("Int32", 2)}
+    tensors = [
+        tensor("x", [1, 4, 4, 2], open_shape=[-1, 4, 4, 2]),
+        tensor("filters", [3, 3, 3, 2], 1),
+        tensor("bias", [3], 3),
+        tensor("conv", [1, 4, 4, 3], open_shape=[-1, 4, 4, 3]),
+        tensor("each", [1, 3, 3, 3], 2),
+        tensor("depthwise", [1, 4, 4, 3], open_shape=[-1, 4, 4, 3]),
+        tensor("pool", [1, 2, 2, 3], open_shape=[-1, 2, 2, 3]),
+        tensor("sides", [2], 4, INT32),
+        tensor("y", [1, 3], open_shape=[-1, 3]),
+    ]
+    operators = [
+        operator(0, [0, 1, 2], [3], Table(strides), 1),
+        operator(1, [3, 4, 2], [5], Table(strides | {3: ("Int32", 1)}), 2),
+        operator(2, [5], [6], Table(halves), 5),
+        operator(3, [6, 7], [8], Table({0: ("Bool", False)}), 27),
+    ]
+    weights = [struct.pack(f"<{count}f", *[0.5] * count) for count in (54, 27, 3)]
+    return model(
+        [operator_code(number) for number in (3, 4, 17, 40)],
+        [graph(tensors, [0], [8], operators)],
+        [*weights, struct.pack("<2i", 1, 2)],
+    )
+
+
 def saved(path: Path, made: Table | None = None) -> Path:
     path.write_bytes(written(made or linear()))
     return path

@@ -58,6 +58,18 @@ def test_what_only_moves_computes_nothing_and_what_is_looked_up_is_not_read_whol
     assert work("Reshape", [(4, 8), (2,)], [(8, 4)]) == Work(0, 0)
 
 
+def test_names_of_tensorflow_litert_and_xnnpack_are_known():
+    for name in ("BatchMatMulV2", "BATCH_MATMUL", "Batch Matrix Multiply (NC, F32) GEMM"):
+        assert work(name, [(2, 3, 4), (2, 4, 5)], [(2, 3, 5)]).flop == 2 * (2 * 3 * 5) * 4
+    for name in ("AddV2", "ADD", "Add (ND)", "BiasAdd", "LOGISTIC", "Reciprocal Square Root (NC)"):
+        assert work(name, [(1, 8)], [(1, 8)]).flop == 8
+    for name in ("MAX_POOL_2D", "AvgPool", "Average Pooling (NHWC, F32) Average Pooling"):
+        assert work(name, [(1, 8, 8, 2)], [(1, 4, 4, 2)], (2, 2)).flop == 4 * 4 * 2 * 4
+    assert work("FusedBatchNormV3", [(1, 8)], [(1, 8)]).flop == 16
+    assert work("Convert (NC, F32, QS8)", [(1, 8)], [(1, 8)]).flop == 0  # no convolution
+    assert work("EXPAND_DIMS", [(8,)], [(1, 8)]) == Work(0, 0)
+
+
 def test_what_is_not_known_is_never_nought():
     assert work("Mystery", [(4, 8)], [(8, 4)]) == Work(None, 2 * 4 * 32)
     assert work("MaxPool", [(1, 2, 8, 8)], [(1, 2, 4, 4)]).flop is None

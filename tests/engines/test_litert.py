@@ -7,9 +7,11 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed
+from modeldyno.core.work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
 from modeldyno.engines.litert import LiteRt, _precision, _taken
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, Recorded
+from modeldyno.engines.litert_operands import Listed, listed, operands_of
 from modeldyno.engines.litert_profiling import events_of
 from modeldyno.formats import catalog
 from tests import litert_files
@@ -157,7 +159,7 @@ def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
         Recorded("SIN", OPERATOR, 3, 2),
         Recorded("Add (ND)", XNNPACK_OPERATOR, 5, 0),
     ]
-    found = list(events_of(recorded, {2: "net/Sin"}.__getitem__))
+    found = list(events_of(recorded, {2: "net/Sin"}.__getitem__, {}))
     assert [(event.key, event.duration_ns) for event in found] == [
         (("Add (ND) #0", "Add (ND)", "XNNPACK"), 7000),
         (("net/Sin", "SIN", "LiteRT"), 3000),
@@ -177,6 +179,68 @@ def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear
     )  # fmt: skip
     (shown,) = catalog.read_graph(linear).nodes
     assert node.node == shown.name
+
+
+def profiled_work(path, inputs, **said):
+    wanted = asked(path, **said)
+    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+        call = profiled.bind(inputs, "hot")
+        with profiled.recording():
+            call()
+        nodes = profiled.trace([True]).nodes
+    # XNNPACK puts it before a product, and the file has none.
+    return [work_of(n.op_type, n.operands) for n in nodes if "Static Reshape" not in n.op_type]
+
+
+@pytest.mark.parametrize("takes_xnnpack", [True, False])
+def test_a_profile_knows_the_work_of_each_operator(linear, tmp_path, takes_xnnpack):
+    said = {"options": {"xnnpack": takes_xnnpack}}
+    assert profiled_work(linear, X, **said) == [Work(2 * 2 * 3 * 4, 4 * (2 * 4 + 3 * 4 + 2 * 3))]
+    path = litert_files.saved(tmp_path / "pictures.tflite", litert_files.pictures())
+    image, out, small = 2 * 16 * 2, 2 * 16 * 3, 2 * 4 * 3  # numbers of two pictures
+    found = profiled_work(path, {"x": np.ones((2, 4, 4, 2), np.float32)}, **said)
+    assert found == [
+        Work(2 * out * 9 * 2, 4 * (image + 54 + 3 + out)),
+        Work(2 * out * 9, 4 * (out + 27 + 3 + out)),
+        Work(small * 4, 4 * (out + small)),
+        Work(small, 4 * (small + 2 * 3)),
+    ]
+
+
+def test_where_xnnpack_merged_operators_their_work_is_not_known():
+    def one(name, size):
+        same = Operand("float32", (size,))
+        return Listed(name, Operands((same, same), (same,)))
+
+    def seen(*names):
+        return [Recorded(name, XNNPACK_OPERATOR, 1, number) for number, name in enumerate(names)]
+
+    known = {0: one("MUL", 1), 1: one("ADD", 2), 2: one("MUL", 3), 3: one("SIN", 4)}
+    both = operands_of(seen("Multiply (ND)", "Add (ND)", "Multiply (ND)"), known, [[0, 1, 2]])
+    assert {place: found.outputs[0].size for place, found in both.items()} == {0: 1, 1: 2, 2: 3}
+    merged = seen("Multiply (ND)", "Add (ND)")
+    assert list(operands_of(merged, known, [[0, 1, 2]])) == [1]
+    assert operands_of(merged, known, [[0], [1, 2]]) == {}  # it begins once, not twice
+    own = [Recorded("SIN", OPERATOR, 1, 3), Recorded("SIN", OPERATOR, 1, 3, graph=1)]
+    assert list(operands_of(own, known, [])) == [0]  # the other one is of a loop's body
+
+
+def test_filters_are_turned_to_where_the_count_expects_them():
+    def flop(name, *shapes):
+        tensors = [
+            {"index": number, "dtype": np.float32, "shape": shape}
+            for number, shape in enumerate(shapes)
+        ]
+        last = len(shapes) - 1
+        operator = {"index": 0, "op_name": name, "inputs": range(last), "outputs": [last]}
+        return work_of(name, listed([operator], tensors)[0].operands).flop
+
+    to_larger = flop("TRANSPOSE_CONV", (4,), (5, 2, 2, 8), (1, 3, 3, 8), (1, 6, 6, 5))
+    assert to_larger == 2 * (3 * 3 * 8) * (5 * 2 * 2)
+    assert flop("FULLY_CONNECTED", (2, 3, 4), (5, 12), (2, 5)) == 2 * (2 * 5) * 12
+    assert flop("CONV_3D", (1, 4, 4, 4, 2), (3, 3, 3, 2, 6), (1, 4, 4, 4, 6)) == (
+        2 * (64 * 6) * (27 * 2)
+    )
 
 
 def test_under_the_profiler_it_computes_the_same(linear):

@@ -11,7 +11,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
-from modeldyno.engines import catalog
+from modeldyno.core.work import work_of
+from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
@@ -206,6 +207,43 @@ def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
     assert any("Conv2D" in op for op in by_op)
     assert any("conv" in row.node for row in result.rows)
     assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
+
+
+def profiled_work(asked, inputs):
+    with ENGINE.open(asked) as session, ENGINE.profiled(asked, session) as profiled:
+        call = profiled.bind(inputs, "hot")
+        with profiled.recording():
+            call()
+        nodes = profiled.trace([True]).nodes
+    return {node.op_type: work_of(node.op_type, node.operands) for node in nodes}
+
+
+def test_a_profile_knows_the_work_of_each_node():
+    two = {"picture": np.concatenate([pictures()["picture"]] * 2)}
+    found = profiled_work(of("small.pb"), two)
+    made = 2 * 14 * 14 * 8
+    assert found["Conv2D"].flop == 2 * made * (3 * 3 * 3)
+    assert found["Conv2D"].bytes == 4 * (2 * 16 * 16 * 3 + 3 * 3 * 3 * 8 + made)
+    assert found["Relu"].flop == found["Mean"].flop == made
+    assert found["MatMul"].flop == 2 * 2 * 8 * 10
+    assert found["Softmax"].flop == 5 * 2 * 10
+
+
+def test_filters_and_windows_of_all_kinds_are_counted(tmp_path):
+    tf = tf_process.imported()
+    with tf.Graph().as_default() as graph:
+        x = tf.compat.v1.placeholder(tf.float32, (None, 8, 8, 3), name="x")
+        each = tf.nn.depthwise_conv2d(x, tf.ones((3, 3, 3, 2)), [1, 1, 1, 1], "SAME")
+        pooled = tf.nn.max_pool2d(each, 2, 2, "SAME")
+        larger = tf.nn.conv2d_transpose(pooled, tf.ones((2, 2, 5, 6)), (2, 8, 8, 5), 2)
+        tf.linalg.svd(larger, compute_uv=False, name="y")
+    (path := tmp_path / "kinds.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    asked = target(path, "tensorflow", format="tf-graph")
+    found = profiled_work(asked, {"x": np.ones((2, 8, 8, 3), np.float32)})
+    assert found["DepthwiseConv2dNative"].flop == 2 * (2 * 8 * 8 * 6) * 9
+    assert found["MaxPool"].flop == (2 * 4 * 4 * 6) * 4
+    assert found["Conv2DBackpropInput"].flop == 2 * (2 * 4 * 4 * 6) * (5 * 2 * 2)
+    assert found["Svd"].flop is None  # never 0
 
 
 def pictures():

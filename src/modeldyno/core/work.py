@@ -5,7 +5,8 @@ convolution and a matrix product count two for each pair of numbers. Bytes are e
 read or written: what a cache saves or a kernel reads twice is not in it. What cannot be told is
 None, never 0; 0 is the true figure of what only moves, or only renames.
 
-Names of operators are those of ONNX, of ONNX Runtime's own fusions, of OpenVINO and of PyTorch.
+Names of operators are those of ONNX, of ONNX Runtime's own fusions, of OpenVINO, of PyTorch, of
+TensorFlow, of LiteRT and of XNNPACK inside of it.
 """
 
 from __future__ import annotations
@@ -77,8 +78,10 @@ def work_of(op_type: str, operands: Operands | None) -> Work:
 
 
 def plain_name(op_type: str) -> str:
-    """``com.microsoft.FusedConv``, ``aten::add_`` → ``fusedconv``, ``add``."""
-    return op_type.rpartition("::")[2].rpartition(".")[2].strip("_").lower()
+    """``com.microsoft.FusedConv``, ``aten::add_``, ``Max Pooling (NHWC, F32)`` → ``fusedconv``,
+    ``add``, ``maxpooling``."""
+    name = op_type.partition(" (")[0].replace(" ", "")
+    return name.rpartition("::")[2].rpartition(".")[2].strip("_").lower()
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -242,7 +245,8 @@ def _named(words: str) -> frozenset[str]:
 _PRODUCTS = _named(
     "matmul fusedmatmul gemm fusedgemm matmulinteger qlinearmatmul qgemm matmulnbits "
     "matmulintegertofloat dynamicquantizematmul fullyconnected mm bmm addmm baddbmm linear "
-    "mkldnn_linear onednn_linear transposematmul"
+    "mkldnn_linear onednn_linear transposematmul batchmatmul batchmatmulv2 batchmatmulv3 "
+    "fusedbatchmatmulv2 fully_connected batch_matmul batchmatrixmultiply"
 )
 _ATTENTIONS = _named(
     "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
@@ -252,14 +256,15 @@ _ATTENTIONS = _named(
 _PACKED_ATTENTIONS = _named("attention qattention")
 _POOLINGS = _named(
     "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool max_pool2d "
-    "max_pool2d_with_indices avg_pool2d"
+    "max_pool2d_with_indices avg_pool2d max_pool_2d average_pool_2d maxpool3d avgpool3d "
+    "maxpooling averagepooling"
 )
 _RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
     (_PRODUCTS, _product),
     (_ATTENTIONS, _attention),
     (_PACKED_ATTENTIONS, lambda found: _packed_attention(found) or _attention(found)),
     (_POOLINGS, _pooling),
-    (_named("sum mean max min"), _sum_of_many),
+    (_named("sum mean max min addn add_n"), _sum_of_many),
     (
         _named(
             "deconvolution convtranspose convolutionbackpropdata groupconvolutionbackpropdata "
@@ -282,25 +287,36 @@ _PER_ELEMENT = {
             "tan tanh sigmoid floor ceil ceiling round sign reciprocal mod bitwise_and bitwise_or "
             "and or not xor equal notequal greater less greaterorequal lessorequal greaterequal "
             "lessequal where select isnan isinf eltwise gt lt ge le eq ne logical_not cumsum "
-            "squareddifference threshold softsign"
+            "squareddifference threshold softsign addv2 biasadd realdiv floordiv floormod relu6 "
+            "square selectv2 logicaland logicalor logicalnot squared_difference relu_n1_to_1 "
+            "relu_0_to_1 leaky_relu logistic floor_div floor_mod logical_and logical_or "
+            "greater_equal less_equal not_equal select_v2 negate squareroot reciprocalsquareroot"
         ),
         1,
     ),
     **dict.fromkeys(_named("hardsigmoid quickgelu batchnormalization"), 2),
     **dict.fromkeys(
-        _named("batchnorminference native_batch_norm batch_norm quantizelinear dequantizelinear"), 2
+        _named(
+            "batchnorminference native_batch_norm batch_norm quantizelinear dequantizelinear "
+            "fusedbatchnorm fusedbatchnormv2 fusedbatchnormv3 fusedbatchnormex quantize dequantize"
+        ),
+        2,
     ),
     **dict.fromkeys(_named("dynamicquantizelinear fakequantize qlinearadd qlinearmul"), 3),
     **dict.fromkeys(
-        _named("gelu fastgelu biasgelu swish silu mish softplus elu selu celu hardswish hswish"), 5
+        _named(
+            "gelu fastgelu biasgelu swish silu mish softplus elu selu celu hardswish hswish "
+            "hard_swish"
+        ),
+        5,
     ),
-    **dict.fromkeys(_named("softmax logsoftmax hardmax softmax_lastdim"), 5),
+    **dict.fromkeys(_named("softmax logsoftmax log_softmax hardmax softmax_lastdim"), 5),
     **dict.fromkeys(
         _named(
             "layernormalization skiplayernormalization embedlayernormalization mvn normalizel2 "
             "instancenormalization groupnormalization groupnorm simplifiedlayernormalization "
             "rmsnormalization skipsimplifiedlayernormalization rms native_layer_norm "
-            "native_group_norm lrn lpnormalization"
+            "native_group_norm lrn lpnormalization l2_normalization local_response_normalization"
         ),
         8,
     ),
@@ -308,18 +324,25 @@ _PER_ELEMENT = {
 _REDUCTIONS = _named(
     "globalaveragepool globalmaxpool globallppool nhwcglobalaveragepool reducemean reducesum "
     "reducemax reducemin reduceprod reducel1 reducel2 reducesumsquare reduce argmax argmin "
-    "amax amin qlinearglobalaveragepool adaptive_avg_pool2d adaptiveavgpool topk"
+    "amax amin qlinearglobalaveragepool adaptive_avg_pool2d adaptiveavgpool topk topkv2 topk_v2 "
+    "prod any all reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min"
 )
 _VIEWS = _named(
     "reshape squeeze unsqueeze flatten identity shape size constant view as_strided expand t "
     "dropout parameter result alias detach permute empty empty_like "
-    "empty_strided resize broadcast_to lift_fresh resolve_conj resolve_neg"
+    "empty_strided resize broadcast_to lift_fresh resolve_conj resolve_neg const readvariableop "
+    "varhandleop identityn expanddims expand_dims rank staticreshape"
 )
-_PARTIAL = _named("gather gatherelements gathernd slice stridedslice embedding index_select")
+_PARTIAL = _named(
+    "gather gatherelements gathernd slice stridedslice embedding index_select gatherv2 gather_nd "
+    "strided_slice"
+)
 _MOVES = _PARTIAL | _named(
     "transpose concat cat split variadicsplit pad tile cast convert reorderinput reorderoutput "
     "reorder depthtospace spacetodepth copy copy_ to scatternd scatterelements clone contiguous "
-    "broadcast memcpyfromhost memcpytohost fill zero ones full range constantofshape nonzero"
+    "broadcast memcpyfromhost memcpytohost fill zero ones full range constantofshape nonzero "
+    "concatv2 concatenation pack unpack splitv split_v padv2 mirrorpad mirror_pad constantpad "
+    "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd reversev2 reverse_v2"
 )
 _BYTES = {
     **dict.fromkeys(_named("double float64 f64 int64 i64 uint64 u64"), 8),
@@ -349,7 +372,8 @@ _NORMS = _named(
     "layernormalization skiplayernormalization mvn normalizel2 instancenormalization "
     "groupnormalization groupnorm simplifiedlayernormalization rmsnormalization rms "
     "skipsimplifiedlayernormalization native_layer_norm native_group_norm layer_norm "
-    "batchnormalization batchnorminference native_batch_norm batch_norm"
+    "batchnormalization batchnorminference native_batch_norm batch_norm fusedbatchnorm "
+    "fusedbatchnormv2 fusedbatchnormv3 fusedbatchnormex"
 )
 _FAMILIES = (
     ("convolution", _named("deconvolution")),
@@ -358,10 +382,10 @@ _FAMILIES = (
     ("pooling", _POOLINGS),
     ("recurrent", frozenset(_GATES)),
     ("normalization", _NORMS),
-    ("softmax", _named("softmax logsoftmax softmax_lastdim")),
+    ("softmax", _named("softmax logsoftmax log_softmax softmax_lastdim")),
     ("reduction", _REDUCTIONS | _named("mean sum max min")),
     ("reordering", _named("reorder reorderinput reorderoutput transpose")),
-    ("joining", _named("concat cat")),
+    ("joining", _named("concat cat concatv2 concatenation")),
     ("view", _VIEWS),
     ("cast", _named("cast convert convertlike")),
     ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),

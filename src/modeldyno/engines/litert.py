@@ -16,6 +16,7 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.signatures import Signature, names_of, serving
+from modeldyno.engines.litert_operands import Listed, listed
 from modeldyno.engines.litert_profiling import LiteRtProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
 
@@ -55,11 +56,24 @@ class LiteRt:
     def profiled(self, target: Target, session: LiteRtSession) -> Iterator[LiteRtProfiled]:
         """Another session: the interpreter has no profiler, the compiled model of the same library
         has one, which must be there when the model is loaded."""
-        profiled = LiteRtProfiled(target, takes_xnnpack(target), session)
+        profiled = LiteRtProfiled(
+            target, takes_xnnpack(target), session, lambda inputs: self._listed(target, inputs)
+        )
         try:
             yield profiled
         finally:
             profiled.close()
+
+    def _listed(self, target: Target, inputs: Tensors) -> dict[int, Listed]:
+        """From a session without XNNPACK: of what XNNPACK took, sizes inside of it are those of the
+        file. Nothing where LiteRT alone cannot run it."""
+        own = replace(_planned(target, inputs), options={"xnnpack": False})
+        try:
+            with self.open(own) as session:
+                session.run(inputs)
+                return session.listed()
+        except (EngineFailed, RuntimeError, ValueError):
+            return {}
 
 
 def _planned(target: Target, inputs: Tensors) -> Target:
@@ -163,6 +177,17 @@ class LiteRtSession:
             # Its operators for pictures have no other way, and neither has XNNPACK for them.
             layout="NHWC" if any("CONV" in one["op_name"] for one in own) else None,
         )
+
+    def listed(self) -> dict[int, Listed]:
+        """Its operators, with the sizes of the last call."""
+        return listed(self._operators(), self._interpreter.get_tensor_details())
+
+    def parts(self) -> list[list[int]]:
+        """Numbers of the operators that XNNPACK took: one list for each time that it begins."""
+        operators = self._operators()
+        own = [one for one in operators if one["op_name"] != _DELEGATE]
+        delegates = [one for one in operators if one["op_name"] == _DELEGATE]
+        return [sorted(_taken([*own, delegate])) for delegate in delegates]
 
     def close(self) -> None:
         """Its threads go with it."""

@@ -17,6 +17,7 @@ from typing import Any
 from modeldyno.core.errors import EngineFailed
 
 OPERATOR, XNNPACK_OPERATOR = 1 << 1, 1 << 3  # kinds of events
+DELEGATES = ("DELEGATE", "TfLiteXNNPackDelegate")  # stand around what XNNPACK tells by itself
 _LIBRARY = "libLiteRt.so"
 _CPU = 1
 _READ, _WRITE = 0, 1  # why a buffer is locked
@@ -60,6 +61,7 @@ class Recorded:
     kind: int
     took_us: int
     number: int
+    graph: int = 0  # 0 is the model; others belong to its operators
 
 
 class CompiledModel:
@@ -147,7 +149,10 @@ class CompiledModel:
         events = (Event * count.value)()
         self._ask("GetProfilerEvents", self._profiler, count, events)
         found = [
-            Recorded((one.tag or b"").decode("utf-8", "replace"), one.kind, one.took_us, one.number)
+            Recorded(
+                (one.tag or b"").decode("utf-8", "replace"),
+                *(one.kind, one.took_us, one.number, one.graph),
+            )
             for one in events
         ]
         self._ask("ResetProfiler", self._profiler)
@@ -160,6 +165,16 @@ class CompiledModel:
         name = c_char_p()
         self._ask("GetTensorName", tensor, byref(name))
         return (name.value or b"").decode("utf-8", "replace").split(";")[0]
+
+    def window(self, number: int, pooling: str) -> tuple[int, ...]:
+        """Of an operator that the library calls ``pooling``: MaxPool2d."""
+        operator = self._got("GetSubgraphOp", self._graph, c_size_t(number))
+        sides = []
+        for side in ("Height", "Width"):
+            size = ctypes.c_int32()
+            self._ask(f"Get{pooling}Filter{side}Option", operator, byref(size))
+            sides.append(size.value)
+        return tuple(sides)
 
     # ------------------------------------------------------------ inside
 

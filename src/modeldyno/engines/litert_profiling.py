@@ -7,34 +7,47 @@ file; what LiteRT runs itself, by the file's.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
+from modeldyno.core.work import Operands
 from modeldyno.engines.litert_library import (
+    DELEGATES,
     OPERATOR,
     XNNPACK_OPERATOR,
     CompiledModel,
     Recorded,
 )
+from modeldyno.engines.litert_operands import Listed, operands_of
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Event, Key, Tally, last
 
 _MOST_EVENT_NS = 5_000
 _CUT_OFF_NS = 500  # of whole microseconds, in the mean
-_DELEGATES = ("DELEGATE", "TfLiteXNNPackDelegate")  # stand around what XNNPACK tells by itself
 _MOST_CALLS_KEPT = 100_000
+_POOLINGS = {"MAX_POOL_2D": "MaxPool2d", "AVERAGE_POOL_2D": "AveragePool2d"}
 
 
 class LiteRtProfiled:
     """A session of the same model, loaded with the profiler."""
 
-    def __init__(self, target: Target, takes_xnnpack: bool, session: Any) -> None:
+    def __init__(
+        self,
+        target: Target,
+        takes_xnnpack: bool,
+        session: Any,
+        listed: Callable[[Tensors], dict[int, Listed]],
+    ) -> None:
+        """``listed``: the operators of the file, as a call with such inputs has them."""
         self._target = target
         self._takes_xnnpack = takes_xnnpack
         self._session = session
+        self._listed = listed
+        self._inputs: Tensors = {}
         self._model: CompiledModel | None = None
         self._shapes: tuple[tuple[int, ...], ...] = ()
         self._is_recording = False
@@ -46,6 +59,7 @@ class LiteRtProfiled:
         return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        self._inputs = inputs
         values = [inputs[port.name] for port in self._session.inputs]
         model = self._opened(tuple(tuple(value.shape) for value in values))
         bound = _bound(model, values, contract)
@@ -80,8 +94,11 @@ class LiteRtProfiled:
             )
         wanted = last(len(self._calls), keep)
         tally = Tally(_MOST_EVENT_NS, _CUT_OFF_NS)
+        known, parts = self._known(), self._session.parts()
         for number in sorted(wanted):
-            tally.add_call(events_of(self._calls[number], self._name))
+            recorded = self._calls[number]
+            operands = operands_of(recorded, known, parts)
+            tally.add_call(events_of(recorded, self._name, operands))
         return tally.trace()
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
@@ -99,6 +116,15 @@ class LiteRtProfiled:
             self._model = CompiledModel(target.model, target.threads, self._takes_xnnpack, shapes)
             self._shapes = shapes
         return self._model
+
+    def _known(self) -> dict[int, Listed]:
+        known = self._listed(self._inputs)
+        for number, one in known.items():
+            if self._model is not None and one.name in _POOLINGS:
+                with contextlib.suppress(EngineFailed):  # the library may not tell
+                    window = self._model.window(number, _POOLINGS[one.name])
+                    known[number] = replace(one, operands=replace(one.operands, window=window))
+        return known
 
     def _name(self, number: int) -> str:
         return self._model.operator_name(number) if self._model is not None else ""
@@ -127,20 +153,25 @@ def _bound(
     return call
 
 
-def events_of(recorded: Sequence[Recorded], name_of: Callable[[int], str]) -> Iterator[Event]:
-    """One after the other: XNNPACK tells how long its operators took, not when they began."""
+def events_of(
+    recorded: Sequence[Recorded],
+    name_of: Callable[[int], str],
+    operands: Mapping[int, Operands],
+) -> Iterator[Event]:
+    """One after the other: XNNPACK tells how long its operators took, not when they began.
+    ``operands`` are by the place among those that were recorded."""
     seen: dict[str, int] = {}
     at_ns = 0
-    for one in recorded:
+    for place, one in enumerate(recorded):
         if one.kind == XNNPACK_OPERATOR:
             # Its parts of the model count from 0 each.
             name = f"{one.name} #{one.number}"
             seen[name] = seen.get(name, 0) + 1
             again = f" ({seen[name]})" if seen[name] > 1 else ""
             key: Key = (f"{name}{again}", one.name, "XNNPACK")
-        elif one.kind == OPERATOR and one.name not in _DELEGATES:
+        elif one.kind == OPERATOR and one.name not in DELEGATES:
             key = (name_of(one.number) or f"{one.name} #{one.number}", one.name, "LiteRT")
         else:
             continue
-        yield Event(at_ns, one.took_us * 1000, key)
+        yield Event(at_ns, one.took_us * 1000, key, operands=operands.get(place))
         at_ns += one.took_us * 1000 + 1

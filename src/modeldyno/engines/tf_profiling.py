@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
@@ -11,6 +11,7 @@ from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.tallies import Event, Tally, last
+from modeldyno.engines.tf_operands import Shape, operands_of, outputs_of, windows_of
 
 # A node's clock is read right around it; what is written down about it comes after.
 _MOST_EVENT_NS = 200
@@ -25,6 +26,7 @@ class TensorFlowProfiled:
         self._session = session
         self._is_recording = False
         self._runs: list[Any] = []
+        self._inputs: Tensors = {}
 
     @property
     def facts(self) -> SessionFacts:
@@ -32,6 +34,7 @@ class TensorFlowProfiled:
         return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        self._inputs = inputs
         plain: Callable[[], object] = self._session.bind(inputs, contract)
         traced: Callable[[Any], object] = self._session.traced(inputs, contract)
         runs = self._runs
@@ -63,20 +66,28 @@ class TensorFlowProfiled:
             )
         wanted = last(len(self._runs), keep)
         tally = Tally(_MOST_EVENT_NS)
+        windows = self._windows()
         for number, told in enumerate(self._runs):
             if number in wanted:
-                tally.add_call(events(told))
+                tally.add_call(events(told, windows))
         return tally.trace()
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
         return None
 
+    def _windows(self) -> dict[str, Shape]:
+        """A node's settings are in the graph, which TensorFlow tells of one more run."""
+        told = self._session.metadata()
+        self._session.traced(self._inputs, "api", with_graph=True)(told)
+        return windows_of(told.partition_graphs)
 
-def events(told: Any) -> Iterator[Event]:
+
+def events(told: Any, windows: Mapping[str, Shape] | None = None) -> Iterator[Event]:
     """Of one run: every node that a device has executed."""
     for device in told.step_stats.dev_stats:
         if "/device:" not in device.device:
             continue
+        made = outputs_of(device.node_stats)
         for node in device.node_stats:
             op, provider = _kind(node)
             if op in _ENDS:
@@ -87,6 +98,7 @@ def events(told: Any) -> Iterator[Event]:
                 start_ns=start_ns + node.op_start_rel_nanos,
                 duration_ns=max(0, took_ns),
                 key=(node.node_name, op, provider),
+                operands=operands_of(node, op, made, (windows or {}).get(node.node_name, ())),
             )
 
 
