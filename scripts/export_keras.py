@@ -5,6 +5,7 @@ They land in .cache/models/tensorflow/; what is there already is not made again.
 
 import os
 import shutil
+from contextlib import chdir
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -47,7 +48,8 @@ def write_models(folder: Path) -> None:
     small = keras.Model(pictures, outputs, name="small")
     (folder / "small.pb").write_bytes(frozen(small, "classes"))
     small.export(folder / "small", verbose=False)
-    evil = keras.Sequential([keras.Input((4,)), keras.layers.Lambda(_marking)])
+    with TemporaryDirectory() as elsewhere, chdir(elsewhere):  # it runs when it is made, too
+        evil = keras.Sequential([keras.Input((4,)), keras.layers.Lambda(_marking)])
     evil.save(folder / "lambda.keras")
 
 
