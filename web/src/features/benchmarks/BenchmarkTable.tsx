@@ -60,6 +60,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", ") },
     { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", ") },
     { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
+    { id: "streams", header: "Streams", value: (row) => row.axes.streams.join(", "), isHidden: rows.every((row) => row.axes.streams.every((one) => one === 1)) },
     { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
     { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={null} />, isNumber: true },
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
