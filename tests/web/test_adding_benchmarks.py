@@ -1,8 +1,11 @@
 """The dialog behind ADD BENCHMARK."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
+from tests import onnx_models
 from tests.web.toys import toy
 
 
@@ -89,7 +92,7 @@ def test_ux_09_an_engine_that_cannot_says_why_to_mouse_and_keyboard(desk, dialog
     expect(option).to_be_hidden()
     expect(dialog).to_be_visible()  # Escape closed the list, not the form
 
-    desk.page.mouse.move(1, 1)  # a pointer that rests on the list would choose, too
+    # The pointer still rests where the list opens: it must not take the place of the arrow keys.
     engine.focus()
     engine.press("ArrowDown")
     expect(option).to_be_visible()
@@ -104,6 +107,32 @@ def test_ux_09_an_engine_that_cannot_says_why_to_mouse_and_keyboard(desk, dialog
     expect(option.get_by_text(reason)).to_be_visible()
     engine.press("Escape")
     expect(engine).to_have_value(chosen)
+
+
+@pytest.mark.engine("openvino")
+def test_streams_are_asked_of_an_engine_that_has_them(desk, tmp_path):
+    server = desk.server
+    number = server.ask("/projects", {"name": "streams"})["id"]
+    server.send_model(number, onnx_models.saved(onnx_models.linear(), tmp_path / "linear.onnx"))
+    page = desk.open(f"/p/{number}/benchmarks?add=true")
+    dialog = page.get_by_role("dialog", name="Create benchmark")
+    plan = dialog.get_by_role("status", name="Plan")
+    streams = dialog.get_by_label("Streams", exact=True)
+    engine = dialog.get_by_role("combobox", name="Inference engine")
+
+    def choose(name):
+        engine.click()
+        page.get_by_role("option", name=name).click()
+        expect(engine).to_have_value(re.compile(name))
+
+    choose("OpenVINO")
+    streams.fill("1,2")
+    expect(plan).to_contain_text("2 stream counts")
+    expect(plan).to_contain_text("--streams 1,2")
+    expect(dialog.get_by_role("button", name="RUN", exact=True)).to_be_in_viewport(ratio=1)
+    choose("ONNX Runtime")
+    expect(streams).to_have_count(0)
+    expect(plan).not_to_contain_text("stream")
 
 
 def test_a_draft_survives_closing(desk, dialog, project):

@@ -46,6 +46,7 @@ _SIDE: dict[str, tuple[str, Callable[[str], Any]]] = {
     "engine": ("engine", str),
     "batch": ("batch_size", int),
     "cores": ("cores", int),
+    "streams": ("streams", int),
     "device": ("device", str),
     "precision": ("precision", str),
     "contract": ("contract", str),

@@ -24,6 +24,13 @@ def sides(served, project):
     return {"project_id": project, "a": {"model_id": old}, "b": {"model_id": new}}
 
 
+def test_a_side_has_as_many_streams_as_it_was_asked_for(served, sides):
+    many = sides | {"b": sides["b"] | {"streams": 2}, "start": False}
+    told = fits(served.post("comparisons", many), ComparisonTold, 201)
+    assert [told["pairing"][side]["streams"] for side in "ab"] == [1, 2]
+    assert told["command"].endswith("compare old.json +new.json@streams=2")
+
+
 def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     made = served.post("comparisons", sides | {"pairs": 4, "budget": "quick"})
     told = fits(made, ComparisonTold, 201)

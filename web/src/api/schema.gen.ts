@@ -4404,6 +4404,12 @@ export interface components {
              */
             formats: string[];
             /**
+             * Has Streams
+             * @description It can run several requests at a time: `streams` of a benchmark.
+             * @example false
+             */
+            has_streams: boolean;
+            /**
              * Install
              * @description How to get it.
              * @example pip install onnxruntime
@@ -8033,6 +8039,12 @@ export interface components {
             /** Spinning */
             spinning?: boolean | null;
             /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default 1
+             */
+            streams?: number;
+            /**
              * Values
              * @description Values of inputs.
              * @default {}
@@ -8081,6 +8093,8 @@ export interface components {
             sandbox: "on" | "off" | "required";
             /** Spinning */
             spinning: boolean | null;
+            /** Streams */
+            streams: number;
             /** Values */
             values: {
                 [key: string]: number;

@@ -55,7 +55,7 @@ export function drawIterations({ samples, typical, look }: Iterations): Drawing 
         nameLocation: "middle",
         nameGap: 26,
         nameTextStyle: { color: dim },
-        axisLabel: { color: ink, showMaxLabel: true, hideOverlap: true },
+        axisLabel: { color: ink, showMaxLabel: true, hideOverlap: true, formatter: (at: number) => count(at) },
         splitLine: { show: false },
         axisLine: { lineStyle: { color: line } },
       },

@@ -32,7 +32,7 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
         shown.map((one) => ({
           low: scaled(one, one.interval?.[0] ?? one.ms),
           high: scaled(one, one.interval?.[1] ?? one.ms),
-          text: isShare ? percent(one.share, 1) : `${sliceText(one, unit)} · ${percent(one.share)}`,
+          text: isShare ? percent(one.share, 1) : `${sliceText(one, unit)} · ${percent(one.share, 1)}`,
         })),
         ink,
       ),

@@ -73,6 +73,9 @@ export function drawScaling(scaling: Scaling): Drawing {
               position: "right",
               distance: 10,
               color: dim,
+              // No line of the grid through it.
+              backgroundColor: paper,
+              padding: [1, 3],
               formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} % efficient`,
             },
           })),
@@ -81,7 +84,7 @@ export function drawScaling(scaling: Scaling): Drawing {
       ];
     });
     const ideals = scaling.hasIdeal
-      ? scaling.series.map((one) => ({
+      ? scaling.series.filter((one) => idealOf(one.points, scaling.isRate).length > 0).map((one) => ({
           name: scaling.series.length > 1 ? `ideal, ${one.name}` : "ideal",
           type: "line",
           symbol: "none",
@@ -93,7 +96,7 @@ export function drawScaling(scaling: Scaling): Drawing {
       : [];
     return {
       grid: { left: 8, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
-      legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => name)] },
+      legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))] },
       tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
       xAxis: {
         type: "category",

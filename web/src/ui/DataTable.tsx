@@ -15,6 +15,8 @@ export type Column<Row> = {
   isNumber?: boolean;
   isHidden?: boolean;
   width?: number;
+  /** Takes the room that the others leave, and shortens what does not fit; one of a table at most. */
+  isFlexible?: boolean;
 };
 
 type Props<Row> = {
@@ -24,12 +26,14 @@ type Props<Row> = {
   rowId: (row: Row) => string;
   height?: number;
   rowHeight?: number;
+  /** Many columns: closer to each other. */
+  isDense?: boolean;
   open?: (row: Row) => void;
   tools?: ReactNode;
 };
 
 /** A table that stays quick with a hundred thousand rows: only those in view are in the page. */
-export function DataTable<Row extends object>({ label, rows, columns, rowId, height = 520, rowHeight = 40, open, tools }: Props<Row>) {
+export function DataTable<Row extends object>({ label, rows, columns, rowId, height = 520, rowHeight = 40, isDense = false, open, tools }: Props<Row>) {
   const definitions: ColumnDef<typeof features, Row>[] = columns.map((column) => ({
     id: column.id,
     header: column.header,
@@ -77,16 +81,16 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
         </Menu>
       </Group>
       <div ref={scroll} style={{ maxHeight: height, overflow: "auto" }} tabIndex={0} role="region" aria-label={label}>
-        <Table stickyHeader highlightOnHover aria-label={label} aria-rowcount={sorted.length + 1}>
+        <Table stickyHeader highlightOnHover horizontalSpacing={isDense ? 6 : undefined} aria-label={label} aria-rowcount={sorted.length + 1}>
           <Table.Thead>
             <Table.Tr>
               {visible.map((column) => {
                 const direction = table.getColumn(column.id)?.getIsSorted() || false;
                 const sort = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : "none";
                 return (
-                  <Table.Th key={column.id} aria-sort={sort} ta={column.isNumber ? "right" : "left"} w={column.width}>
+                  <Table.Th key={column.id} aria-sort={sort} ta={column.isNumber ? "right" : "left"} w={column.isFlexible ? "100%" : column.width}>
                     {column.header !== "" && (
-                      <UnstyledButton fw={600} fz="sm" onClick={() => table.getColumn(column.id)?.toggleSorting()}>
+                      <UnstyledButton fw={600} fz="sm" ta="inherit" onClick={() => table.getColumn(column.id)?.toggleSorting()}>
                         <Group gap={4} wrap="nowrap" justify={column.isNumber ? "flex-end" : "flex-start"}>
                           {column.header}
                           {direction === "asc" && <IconArrowUp size={14} aria-hidden />}
@@ -111,11 +115,14 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                   style={{ height: rowHeight, cursor: open ? "pointer" : undefined }}
                   onClick={open && (() => open(row))}
                 >
-                  {visible.map((column) => (
-                    <Table.Td key={column.id} ta={column.isNumber ? "right" : "left"} style={{ whiteSpace: "nowrap" }}>
-                      {column.show ? column.show(row) : (column.value(row) ?? <Text span className="dim">–</Text>)}
-                    </Table.Td>
-                  ))}
+                  {visible.map((column) => {
+                    const shown = column.show ? column.show(row) : (column.value(row) ?? <Text span className="dim">–</Text>);
+                    return (
+                      <Table.Td key={column.id} ta={column.isNumber ? "right" : "left"} style={{ whiteSpace: "nowrap" }}>
+                        {column.isFlexible ? <div className="flexible-column">{shown}</div> : shown}
+                      </Table.Td>
+                    );
+                  })}
                 </Table.Tr>
               );
             })}

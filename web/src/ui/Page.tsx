@@ -8,7 +8,8 @@ export function Page({ title, actions, children }: { title: string; actions?: Re
   return (
     <Stack gap="md">
       <Group justify="space-between" align="center" gap="sm">
-        <Title order={1} size="h2" style={{ overflowWrap: "anywhere" }}>
+        {/* A long title leaves room for a menu beside it. */}
+        <Title order={1} size="h2" maw={actions ? "calc(100% - 3.25rem)" : undefined} style={{ overflowWrap: "anywhere" }}>
           {title}
         </Title>
         {actions && <Group gap="sm">{actions}</Group>}

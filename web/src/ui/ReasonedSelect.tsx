@@ -1,4 +1,5 @@
 import { Combobox, Stack, Text, TextInput, useCombobox } from "@mantine/core";
+import type { MouseEvent } from "react";
 
 export type Reasoned = { value: string; label: string; /** Why it cannot be chosen. */ reason: string | null };
 
@@ -17,8 +18,10 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
     change(chosen);
     list.closeDropdown();
   };
+  // A list that opens or scrolls under a resting mouse is no wish of its owner: the place of the arrow keys stays.
+  const moved = ({ movementX, movementY }: MouseEvent) => (movementX !== 0 || movementY !== 0) && list.resetSelectedOption();
   return (
-    <Combobox store={list} onOptionSubmit={submit} shadow="md" resetSelectionOnOptionHover>
+    <Combobox store={list} onOptionSubmit={submit} shadow="md">
       <Combobox.Target targetType="button" withExpandedAttribute>
         <TextInput
           label={label}
@@ -42,6 +45,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
               active={option.value === value}
               aria-selected={option.value === value}
               aria-disabled={option.reason !== null || undefined}
+              onMouseMove={moved}
               className={option.reason === null ? undefined : "not-to-choose"}
             >
               <Told option={option} />

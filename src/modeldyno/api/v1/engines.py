@@ -10,7 +10,7 @@ from pydantic import Field
 from modeldyno.api.v1.shape import Told, problems
 from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import Availability, availability
-from modeldyno.engines.catalog import title_of
+from modeldyno.engines.catalog import find, title_of
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
@@ -37,6 +37,10 @@ class EngineTold(Told):
         examples=[{}],
     )
     formats: list[str] = Field(examples=[["onnx"]])
+    has_streams: bool = Field(
+        description="It can run several requests at a time: `streams` of a benchmark.",
+        examples=[False],
+    )
     adapter: str = Field(
         description="Which engine it is, where it goes by a name that somebody gave it.",
         examples=["onnxruntime"],
@@ -82,6 +86,7 @@ def _told(engine: Availability) -> EngineTold:
         },
         device_notes=engine.device_notes,
         formats=list(engine.formats),
+        has_streams=find(engine.name).has_streams,
         adapter=engine.adapter,
         python=engine.python,
         origin=without_secrets(without_folders(engine.origin)),

@@ -147,6 +147,7 @@ class SideAsked(InputsAsked):
     engine: Word | None = Field(None, examples=["onnxruntime"])
     batch_size: Count = 1
     cores: Count = 1
+    streams: Count = Field(1, description="Requests at a time, of engines that have streams.")
     device: Word = "cpu"
     precision: Word | None = Field(None, examples=["fp32"])
     spinning: bool | None = None
@@ -159,6 +160,7 @@ class SideAsked(InputsAsked):
             engine=[self.engine] if self.engine else [],
             batch=[self.batch_size],
             cores=[self.cores],
+            streams=[self.streams],
             device=[self.device],
             precision=[self.precision] if self.precision else [],
             spin=self.spinning,
@@ -294,6 +296,7 @@ class SideTold(InputsTold):
     engine: str | None
     batch_size: int
     cores: int
+    streams: int
     device: str
     precision: str | None
     spinning: bool | None
@@ -391,6 +394,7 @@ def _side(side: SideSpec) -> dict[str, Any]:
         **_fed(side.model),
         "label": name_of_file(side.label),
         **_cell(side.cell),
+        "streams": side.cell.streams,
     }
 
 

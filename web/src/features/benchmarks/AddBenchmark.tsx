@@ -8,7 +8,7 @@ import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineTold, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { MOST_BATCH, askedOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, compareCommands, planWords, queuedWords, type Draft, type Troubles } from "@/features/benchmarks/form";
+import { MOST_BATCH, MOST_STREAMS, askedOf, compareCommands, effectiveOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, planWords, queuedWords, streamsNote, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -38,11 +38,11 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const model = known.models.find((one) => one.id === draft?.modelId);
   const facts = useQuery({ ...modelQuery(draft?.modelId ?? 0), enabled: draft?.modelId != null }).data?.facts;
   const fixed = facts ? fixedBatch(facts.inputs.map((input) => input.shape ?? [])) : null;
-  const effective = draft && fixed !== null ? { ...draft, batches: [fixed], manyBatches: false } : draft;
+  const effective = draft && effectiveOf(draft, fixed, known.engines);
   const names = { a: model?.name ?? "MODEL", b: known.models.find((one) => one.id === (draft?.otherModelId ?? draft?.modelId))?.name ?? "MODEL" };
   const plan = usePlan(effective, names);
   const run = useMutation({
-    mutationFn: (asked: Draft) => start(asked, pid),
+    mutationFn: (asked: Effective) => start(asked, pid),
     onSuccess: (made) => {
       forgetDraft(pid);
       const id = `started ${made.first.id}`;
@@ -65,7 +65,9 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const refusal = run.error ?? plan.error;
   const { troubles, rest } = troublesOf(refusal);
   const engine = known.engines.find((one) => one.name === draft.engine);
-  const isValid = plan.words !== null && plan.error === null && draft.cores.length > 0 && effective.batches.length > 0;
+  const isSideWithStreams = (name: string) => known.engines.find((one) => one.name === name)?.has_streams === true;
+  const hasStreams = isSideWithStreams(draft.engine) || (draft.compares && draft.existing === null && isSideWithStreams(draft.otherEngine));
+  const isValid = plan.words !== null && plan.error === null && isFilled(effective);
   const isLong = (plan.words?.aboutS ?? 0) > LONG_S;
   const submit = () => {
     if (!isValid || run.isPending) return;
@@ -86,7 +88,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           <ModelSelect known={known} engine={draft.engine} value={draft.modelId} change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })} error={troubles.model} />
         </SimpleGrid>
         <Comparison pid={pid} known={known} draft={draft} change={change} />
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <SimpleGrid cols={{ base: 1, xs: hasStreams ? 3 : 2 }}>
           <CountsField
             label="Core counts" what="core counts" most={known.cores} presets={known.cores}
             counts={draft.cores} isMany={draft.manyCores} change={(cores, manyCores) => change({ cores, manyCores })}
@@ -98,7 +100,19 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
             hint="Items in one call" trouble={troubles.batches}
             fixed={fixed !== null ? `${model?.name ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
           />
+          {hasStreams && (
+            <CountsField
+              label="Streams" what="streams" most={MOST_STREAMS} presets={known.cores}
+              counts={draft.streams} isMany={draft.manyStreams} change={(streams, manyStreams) => change({ streams, manyStreams })}
+              hint="Requests at a time" trouble={troubles.streams}
+            />
+          )}
         </SimpleGrid>
+        {hasStreams && streamsNote(draft) && (
+          <Text size="sm" role="note">
+            ⚠ {streamsNote(draft)}
+          </Text>
+        )}
         <UnstyledButton onClick={() => setMore(!isMore)} aria-expanded={isMore} fz="sm">
           {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {draft.instances === 1 ? "1 instance" : `${draft.instances} instances`} · {draft.device}
         </UnstyledButton>
@@ -153,9 +167,14 @@ function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean 
   return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
 }
 
-function usePlan(draft: Draft | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
-  const asked = draft && draft.modelId !== null && draft.cores.length > 0 && draft.batches.length > 0 ? askedOf(draft, draft.modelId, draft.engine) : null;
-  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine) : null;
+/** An empty axis has no cells. */
+function isFilled({ cores, batches, streams, otherStreams, compares, existing }: Effective): boolean {
+  return [cores, batches, streams, ...(compares && existing === null ? [otherStreams] : [])].every((counts) => counts.length > 0);
+}
+
+function usePlan(draft: Effective | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
+  const asked = draft && draft.modelId !== null && isFilled(draft) ? askedOf(draft, draft.modelId, draft.engine, draft.streams) : null;
+  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherStreams) : null;
   const [settled] = useDebouncedValue(asked, 200);
   const [settledTwin] = useDebouncedValue(twin, 200);
   const plan = useQuery(planQuery(settled));
@@ -166,8 +185,8 @@ function usePlan(draft: Draft | null, names: { a: string; b: string }): { words:
   return { words: wordsOf(draft, names, plan.data, twin ? (other.data ?? null) : null), error, isStale };
 }
 
-function wordsOf(draft: Draft, names: { a: string; b: string }, plan: PlanTold, other: PlanTold | null): PlanWords {
-  const alternations = other ? plan.cells.length * 2 * BUDGET_S[draft.budget] : 0;
+function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanTold, other: PlanTold | null): PlanWords {
+  const alternations = other ? turnsOf(draft).length * 2 * BUDGET_S[draft.budget] : 0;
   const aboutS = plan.about_s === null ? null : plan.about_s + (other?.about_s ?? 0) + alternations;
   return {
     cells: planWords(draft, plan.cells.length + (other?.cells.length ?? 0)),

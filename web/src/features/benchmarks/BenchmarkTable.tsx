@@ -36,11 +36,12 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row) => row.name,
       show: (row) => (
         <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
-          <Text span size="sm" inherit truncate display="block" maw={200} title={row.name}>
+          <Text span size="sm" inherit truncate display="block" title={row.name}>
             #{row.id} {row.name}
           </Text>
         </Anchor>
       ),
+      isFlexible: true,
     },
     {
       id: "menu",
@@ -57,9 +58,10 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null, show: (row) => <Engines of={row} /> },
     { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
     { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
-    { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", ") },
-    { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", ") },
+    { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", "), show: (row) => <Counts of={row.axes.batch_sizes} /> },
+    { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", "), show: (row) => <Counts of={row.axes.cores} /> },
     { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
+    { id: "streams", header: "Streams", value: (row) => row.axes.streams.join(", "), show: (row) => <Counts of={row.axes.streams} />, isHidden: rows.every((row) => row.axes.streams.every((one) => one === 1)) },
     { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
     { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={null} />, isNumber: true },
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
@@ -82,7 +84,8 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       rows={rows}
       columns={columns}
       rowId={(row) => String(row.id)}
-      rowHeight={44}
+      rowHeight={52}
+      isDense
       open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
     />
   );
@@ -97,12 +100,21 @@ function Engines({ of }: { of: Row }) {
   );
 }
 
+function Counts({ of }: { of: readonly number[] }) {
+  const told = of.join(", ");
+  return (
+    <Text span size="sm" truncate display="block" maw={72} title={told}>
+      {told}
+    </Text>
+  );
+}
+
 function Told({ figure, n }: { figure: Row["summary"]["ms_per_item"]; n: number | null }) {
   const told = quantity(figure?.value, intervalOf(figure), "");
   return (
     <>
-      {told.value}{" "}
-      <Text span size="xs" className="dim">
+      {told.value}
+      <Text size="xs" lh={1.2} className="dim">
         {told.spread} {figure && n !== null && `n ${n}`}
       </Text>
     </>

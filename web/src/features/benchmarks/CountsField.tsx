@@ -55,7 +55,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
           error={error}
           disabled={fixed !== undefined}
           inputMode="numeric"
-          placeholder="Type and press Enter, or paste 1,8,32"
+          placeholder={counts.length === 0 ? "1,8,32" : "add"}
           styles={{ input: { minHeight: 36 } }}
         />
       ) : (

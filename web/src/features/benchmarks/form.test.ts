@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { EngineTold } from "@/api/schema.gen";
-import { chipsIn, compareCommands, countsIn, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, powersOfTwo, queuedWords } from "@/features/benchmarks/form";
+import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, streamsNote } from "@/features/benchmarks/form";
 
 describe("counts", () => {
   test("are pasted by the handful", () => {
@@ -30,19 +30,35 @@ test("of several words none is dropped silently", () => {
 });
 
 test("an engine says why it cannot", () => {
-  const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], adapter: "openvino", python: null, origin: "" };
+  const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], has_streams: true, adapter: "openvino", python: null, origin: "" };
   expect(engineTrouble(engine, { format: "onnx" })).toBe("openvino is not installed. To get it: pip install openvino");
   expect(engineTrouble({ ...engine, usable: true }, { format: "torchscript" })).toContain("does not read TorchScript");
   expect(engineTrouble({ ...engine, usable: true }, { format: "onnx" })).toBeNull();
 });
 
 test("a comparison says how a terminal alternates, and how much it queues", () => {
-  const draft = { ...firstDraft([], [], 2, null), engine: "onnxruntime", otherEngine: "openvino", cores: [1, 2], batches: [8], budget: "quick" as const };
+  const draft = effectiveOf({ ...firstDraft([], [], 2, null), engine: "onnxruntime", otherEngine: "openvino", cores: [1, 2], batches: [8], budget: "quick" }, null, []);
   expect(compareCommands(draft, "net.onnx", "my net.onnx")).toEqual([
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8 'my net.onnx@engine=openvino,batch=8' --quick",
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8,cores=2 'my net.onnx@engine=openvino,batch=8,cores=2' --quick",
   ]);
   expect([queuedWords(3, 0, false), queuedWords(3, 4, true)]).toEqual(["Benchmark 3 is in the queue", "2 benchmarks and 4 comparisons are in the queue"]);
+});
+
+test("only engines that have streams are asked for several", () => {
+  const engines = [{ name: "onnxruntime", has_streams: false }, { name: "openvino", has_streams: true }];
+  const asked = { ...firstDraft([], [], 2, null), engine: "openvino", otherEngine: "onnxruntime", cores: [2], manyCores: false, streams: [1, 2], manyStreams: true };
+  const alone = effectiveOf(asked, null, engines);
+  expect([alone.streams, alone.otherStreams]).toEqual([[1, 2], [1]]);
+  expect(planWords(alone, 2)).toBe("1 core count × 1 batch size × 2 stream counts = 2 cells");
+  expect(planWords({ ...alone, compares: true }, 3)).toBe("1 core count × 1 batch size × 2 stream counts + 1 core count × 1 batch size = 3 cells");
+  expect(compareCommands(alone, "net.onnx", "net.onnx")).toEqual([
+    "modeldyno compare net.onnx@engine=openvino,cores=2 net.onnx@engine=onnxruntime,cores=2",
+    "modeldyno compare net.onnx@engine=openvino,cores=2,streams=2 net.onnx@engine=onnxruntime,cores=2",
+  ]);
+  expect(effectiveOf({ ...asked, engine: "onnxruntime" }, null, engines).streams).toEqual([1]);
+  expect(streamsNote(asked)).toBeNull();
+  expect(streamsNote({ ...asked, cores: [1, 2] })).toBe("2 streams need 2 cores: cells with fewer will fail.");
 });
 
 test("a fixed batch is that of every input", () => {

@@ -14,6 +14,9 @@ export type Draft = {
   manyCores: boolean;
   batches: number[];
   manyBatches: boolean;
+  /** Of engines that have them. */
+  streams: number[];
+  manyStreams: boolean;
   budget: "quick" | "default" | "thorough";
   instances: number;
   warmup: number | null;
@@ -22,10 +25,11 @@ export type Draft = {
   perCall: boolean;
 };
 
-export type Field = "engine" | "model" | "otherEngine" | "otherModel" | "cores" | "batches" | "instances" | "device" | "budget";
+export type Field = "engine" | "model" | "otherEngine" | "otherModel" | "cores" | "batches" | "streams" | "instances" | "device" | "budget";
 export type Troubles = Partial<Record<Field, string>>;
 
 export const MOST_BATCH = 1_000_000;
+export const MOST_STREAMS = 1024;
 
 /** Numbers as somebody pastes them: "1, 8,32" or "1 8 32". */
 export function countsIn(text: string, most: number, what: string): { counts: number[]; trouble: string | null } {
@@ -111,6 +115,8 @@ export function firstDraft(engines: readonly EngineTold[], models: readonly Mode
     manyCores: cores > 1,
     batches: [1],
     manyBatches: false,
+    streams: [1],
+    manyStreams: false,
     budget: "default",
     instances: 1,
     warmup: null,
@@ -134,6 +140,8 @@ export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
     manyCores: asked.cores.length > 1,
     batches: merged(asked.batch_sizes, []),
     manyBatches: asked.batch_sizes.length > 1,
+    streams: merged(asked.streams, []),
+    manyStreams: asked.streams.length > 1,
     budget,
     instances: asked.instances[0] ?? 1,
     warmup: asked.warmup,
@@ -143,12 +151,36 @@ export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
   };
 }
 
-export function askedOf(draft: Draft, modelId: number, engine: string): PlanAsked {
+/** A draft with no more in it than its model and its engines can do. */
+export type Effective = Draft & { otherStreams: number[] };
+
+export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Pick<EngineTold, "name" | "has_streams">[]): Effective {
+  const streams = (engine: string) => (engines.find((one) => one.name === engine)?.has_streams ? draft.streams : [1]);
+  const batches = fixed === null ? {} : { batches: [fixed], manyBatches: false };
+  return { ...draft, ...batches, streams: streams(draft.engine), otherStreams: streams(draft.otherEngine) };
+}
+
+/** What is measured in alternation: each cell of one side, with its like of the other. */
+export function turnsOf({ cores, batches, streams, otherStreams }: Effective): { cores: number; batch: number; streams: number; otherStreams: number }[] {
+  // A side without streams is held against each number of the other's.
+  const pairs = merged(streams.length < otherStreams.length ? otherStreams : streams, []).map((one) => ({ streams: streams.includes(one) ? one : 1, otherStreams: otherStreams.includes(one) ? one : 1 }));
+  return cores.flatMap((core) => batches.flatMap((batch) => pairs.map((pair) => ({ cores: core, batch, ...pair }))));
+}
+
+/** On a CPU each stream needs a core; null when all have one. */
+export function streamsNote({ streams, cores, device }: Draft): string | null {
+  const most = Math.max(...streams);
+  if (device !== "cpu" || most <= Math.min(...cores)) return null;
+  return `${most} streams need ${most} cores: cells with fewer will fail.`;
+}
+
+export function askedOf(draft: Draft, modelId: number, engine: string, streams: number[]): PlanAsked {
   return {
     model_id: modelId,
     engines: engine ? [engine] : [],
     batch_sizes: draft.batches,
     cores: draft.cores,
+    streams,
     instances: [draft.instances],
     devices: [draft.device],
     precisions: [],
@@ -173,6 +205,7 @@ export function askedOf(draft: Draft, modelId: number, engine: string): PlanAske
 export function fieldOf(title: string, why: string): Field | null {
   const text = `${title} ${why}`.toLowerCase();
   const known: readonly [RegExp, Field][] = [
+    [/stream/, "streams"],
     [/cores/, "cores"],
     [/batch/, "batches"],
     [/instances/, "instances"],
@@ -184,27 +217,31 @@ export function fieldOf(title: string, why: string): Field | null {
   return known.find(([words]) => words.test(text))?.[1] ?? null;
 }
 
-/** "2 cores × 3 batches × 2 engines = 12 cells". */
-export function planWords(draft: Draft, cells: number): string {
-  const parts = [
-    `${draft.cores.length} ${draft.cores.length === 1 ? "core count" : "core counts"}`,
-    `${draft.batches.length} ${draft.batches.length === 1 ? "batch size" : "batch sizes"}`,
-  ];
-  if (draft.compares && draft.existing === null) parts.push("2 sides");
-  return `${parts.join(" × ")} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
+/** "2 core counts × 3 batch sizes × 2 sides = 12 cells". */
+export function planWords(draft: Effective, cells: number): string {
+  const counted = (counts: readonly number[], one: string) => `${counts.length} ${counts.length === 1 ? one : `${one}s`}`;
+  const side = (streams: readonly number[]) =>
+    [counted(draft.cores, "core count"), counted(draft.batches, "batch size"), ...(streams.length > 1 ? [counted(streams, "stream count")] : [])].join(" × ");
+  const [a, b] = [side(draft.streams), side(draft.otherStreams)];
+  const sides = !draft.compares || draft.existing !== null ? a : a === b ? `${a} × 2 sides` : `${a} + ${b}`;
+  return `${sides} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
 }
 
 /** What alternates, as a terminal would: a command for each cell. */
-export function compareCommands(draft: Draft, a: string, b: string): string[] {
-  const side = (name: string, engine: string, cores: number, batch: number) => {
-    const said = [engine && `engine=${engine}`, batch !== 1 && `batch=${batch}`, cores !== 1 && `cores=${cores}`, draft.device !== "cpu" && `device=${draft.device}`].filter(Boolean);
+export function compareCommands(draft: Effective, a: string, b: string): string[] {
+  const side = (name: string, engine: string, { cores, batch }: { cores: number; batch: number }, streams: number) => {
+    const said = [
+      engine && `engine=${engine}`,
+      batch !== 1 && `batch=${batch}`,
+      cores !== 1 && `cores=${cores}`,
+      streams !== 1 && `streams=${streams}`,
+      draft.device !== "cpu" && `device=${draft.device}`,
+    ].filter(Boolean);
     const text = said.length > 0 ? `${name}@${said.join(",")}` : name;
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   };
   const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
-  return draft.cores.flatMap((cores) =>
-    draft.batches.map((batch) => `modeldyno compare ${side(a, draft.engine, cores, batch)} ${side(b, draft.otherEngine, cores, batch)}${budget}`),
-  );
+  return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn, turn.streams)} ${side(b, draft.otherEngine, turn, turn.otherStreams)}${budget}`);
 }
 
 /** "2 benchmarks and 4 comparisons are in the queue". */
@@ -214,5 +251,5 @@ export function queuedWords(id: number, comparisons: number, hasOther: boolean):
 }
 
 export function isDraft(value: unknown): value is Draft {
-  return typeof value === "object" && value !== null && "engine" in value && "cores" in value && Array.isArray(value.cores) && "batches" in value && Array.isArray(value.batches) && "timeoutS" in value;
+  return typeof value === "object" && value !== null && "engine" in value && "cores" in value && Array.isArray(value.cores) && "batches" in value && Array.isArray(value.batches) && "streams" in value && Array.isArray(value.streams) && "timeoutS" in value;
 }

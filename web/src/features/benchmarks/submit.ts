@@ -4,7 +4,7 @@ import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkTold, SideAsked } from "@/api/schema.gen";
-import { askedOf, type Draft } from "@/features/benchmarks/form";
+import { askedOf, turnsOf, type Effective } from "@/features/benchmarks/form";
 import { rememberEngine } from "@/features/benchmarks/useDraft";
 
 export type Started = {
@@ -19,36 +19,34 @@ export type Started = {
 
 /** Puts what the form says into the queue. A comparison is both sides by themselves, with the same
  *  cells, and then each cell of both in alternation: that is the judgement which drift cannot touch. */
-export async function start(draft: Draft, pid: number): Promise<Started> {
+export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
-  const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine), project_id: pid, name: null, dataset_id: null, start: true } }));
+  const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine, draft.streams), project_id: pid, name: null, dataset_id: null, start: true } }));
   rememberEngine(draft.engine);
   const jobs = jobOf(first);
   const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId, jobs))) : null;
   void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
   void queries.invalidateQueries({ queryKey: queryKeys.jobs });
-  const comparisons = draft.compares && draft.existing === null ? draft.cores.length * draft.batches.length : 0;
+  const comparisons = draft.compares && draft.existing === null ? turnsOf(draft).length : 0;
   return { first, other, comparisons, jobs };
 }
 
 /** Adds to `jobs` what it puts into the queue. */
-async function startOther(draft: Draft, pid: number, modelId: number, jobs: number[]): Promise<number> {
+async function startOther(draft: Effective, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
-  const asked = { ...askedOf(draft, otherModel, draft.otherEngine), project_id: pid, name: null, dataset_id: null, start: true };
+  const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherStreams), project_id: pid, name: null, dataset_id: null, start: true };
   const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
   jobs.push(...jobOf(other));
-  for (const cores of draft.cores) {
-    for (const batch_size of draft.batches) {
-      const side = (model_id: number, engine: string): SideAsked => ({
-        model_id, engine, batch_size, cores, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
-      });
-      const body = {
-        project_id: pid, name: null, a: side(modelId, draft.engine), b: side(otherModel, draft.otherEngine),
-        budget: draft.budget, margin: 0.02, pairs: null, adaptive: false, timeout_s: draft.timeoutS, memory_limit_bytes: null, seed: 0, start: true,
-      };
-      jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
-    }
+  for (const { cores, batch, streams, otherStreams } of turnsOf(draft)) {
+    const side = (model_id: number, engine: string, streams: number): SideAsked => ({
+      model_id, engine, batch_size: batch, cores, streams, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
+    });
+    const body = {
+      project_id: pid, name: null, a: side(modelId, draft.engine, streams), b: side(otherModel, draft.otherEngine, otherStreams),
+      budget: draft.budget, margin: 0.02, pairs: null, adaptive: false, timeout_s: draft.timeoutS, memory_limit_bytes: null, seed: 0, start: true,
+    };
+    jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
   }
   return other.id;
 }

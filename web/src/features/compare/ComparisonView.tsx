@@ -199,7 +199,7 @@ function levelOf(side: ComparisonDocumentSide): string {
 }
 
 const WORDS: Record<keyof SideTold, string> = {
-  label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", contract: "call contract",
+  label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", streams: "streams", contract: "call contract",
   dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", spinning: "spinning", values: "values",
 };
 

@@ -66,6 +66,7 @@ function sideAsked(benchmark: BenchmarkTold, number: number): SideAsked | null {
     device: cell.device,
     batch_size: cell.batch_size,
     cores: cell.cores,
+    streams: cell.streams,
     // As it was asked for: what it ran as may not be something to ask for.
     precision: precisions.length === 1 ? precisions[0] : null,
     contract,
