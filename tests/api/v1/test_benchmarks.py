@@ -85,8 +85,9 @@ def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
     assert shown["state"] == shown["latest_run"]["state"] == "done"
     assert [(c["batch_size"], c["status"]) for c in shown["cells"]] == [(1, "done"), (2, "done")]
     assert all(cell["latency_ms"] >= 0.05 for cell in shown["cells"])
-    quickest = min(cell["latency_ms"] for cell in shown["cells"])
-    assert shown["summary"]["latency_ms"] == quickest
+    # the quickest, but one that the machine let nobody measure only if there is no other
+    best = min(shown["cells"], key=lambda c: (c["noise"] == "unusable", c["latency_ms"]))
+    assert shown["summary"]["latency_ms"] == best["latency_ms"]
     assert shown["settings"] == told["settings"]
 
 
