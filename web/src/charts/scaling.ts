@@ -76,7 +76,8 @@ export function drawScaling(scaling: Scaling): Drawing {
               // No line of the grid through it.
               backgroundColor: paper,
               padding: [1, 3],
-              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} % efficient`,
+              lineHeight: 14,
+              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %\nefficient`,
             },
           })),
         },
@@ -95,7 +96,8 @@ export function drawScaling(scaling: Scaling): Drawing {
         }))
       : [];
     return {
-      grid: { left: 8, right: 24, top: 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+      // Room for the label of the last point, and for a second line of the legend where it is narrow.
+      grid: { left: 8, right: ideals.length > 0 ? 64 : 24, top: ideals.length > 1 ? 64 : 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
       legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))] },
       tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
       xAxis: {
