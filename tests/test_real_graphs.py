@@ -1,6 +1,7 @@
 """Graphs of models that other people made: nothing is lost, and shapes are known."""
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import onnx
@@ -34,8 +35,9 @@ def test_every_node_of_a_real_file_is_in_its_graph(model: Path):
     assert {b.of for b in everything.boxes if b.kind == "node"} == {n.id for n in graph.nodes}
 
 
-def names_of(graph: onnx.GraphProto) -> Counter[tuple[str, ...]]:
-    return Counter((node.name, *node.output) for node in graph.node)
+def names_of(nodes: Iterable[tuple[str, ...]]) -> Counter[tuple[str, ...]]:
+    """A graph cuts names of more than 256 characters."""
+    return Counter(tuple(name[:200] for name in names) for names in nodes)
 
 
 @pytest.mark.parametrize("model", [*LIGHT, *FETCHED], ids=lambda path: path.stem)
@@ -43,8 +45,8 @@ def test_inputs_and_outputs_of_nodes_are_those_of_the_file(model: Path):
     proto = onnx.load(model, load_external_data=False)
     graph = catalog.read_graph(model)
     top = [node for node in graph.nodes if "[" not in node.scope]
-    told = Counter((n.name, *(graph.tensor[t].name if t else "" for t in n.outputs)) for n in top)
-    assert told == names_of(proto.graph)
+    told = names_of((n.name, *(graph.tensor[t].name if t else "" for t in n.outputs)) for n in top)
+    assert told == names_of((node.name, *node.output) for node in proto.graph.node)
 
 
 @pytest.mark.parametrize("name", WELL_SHAPED)

@@ -72,8 +72,8 @@ def test_its_profiler_works_and_instances_do(tmp_path):
     assert any(row.op_type == "Conv" for row in profiled.rows)
     document = json.loads(profiled.to_json())
     schemas.check("profile", document)
-    measured = modeldyno.bench(MODEL, engine="older", instances=2, iterations=5)
-    assert measured.cells[0].status == "done"
+    measured = modeldyno.bench(MODEL, engine="older", instances=2, iterations=2000)
+    assert measured.cells[0].error is None
 
 
 def test_a_model_that_it_cannot_load_fails_its_own_cell_alone(tmp_path):

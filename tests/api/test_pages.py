@@ -75,7 +75,7 @@ def test_who_is_not_signed_in_is_asked_and_comes_back_to_the_same_address(server
 
 def test_files_of_the_workbench_are_kept_for_ever_and_come_packed(server):
     page = server.ask("GET", "/", (come_in(server)[0],)).text
-    [name] = re.findall(r'src="(/assets/[^"]+\.js)"', page)
+    name, *_ = re.findall(r'src="(/assets/[^"]+\.js)"', page)
     plain = server.ask("GET", name)
     assert plain.status == 200
     assert plain.getheader("content-type").startswith("text/javascript")

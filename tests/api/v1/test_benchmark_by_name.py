@@ -136,7 +136,8 @@ def test_energy_is_metered_by_calls_that_are_not_timed(served, monkeypatch):
 def test_it_is_kept_as_any_other_benchmark(served, usual):
     kept = served.get(f"benchmarks/{usual['benchmark_id']}").json
     project = served.get(f"projects/{kept['project_id']}").json
-    assert (project["name"], kept["name"], kept["state"]) == ("By name", "linear.onnx", "done")
+    assert (project["name"], kept["state"]) == ("By name", "done")
+    assert kept["name"] == "linear.onnx · ONNX Runtime"
     assert kept["settings"]["iterations"] == 100
     assert usual["run_id"] in served.server.history.ids()  # so `modeldyno ls` lists it
     assert [p["name"] for p in served.get("projects").json["items"]].count("By name") == 1
