@@ -227,7 +227,8 @@ def test_what_an_engine_started_ends_with_its_worker(surroundings, stop, tmp_pat
     model = script(tmp_path / "m.json", faults=[fault("start-helper", call=-1)])
     with launched(replace(surroundings, sandbox="off")) as worker:
         worker.ask(examine(model, reference), Examined, soon(), stop)
-        assert "/bin/sleep 3600 " in living(tmp_path)
+        # begun, it has no command line yet for a moment
+        until(lambda: "/bin/sleep 3600 " in living(tmp_path))
     until(lambda: not living(tmp_path), "the helper's end")
 
 
