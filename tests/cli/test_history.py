@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.codec import encode
+from modeldyno.core.results import FEWEST_SESSIONS
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.store.runs import Runs
 from tests import onnx_models, schemas
@@ -66,7 +67,9 @@ def test_runs_are_listed_newest_first_with_their_numbers(ask, measured):
     assert both.endswith((", lowest of 2 cells", ", lowest usable of 2 cells"))
     cells = [row.split() for row in benched.out.splitlines()[1:]]
     lowest = min(cells, key=lambda cell: ("unusable" in cell, float(cell[2])))
-    shown, unit = re.findall(r"([0-9.]+)(?: ±[0-9.]+)? (µs|ms),", both)[0]
+    shown, interval, unit = re.findall(r"([0-9.]+)( ±[0-9.]+)? (µs|ms),", both)[0]
+    (sessions,) = re.findall(r"(\d+)×", " ".join(lowest))
+    assert bool(interval) == (int(sessions) >= FEWEST_SESSIONS)
     in_table = benched.out.split()[2].removesuffix("/batch")
     apart = {"µs": 1.0, "ms": 1000.0}
     # An uncertain value is rounded here; the table keeps a column's digits alike.

@@ -57,7 +57,7 @@ def test_a_queue_is_paused_and_goes_on_from_its_page(desk, project):
     asked = {"project_id": number, "model_id": model, "name": "Held back", "iterations": 5}
     made = desk.server.ask("/benchmarks", asked)["id"]
     waiting = page.get_by_role("region", name="Waiting (1)")
-    expect(waiting).to_contain_text("aiting for somebody to resume the queue")
+    expect(waiting).to_contain_text("waiting for somebody to resume the queue")
     desk.server.stop()
     desk.server.start()
     desk.open("/queue")

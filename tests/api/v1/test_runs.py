@@ -86,6 +86,7 @@ def test_markdown_is_a_table_whatever_the_model_is_called(served, run):
     assert len(cells) == 2
     assert head.count(" | ") == line.count(" | ") == cells[0].count(" | ")
     assert text.startswith('### =HYPERLINK("http://evil.example","\\|net\\|")\n')
+    assert "±" not in cells[0]  # one session
     assert run in text
     assert "modeldyno bench '=HYPERLINK" in text
 
