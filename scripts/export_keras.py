@@ -81,7 +81,7 @@ def save_two_ways(folder: Path) -> None:
     z = tf.TensorSpec((None, 3), tf.float32, name="z")
     usual = tf.function(lambda x: {"y": x @ holder.w}).get_concrete_function(x)
     shift = tf.function(lambda z: {"shifted": z + holder.b}).get_concrete_function(z)
-    split = tf.train.experimental.MaxShardSizePolicy(max_shard_size=100)
+    split = tf.train.experimental.MaxShardSizePolicy(max_shard_size=50)
     tf.saved_model.save(
         holder,
         folder,
