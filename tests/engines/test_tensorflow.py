@@ -17,7 +17,7 @@ from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
-from tests import tf_files
+from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
@@ -108,11 +108,14 @@ def test_weights_in_several_files_and_a_signature_go_through_the_terminals_path(
     """As TensorFlow itself wrote it: the smaller variable lies in a file of its own."""
     shards = sorted(path.name for path in (MODELS / "two/variables").glob("*.data*"))
     assert shards == [f"variables.data-0000{n}-of-00002" for n in (0, 1)]
-    result = modeldyno.bench(MODELS / "two", signature="shift", quick=True)
-    (cell,) = result.cells
-    assert (cell.error, list(cell.input_shapes)) == (None, ["z"])
-    assert (result.model.signature, len(result.model.external)) == ("shift", 3)
-    assert json.loads(result.to_json())["model"]["signature"] == "shift"
+    two = MODELS / "two"
+    result = modeldyno.compare(two, f"{two}@signature=shift", pairs=2)
+    sides = [(one.model.signature, list(one.facts.input_dtypes)) for one in (result.a, result.b)]
+    assert sides == [("serving_default", ["x"]), ("shift", ["z"])]
+    assert len(result.a.model.external) == 3
+    told = json.loads(result.to_json())
+    schemas.check("comparison", told)
+    assert told["b"]["model"]["signature"] == "shift"
 
 
 # ---------------------------------------------------------------- nothing silent
