@@ -384,7 +384,7 @@ NAMES = (
     *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
 )
 # Only inputs that index something have the one, only converted models the other.
-OPTIONAL = {"indices", "made"}
+OPTIONAL = {"indices", "made", "signature", "signatures"}
 
 
 def test_there_is_a_schema_for_every_document():
