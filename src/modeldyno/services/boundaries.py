@@ -81,7 +81,9 @@ def _fed(
             found.append(declared[plain])
             continue
         noted = tensors.get(plain)
-        shape = ("batch", *said[name]) if name in said else _open(noted.shape if noted else None)
+        shape: tuple[Dim, ...] | None = _open(noted.shape if noted else None)
+        if name in said:
+            shape = ("batch", *said[name])
         if shape is None:
             raise BadValue(
                 f"Nobody says of which shape {name!r} is",
