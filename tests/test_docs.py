@@ -383,7 +383,8 @@ NAMES = (
     *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
     *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
 )
-# Only inputs that index something have the first, converted models the second, SavedModels the rest.
+# Only inputs that index something have the first, converted models the second, SavedModels the
+# others.
 OPTIONAL = {"indices", "made", "signature", "signatures"}
 
 
