@@ -18,8 +18,8 @@ from modeldyno.engines.recorded_calls import RecordedCalls
 from modeldyno.engines.tallies import Event, Tally
 from modeldyno.engines.tf_operands import Shape, operands_of, outputs_of, windows_of
 
-# Sizes of all it made, and its name in words, are written down before the next node begins.
-_MOST_EVENT_NS = 3_000
+# Half of what lies between two small nodes, where sizes and names are written down.
+_MOST_EVENT_NS = 1_000
 # They hand on what is given and asked for: the call itself, no part of the model.
 _ENDS = ("NoOp", "_Arg", "_Retval")
 
