@@ -29,10 +29,15 @@ export function ProjectFrame() {
   const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || "overview" });
   const project = useQuery(projectQuery(pid));
   const tabs = useRef<HTMLDivElement>(null);
-  // On a phone they do not all fit: the one that is open does.
+  // On a phone they do not all fit: the one that is open does, also when the window becomes narrow or counts arrive.
   useEffect(() => {
-    tabs.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [place]);
+    const list = tabs.current;
+    if (!list) return;
+    const show = () => bringToSight(list);
+    const observer = new ResizeObserver(show);
+    for (const one of [list, ...list.children]) observer.observe(one);
+    return () => observer.disconnect();
+  }, [place, project.isError]);
   if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
   return (
     <>
@@ -54,6 +59,12 @@ export function ProjectFrame() {
       {project.isPending ? <Skeleton height={240} /> : <Outlet />}
     </>
   );
+}
+
+/** Scrolls the list only: the page stays where its reader is. */
+function bringToSight(list: HTMLElement): void {
+  const open = list.querySelector<HTMLElement>("[aria-selected=true]");
+  if (open) list.scrollLeft = open.offsetLeft - list.offsetLeft - (list.clientWidth - open.offsetWidth) / 2;
 }
 
 function Count({ n }: { n: number | undefined }) {

@@ -12,8 +12,8 @@ export type Curve = { name: string; look: (isDark: boolean) => Look; stands: rea
 /** Items per second over the time of a batch; what a limit rules out is shaded, what wins is a star. */
 export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
   return ({ isDark, ink, dim, line, paper }) => ({
-    grid: { left: 8, right: 28, top: 56, bottom: 24, containLabel: true, outerBoundsMode: "same" },
-    legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: curves.map(({ name }) => name) },
+    grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+    legend: { ...LEGEND, textStyle: { color: ink }, data: curves.map(({ name }) => name) },
     tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
     xAxis: {
       type: "value",

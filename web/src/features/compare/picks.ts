@@ -43,7 +43,8 @@ export function sideOf(text: string | undefined, all: readonly Measured[]): Side
 function sideName(benchmark: Measured, pick: Pick): string {
   const cell = benchmark.cells.find((one) => one.number === pick.cell);
   const words = [benchmark.name];
-  if (cell) words.push(engineName(cell.engine), placeName(cell));
+  // A field is narrow: what tells cells of a benchmark apart must not be cut off.
+  if (cell) words.push(...(enginesOf(benchmark).length > 1 ? [engineName(cell.engine)] : []), placeName(cell));
   else words.push(pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + "));
   return `${words.join(" · ")} #${benchmark.id}`;
 }
@@ -51,6 +52,13 @@ function sideName(benchmark: Measured, pick: Pick): string {
 /** Where a cell stands among those it can be held against. */
 export function placeName(cell: CellTold): string {
   return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
+}
+
+/** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
+export function pairName(a: CellTold, b: CellTold): string {
+  const [here, there] = [placeName(a).split(" · "), placeName(b).split(" · ")];
+  if (here.length !== there.length) return `${placeName(a)} / ${placeName(b)}`;
+  return here.map((part, at) => (part === there[at] ? part : `${part} / ${there[at]}`)).join(" · ");
 }
 
 /** What there is to choose, benchmark by benchmark. */
