@@ -58,7 +58,7 @@ def test_series_go_by_what_tells_them_apart_and_can_be_put_away(desk, measured):
     project, (onnx, scripted, _), _ = measured
     page = desk.open(f"/p/{project}/compare?a={onnx}&b={scripted}")
     chart = page.get_by_role("figure").filter(has_text="ms per item").first
-    expect(chart.locator("figcaption")).to_have_text("ms per item · 1 core · batch 1")
+    expect(chart.locator("figcaption")).to_have_text("ms per item · fp32 · 1 core · batch 1")
     entries = chart.get_by_role("list", name="Legend").get_by_role("button")
     names = ["A · linear.onnx · ONNX Runtime", "B · scripted.json · Scripted"]
     expect(entries).to_have_text(names)

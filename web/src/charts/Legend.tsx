@@ -16,7 +16,7 @@ type Props = { entries: readonly LegendEntry[]; isDark: boolean; hidden: Readonl
 /** Names beside their marks; a click puts a series away. */
 export function Legend({ entries, isDark, hidden, toggle }: Props) {
   return (
-    <Group component="ul" aria-label="Legend" gap="xs" rowGap={0} p={0} m={0} style={{ listStyle: "none" }}>
+    <Group component="ul" aria-label="Legend" gap="xs" p={0} m={0} style={{ listStyle: "none", rowGap: 0 }}>
       {entries.map(({ name, look, isLine, isHollow }) => (
         <li key={name} style={{ minWidth: 0 }}>
           <UnstyledButton className="legend-entry" aria-pressed={!hidden.has(name)} onClick={() => toggle(name)}>

@@ -19,7 +19,7 @@ export type Dots = {
 };
 
 const ROW = 34;
-export const dotsHeight = ({ rows, series }: Dots): number => 68 + rows.length * Math.max(ROW, 16 * series.length);
+export const dotsHeight = ({ rows, series }: Dots): number => 84 + rows.length * Math.max(ROW, 16 * series.length);
 
 /** The largest that is drawn, so that small multiples share it. */
 export function mostOf(series: readonly DotSeries[]): number {
@@ -82,7 +82,7 @@ export function rowsAxis(rows: readonly string[], ink: string, line: string): ob
     inverse: true,
     data: [...rows],
     // In two lines where it is long: the drawing needs the room more.
-    axisLabel: { color: ink, interval: 0, width: 130, overflow: "break" },
+    axisLabel: { color: ink, interval: 0, width: 130, overflow: "break", lineHeight: 14 },
     axisLine: { show: true, lineStyle: { color: line } },
     axisTick: { show: false },
   };

@@ -24,17 +24,18 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
     // Of several that are not apart none is the spot.
+    const places = new Set(candidates.map(({ cell }) => `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`));
     const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
         cell.ms_per_batch && cell.items_per_s
-          ? [{ row: placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
           : [],
       );
       return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
     });
-  }, [sides, names, spot]);
+  }, [sides, candidates, names, spot]);
   const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);
   const [best] = spot?.winners ?? [];
   return (
@@ -63,7 +64,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
         title="Throughput and latency"
         of={names.shared}
         legend={curves}
-        summary={spot ? spot.reason : "Items per second over the time of a batch, for each cell."}
+        summary={`Items per second over the time of a batch, for each cell${best && spot?.winners.length === 1 ? `; ★ is ${best.name}` : ""}.`}
         reading="Up is more items per second, left is a quicker answer. Lines join the batch sizes of one number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}

@@ -48,11 +48,16 @@ export function Plots({ sides, cells, chosen, change }: Props) {
           </Tabs>
         ) : (
           <Text size="sm" className="dim">
-            {isMany && names.shared ? `All: ${names.shared}` : engines[0] ? `All on ${engineName(engines[0])}` : ""}
+            {engines[0] ? `All on ${engineName(engines[0])}` : ""}
           </Text>
         )}
         <MetricChoice metric={metric} change={change} />
       </Group>
+      {isMany && names.shared && (
+        <Text size="sm" className="dim">
+          All of {names.shared}
+        </Text>
+      )}
       {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />}
       {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
     </>
@@ -104,7 +109,7 @@ function DotChart({ title, of, rows, series, metric, most }: OneChart) {
     <Chart
       title={title}
       of={of}
-      legend={series}
+      legend={series.filter(({ name }) => name !== title)} // its title says it already
       summary={dotsSummary(dots)}
       reading="A dot is what was measured, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet."
       draw={draw}

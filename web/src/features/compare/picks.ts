@@ -40,12 +40,19 @@ export function sideOf(text: string | undefined, all: readonly Measured[]): Side
   return { pick: text ?? "", name: sideName(benchmark, pick), engine: engines.length === 1 ? (engines[0] ?? "") : "", benchmark, cells };
 }
 
+/** What somebody called it; null where nobody did: then it is called "net.onnx · OpenVINO", of what else is said of it. */
+export function ownName(benchmark: Measured): string | null {
+  const known = [benchmark.model_name, enginesOf(benchmark).map(engineName).join(", ")];
+  return benchmark.name.split(" · ").every((part) => known.includes(part)) ? null : benchmark.name;
+}
+
 function sideName(benchmark: Measured, pick: Pick): string {
   const cell = benchmark.cells.find((one) => one.number === pick.cell);
-  const words = [benchmark.name];
-  // A field is narrow: what tells cells of a benchmark apart must not be cut off.
-  if (cell) words.push(...(enginesOf(benchmark).length > 1 ? [engineName(cell.engine)] : []), placeName(cell));
-  else words.push(pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + "));
+  const name = ownName(benchmark) ?? benchmark.model_name;
+  // A field is narrow, and ends in dots: what tells cells of a benchmark apart comes first.
+  const words = cell
+    ? [placeName(cell), name, engineName(cell.engine)]
+    : [name, pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + ")];
   return `${words.join(" · ")} #${benchmark.id}`;
 }
 

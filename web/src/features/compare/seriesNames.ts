@@ -1,4 +1,4 @@
-import { enginesOf, placeName, type Side } from "@/features/compare/picks";
+import { ownName, placeName, type Side } from "@/features/compare/picks";
 import { engineName } from "@/format/words";
 
 /** Series by what tells them apart; what all of them share is said once, in the heading. */
@@ -14,7 +14,7 @@ const listed = (values: readonly (string | number)[]) => values.join(", ");
 const unlessOne = (one: string, many: string) => (values: readonly (string | number)[]) => (listed(values) === "1" ? one : `${listed(values)} ${many}`);
 
 const ASPECTS: readonly Aspect[] = [
-  { values: ownName, words: listed },
+  { values: (side) => [ownName(side.benchmark)].filter((name) => name !== null), words: listed },
   { values: (side) => [side.benchmark.model_name], words: listed },
   { values: ofCells((cell) => cell.engine), words: (engines) => engines.map((engine) => engineName(String(engine))).join(", ") },
   { values: ofCells((cell) => cell.precision), words: listed },
@@ -45,12 +45,6 @@ export function seriesNames(sides: readonly Side[]): SeriesNames {
     return [letter(at), bare[at], (isAlike || !bare[at]) && `#${side.benchmark.id}`].filter(Boolean).join(" · ");
   });
   return { of: new Map(sides.map((side, at) => [side.pick, names[at] ?? side.name])), shared: shared.join(" · ") };
-}
-
-/** What somebody called it; a benchmark that nobody named is called "net.onnx · OpenVINO", which is said anyway. */
-function ownName({ benchmark }: Side): string[] {
-  const known = [benchmark.model_name, enginesOf(benchmark).map(engineName).join(", ")];
-  return benchmark.name.split(" · ").every((part) => known.includes(part)) ? [] : [benchmark.name];
 }
 
 const letter = (at: number) => String.fromCharCode("A".charCodeAt(0) + at);

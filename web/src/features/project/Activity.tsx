@@ -39,11 +39,11 @@ function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold 
   return (
     <li>
       <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-        <Group gap="xs" style={{ minWidth: 0 }} align="flex-start">
+        <Group gap="xs" wrap="nowrap" style={{ minWidth: 0 }} align="flex-start">
           {one.state && <StateBadge state={one.state} />}
           <Text size="sm" component="div">
             {one.subject === "model" ? (
-              <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
+              <Anchor fw={600} renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
                 {one.sentence}
               </Anchor>
             ) : (
