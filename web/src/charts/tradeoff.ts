@@ -13,7 +13,7 @@ export type Curve = { name: string; look: (isDark: boolean) => Look; stands: rea
 export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
   const most = Math.max(limitMs ?? 0, ...curves.flatMap(({ stands }) => stands.map(({ latency }) => latency)));
   // Away from the nearer edge: the left one has the numbers of the axis.
-  const inward = ({ latency }: Stand) => ({ show: true, position: "top", align: latency < most / 2 ? "left" : "right" });
+  const inward = ({ latency }: Stand) => ({ show: true, minMargin: 4, position: "top", align: latency < most / 2 ? "left" : "right" });
   return ({ isDark, ink, dim, line, paper }) => ({
     grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
     legend: { ...LEGEND, textStyle: { color: ink }, data: curves.map(({ name }) => name) },

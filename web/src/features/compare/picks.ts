@@ -49,10 +49,12 @@ export function ownName(benchmark: Measured): string | null {
 function sideName(benchmark: Measured, pick: Pick): string {
   const cell = benchmark.cells.find((one) => one.number === pick.cell);
   const name = ownName(benchmark) ?? benchmark.model_name;
-  // A field is narrow, and ends in dots: what tells cells of a benchmark apart comes first.
+  // A field is narrow, and ends in dots: what tells parts of a benchmark apart comes first.
   const words = cell
     ? [placeName(cell), name, engineName(cell.engine)]
-    : [name, pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + ")];
+    : pick.engine
+      ? [engineName(pick.engine), name]
+      : [name, enginesOf(benchmark).map(engineName).join(" + ")];
   return `${words.join(" · ")} #${benchmark.id}`;
 }
 
