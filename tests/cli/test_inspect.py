@@ -30,7 +30,7 @@ def test_the_document_is_what_the_schema_promises(model):
 def test_people_get_inputs_outputs_and_operators(model):
     ended = modeldyno("inspect", model)
     assert ended.code == 0
-    assert "format      onnx, IR 8" in ended.out
+    assert "format      ONNX, IR 8" in ended.out
     assert "1 node: Gather 1" in ended.out
     (line,) = (line for line in ended.out.splitlines() if line.startswith("input"))
     assert line.split()[1:3] == ["ids", "int64"]

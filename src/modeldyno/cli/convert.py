@@ -85,13 +85,14 @@ def convert(
 def show(result: ConversionResult, quiet: bool) -> None:
     from modeldyno.core import figures
     from modeldyno.core.conversions import GOALS
+    from modeldyno.core.models import format_title
 
     made = result.model.made
     assert made is not None
     tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     output.say(f"made       {result.model.path}")
     output.say(f"           {GOALS[result.to]}, {figures.size(result.model.size_bytes)}")
-    output.say(f"from       {made.source} ({made.source_format})")
+    output.say(f"from       {made.source} ({format_title(made.source_format)})")
     output.say(f"with       {made.tool} ({tools})")
     if quiet:
         return

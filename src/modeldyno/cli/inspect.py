@@ -95,6 +95,7 @@ _TIERS = {
 
 def _show(facts: ModelFacts) -> None:
     from modeldyno.core import figures
+    from modeldyno.core.models import format_title
     from modeldyno.core.tables import model_rows
     from modeldyno.core.trust import TIERS
 
@@ -102,9 +103,10 @@ def _show(facts: ModelFacts) -> None:
     weights = ", ".join(
         f"{dtype} {figures.spaced(count, 0)}" for dtype, count in facts.weights_by_dtype.items()
     )
+    title = format_title(facts.format)
     lines = {
         "file": name_of_file(facts.path),
-        "format": f"{facts.format}, IR {facts.ir_version}" if facts.ir_version else facts.format,
+        "format": f"{title}, IR {facts.ir_version}" if facts.ir_version else title,
         "made by": facts.producer,
         "opsets": versions,
         "size": f"{figures.size(facts.size_bytes)} ({facts.size_bytes} bytes)",
@@ -137,9 +139,12 @@ def _show(facts: ModelFacts) -> None:
 
 
 def _making(made: Making) -> str:
+    from modeldyno.core.models import format_title
+
     tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    source = f"{made.source} ({format_title(made.source_format)})"
     return (
-        f"from {made.source} ({made.source_format}) by {made.tool} ({tools}) on {made.at[:10]}; "
+        f"from {source} by {made.tool} ({tools}) on {made.at[:10]}; "
         f"on {made.checks} inputs it differed by at most {made.max_rel_error:.2g} of the largest "
         "value"
     )

@@ -21,7 +21,24 @@ ModelFormat = Literal[
     "keras",
     "litert",
 ]
+_TITLES: dict[str, str] = {
+    "onnx": "ONNX",
+    "scripted": "Script",
+    "torchscript": "TorchScript",
+    "torch-export": "PyTorch export",
+    "torch-checkpoint": "PyTorch checkpoint",
+    "openvino-ir": "OpenVINO IR",
+    "tf-graph": "TensorFlow graph",
+    "saved-model": "SavedModel",
+    "keras": "Keras",
+    "litert": "LiteRT",
+}
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
+
+
+def format_title(name: str) -> str:
+    """As people know it; documents have the name itself."""
+    return _TITLES.get(name, name)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
 import { left, plain, plural, ratio } from "@/format/numbers";
-import { engineName } from "@/format/words";
+import { engineName, sentence } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
@@ -145,7 +145,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
         )}
         {result.data?.notes.map((note) => (
           <Text key={note} size="sm" className="dim">
-            {note}
+            {sentence(note)}
           </Text>
         ))}
       </VerdictCard>
