@@ -61,6 +61,7 @@ def bench(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     option: options.EngineOption = None,
     quick: options.Quick = False,
     thorough: options.Thorough = False,
@@ -119,7 +120,7 @@ def bench(
     place = _Here(workspace) if server is None else _There(server, workspace)
     if resume is not None or config is not None:
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
-        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
+        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture, signature)
         axes = (instances != "1", streams != "1", device != "cpu", precision, resume and config)
         requests.expect_no_settings((*said, *more, *axes), "--resume" if resume else "--config")
     if resume is not None:
@@ -153,6 +154,7 @@ def bench(
             inputs=input_ or [],
             architecture=architecture,
             arguments=requests.parse_arguments("--arg", arg or []),
+            signature=signature,
         )
         more_words: Words = {
             "budget": requests.choose_budget(quick, thorough, budget),

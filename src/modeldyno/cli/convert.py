@@ -25,6 +25,7 @@ def convert(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     timeout: Annotated[float, typer.Option(help="Seconds after which it fails.")] = 600.0,
     memory_limit: options.MemoryLimit = None,
     seed: options.Seed = 0,
@@ -59,6 +60,7 @@ def convert(
         inputs=input_ or [],
         architecture=architecture,
         arguments=requests.parse_arguments("--arg", arg or []),
+        signature=signature,
     )
     limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
     spec = requests.conversion_spec(

@@ -65,6 +65,15 @@ class InputSpec(TensorSpec):
 
 
 @dataclass(frozen=True)
+class Signature:
+    """One of the ways in which a model can be called."""
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+
+
+@dataclass(frozen=True)
 class ExternalFile:
     """A file beside the model that holds some of its weights."""
 
@@ -118,6 +127,8 @@ class ModelFacts:
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
     telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
     made: Making | None = None  # of a model that we converted (formats/sidecar.py)
+    signature: str = ""  # of several ways to call it, the one that the rest of this speaks of
+    signatures: tuple[Signature, ...] = ()  # all of them, of formats that have such
 
     @property
     def nodes(self) -> int:
@@ -149,6 +160,7 @@ class Boundary:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     domain_flavour: str = ""
+    fed: tuple[InputSpec, ...] = ()  # ``inputs``, where it begins elsewhere than its file says
 
 
 Origin = Literal["path", "upload", "example", "optimization", "conversion", "terminal"]

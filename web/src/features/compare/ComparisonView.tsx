@@ -200,7 +200,7 @@ function levelOf(side: ComparisonDocumentSide): string {
 
 const WORDS: Record<keyof SideTold, string> = {
   label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", streams: "streams", contract: "call contract",
-  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", spinning: "spinning", values: "values",
+  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", signature: "signature", spinning: "spinning", values: "values",
 };
 
 /** Both sides, as they were asked for. */
