@@ -67,7 +67,7 @@ def work_of(op_type: str, operands: Operands | None) -> Work:
     if operands is None or not operands.are_sane:
         return Work()
     name = plain_name(op_type)
-    if _is_view(op_type):
+    if is_view(op_type):
         return Work(0.0, 0.0)
     flop = _flop(name, operands)
     moved = _bytes(name, operands)
@@ -84,7 +84,17 @@ def plain_name(op_type: str) -> str:
     return name.rpartition("::")[2].rpartition(".")[2].strip("_").lower()
 
 
-def _is_view(op_type: str) -> bool:
+def is_elementwise(op_type: str) -> bool:
+    """Whether each number that comes out has its place among those that go in; norms, too."""
+    return plain_name(op_type) in _PER_ELEMENT
+
+
+def is_attention(op_type: str) -> bool:
+    """Of queries, keys and values."""
+    return plain_name(op_type) in _ATTENTIONS
+
+
+def is_view(op_type: str) -> bool:
     """Whether it only says anew how numbers are to be read that stay where they are."""
     name = plain_name(op_type)
     return name in _VIEWS or (name in _VIEWS_OF_PYTORCH and op_type.startswith("aten::"))
@@ -371,7 +381,7 @@ _BYTES = {
 def family(op_type: str) -> str:
     """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
     name = plain_name(op_type)
-    if _is_view(op_type):
+    if is_view(op_type):
         return "view"
     found = next((word for word, names in _FAMILIES if name in names), None)
     if found is None and "conv" in name and "convert" not in name:
