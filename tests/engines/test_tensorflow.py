@@ -58,6 +58,23 @@ def test_all_three_files_compute_the_same():
     assert outputs[0]["y"].any()
 
 
+@pytest.mark.parametrize("as_map", [False, True])
+def test_a_keras_model_of_many_outputs_names_each_after_its_layer(tmp_path, as_map):
+    """In the alphabet, the tenth comes before the second."""
+    tf_process.settle(of("net.pb"))  # before Keras does, with more threads
+    import keras
+
+    x = keras.Input((1,), name="x")
+    made = [keras.layers.Rescaling(float(n), name=f"times{n}")(x) for n in range(11)]
+    outputs = {f"output_{10 - n}": one for n, one in enumerate(made)} if as_map else made
+    keras.Model(x, outputs).save(tmp_path / "many.keras")
+    with ENGINE.open(target(tmp_path / "many.keras", "tensorflow", format="keras")) as session:
+        found = session.run({"x": np.ones((1, 1), np.float32)})
+    assert {name: value.item() for name, value in found.items()} == {
+        f"times{n}": n for n in range(11)
+    }
+
+
 def test_a_saved_model_under_another_name_finds_its_weights(tmp_path):
     (tmp_path / "mine.pb").write_bytes((MODELS / "net/saved_model.pb").read_bytes())
     (tmp_path / "variables").symlink_to(MODELS / "net/variables")
