@@ -16,6 +16,7 @@ from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
+from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
 from tests import tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
@@ -224,6 +225,41 @@ def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
     assert any("Conv2D" in op for op in by_op)
     assert any("conv" in row.node for row in result.rows)
     assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
+
+
+class Watched:
+    """A session, and what its runs told."""
+
+    def __init__(self, session):
+        self.session, self.told = session, []
+
+    def __getattr__(self, name):
+        return getattr(self.session, name)
+
+    def metadata(self):
+        self.told.append(self.session.metadata())
+        return self.told[-1]
+
+
+@pytest.mark.parametrize("name", ["net.keras", "net"])
+def test_nodes_and_the_way_to_them_make_up_a_run(name):
+    """Of such a model most nodes only read a variable, and most time lies between kernels."""
+    with ENGINE.open(of(name)) as session:
+        profiled = TensorFlowProfiled(watched := Watched(session))
+        call = profiled.bind(X, "hot")
+        with profiled.recording():
+            call()
+        trace = profiled.trace([True])
+        profiled.bare("hot")()
+    found = sorted(events(watched.told[0]), key=lambda event: event.start_ns)
+    span_ns = found[-1].start_ns + found[-1].duration_ns - found[0].start_ns
+    assert sum(node.self_ns for node in trace.nodes) == span_ns
+    kernels_ns = sum(
+        node.op_end_rel_nanos - node.op_start_rel_nanos
+        for device in watched.told[0].step_stats.dev_stats
+        for node in device.node_stats
+    )
+    assert kernels_ns < span_ns  # the control: they alone are not the run
 
 
 def profiled_work(asked, inputs):

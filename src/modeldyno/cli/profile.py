@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ProfileResult
+    from modeldyno.core.roofline import PeaksOf
     from modeldyno.services.requests import CellOptions, InputOptions
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
@@ -279,10 +280,14 @@ def present_diff(
 
 def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:
     """Of the machine that it was measured on, where they are in this workspace."""
+    return peaks_in(workspace)(result.host.fingerprint)
+
+
+def peaks_in(workspace: Path | None) -> PeaksOf:
     from modeldyno.settings import Settings
     from modeldyno.store import peaks
 
-    return peaks.load(Settings.read(workspace).workspace, result.host.fingerprint)
+    return partial(peaks.load, Settings.read(workspace).workspace)
 
 
 def show(
