@@ -4,6 +4,8 @@ TensorFlow is imported once here, with one thread; what needs another setting ru
 """
 
 import importlib.metadata
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
+from modeldyno.measure.cpus import allowed_cpus
 from tests import tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
@@ -118,6 +121,26 @@ def test_a_process_has_one_number_of_threads():
     ):
         pass
     assert "began with 1 thread with oneDNN, and was asked for 2 threads" in caught.value.why
+
+
+@pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
+def test_a_session_moves_its_own_threads_and_nobody_elses():
+    """Another engine may share the process, with other CPUs."""
+    cpus, done = allowed_cpus(), threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    assert other.native_id is not None
+    try:
+        for wanted in (cpus[:1], cpus):
+            with ENGINE.open(of("net.pb", cpus=tuple(wanted))) as session:
+                session.run(X)
+                found = [os.sched_getaffinity(one) for one in tf_process.own_threads()]
+            assert len(found) > 1
+            assert all(one == set(wanted) for one in found)
+            assert os.sched_getaffinity(other.native_id) == set(cpus)
+    finally:
+        done.set()
+        other.join()
 
 
 def test_each_number_of_threads_gets_a_process_of_its_own():
