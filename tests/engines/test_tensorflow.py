@@ -4,6 +4,7 @@ TensorFlow is imported once here, with one thread; what needs another setting ru
 """
 
 import importlib.metadata
+import json
 import os
 import threading
 from pathlib import Path
@@ -20,7 +21,7 @@ from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
 from modeldyno.measure.cpus import allowed_cpus
-from tests import tf_files
+from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
@@ -107,6 +108,35 @@ def test_an_old_saved_model_computes_what_its_onnx_file_does():
         for one in outputs.values()
     }
     assert max(alike.values()) < 1e-4
+
+
+TWICE = {"shifted": [[2, 3]], "doubled": [[2, 2]]}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "given", "made"),
+    [("serving_default", ("x", 4), {"y": [[18, 22, 26]]}), ("shift", ("z", 2), TWICE)],
+)
+def test_a_saved_model_is_called_by_the_signature_that_was_chosen(chosen, given, made, tmp_path):
+    (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
+    asked = target(path, "tensorflow", format="saved-model", signature=chosen)
+    with ENGINE.open(asked) as session:
+        outputs = session.run({given[0]: np.ones((1, given[1]), np.float32)})
+    assert {name: one.tolist() for name, one in outputs.items()} == made
+
+
+def test_weights_in_several_files_and_a_signature_go_through_the_terminals_path():
+    """As TensorFlow itself wrote it: the smaller variable lies in a file of its own."""
+    shards = sorted(path.name for path in (MODELS / "two/variables").glob("*.data*"))
+    assert shards == [f"variables.data-0000{n}-of-00002" for n in (0, 1)]
+    two = MODELS / "two"
+    result = modeldyno.compare(two, f"{two}@signature=shift", pairs=2)
+    sides = [(one.model.signature, list(one.facts.input_dtypes)) for one in (result.a, result.b)]
+    assert sides == [("serving_default", ["x"]), ("shift", ["z"])]
+    assert len(result.a.model.external) == 3
+    told = json.loads(result.to_json())
+    schemas.check("comparison", told)
+    assert told["b"]["model"]["signature"] == "shift"
 
 
 # ---------------------------------------------------------------- nothing silent

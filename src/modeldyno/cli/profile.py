@@ -55,6 +55,7 @@ def profile(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     option: options.EngineOption = None,
     repeats: Annotated[
         int, typer.Option(help="Fresh sessions, each with the profiler and without.")
@@ -99,7 +100,7 @@ def profile(
     before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
-        more_said = (value, data, input_, architecture, arg, option, repeats != 5)
+        more_said = (value, data, input_, architecture, arg, signature, option, repeats != 5)
         requests.expect_no_settings((*said, *more_said))
         result = listened(_resumed(resume, server, workspace), quiet)
         _end(result, json, quiet, by, top, csv, workspace, before)
@@ -114,6 +115,7 @@ def profile(
         inputs=input_ or [],
         architecture=architecture,
         arguments=requests.parse_arguments("--arg", arg or []),
+        signature=signature,
     )
     cells = CellOptions(
         engine=[engine] if engine else [],
