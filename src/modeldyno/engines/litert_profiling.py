@@ -10,7 +10,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
@@ -86,9 +86,10 @@ class LiteRtProfiled:
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(_MOST_EVENT_NS, _CUT_OFF_NS)
         known, parts = self._known(), self._session.parts()
+        name_of = cache(self._name)
         for recorded in self._calls.kept(keep):
             operands = operands_of(recorded, known, parts)
-            tally.add_call(events_of(recorded, self._name, operands))
+            tally.add_call(events_of(recorded, name_of, operands))
         return tally.trace()
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:

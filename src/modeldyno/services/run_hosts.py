@@ -8,13 +8,15 @@ from modeldyno.core.ids import RunId
 from modeldyno.services.remembered import Remembered
 from modeldyno.store.history import History
 
+MOST = 1000  # runs: those of the longest lists, and of what they are held against
+
 
 class RunHosts:
     """Kept in mind: lists ask again and again, and a result is long to read."""
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._known = Remembered[RunId, dict[str, Any]]()
+        self._known = Remembered[RunId, dict[str, Any]](MOST)
 
     def of(self, run_id: RunId) -> dict[str, Any] | None:
         """Its facts as they are kept; None before there is a result to tell them."""
