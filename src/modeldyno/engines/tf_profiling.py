@@ -63,7 +63,7 @@ class TensorFlowProfiled:
             tally.add_call(events(told, windows))
         return tally.trace()
 
-    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+    def bare(self, contract: CallContract) -> Callable[[], object]:
         call: Callable[[], object] = self._session.bare(self._inputs, contract)
         return call
 

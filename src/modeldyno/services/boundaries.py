@@ -166,17 +166,48 @@ def inputs_of(model: Model) -> tuple[InputSpec, ...]:
 
 
 def bounded(cell: CellSpec, model: Model) -> CellSpec:
-    """A frozen graph can end at any node; other files say themselves where they do."""
+    """A frozen graph can begin and end at any node; other files say themselves where they do.
+
+    Raises BadValue for an engine that runs it from its own beginning to its own end only.
+    """
+    if not has_own_ends(model):
+        return cell
+    entry = catalog.find(cell.engine) if cell.engine else catalog.for_format(_ANY_NODE)
+    if entry.adapter != _ENGINE:
+        raise BadValue(
+            f"{entry.title or entry.name} runs the whole graph of {model.name!r}",
+            why=f"{_said(model)}, and only TensorFlow can begin and end at any node",
+            fix="Use TensorFlow, or a project without input and output nodes",
+        )
+    outputs = _chosen_outputs(model)
+    if not outputs or _OPTION in cell.options:
+        return cell
+    return replace(cell, options=cell.options | {_OPTION: ",".join(outputs)})
+
+
+def expect_whole(model: Model) -> None:
+    """Raises BadValue where the user said that it begins or ends elsewhere than its file says."""
+    if has_own_ends(model):
+        raise BadValue(
+            f"{model.name!r} is converted as a whole only",
+            why=_said(model),
+            fix="Convert it in a project without input and output nodes",
+        )
+
+
+def has_own_ends(model: Model) -> bool:
+    fed = model.boundary.fed if model.boundary else ()
+    return model.format == _ANY_NODE and bool(fed or _chosen_outputs(model))
+
+
+def _chosen_outputs(model: Model) -> tuple[str, ...]:
     said = model.boundary.outputs if model.boundary else ()
-    detected = tuple(one.name for one in model.facts.outputs) if model.facts else ()
-    if model.format != _ANY_NODE or not said or said == detected:
-        return cell
-    if _OPTION in cell.options or not _is_tensorflow(cell.engine):
-        return cell
-    return replace(cell, options=cell.options | {_OPTION: ",".join(said)})
+    detected = _names(model.facts.outputs) if model.facts else ()
+    return () if said == detected else said
 
 
-def _is_tensorflow(engine: str) -> bool:
-    """Empty: the first that reads such files, which it is where it is installed."""
-    entry = catalog.find(_ENGINE)
-    return engine in (entry.name, *entry.aliases) or (not engine and catalog.is_usable(entry))
+def _said(model: Model) -> str:
+    fed = _names(model.boundary.fed) if model.boundary else ()
+    ends = [("begins", fed), ("ends", _chosen_outputs(model))]
+    told = [f"it {verb} at {', '.join(nodes[:_MOST_NAMED])}" for verb, nodes in ends if nodes]
+    return f"its project says that {' and '.join(told)}"

@@ -25,6 +25,7 @@ from modeldyno.engines import conversions as catalog
 from modeldyno.engines.conversions import Possibility
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
+from modeldyno.services.boundaries import expect_whole
 from modeldyno.services.model_files import ModelFiles, looked_into
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
@@ -98,6 +99,7 @@ class ConversionService:
         model = self._models.runnable(model_id)
         facts, _ = looked_into(model)
         catalog.find(facts.format, to)
+        expect_whole(model)
         with self._lock:
             open_ones = [one for one in self._known.values() if one.state == "converting"]
             for one in open_ones:

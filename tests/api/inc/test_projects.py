@@ -102,6 +102,21 @@ def test_a_frozen_graph_is_fed_where_the_user_says(served, root):
 
 
 @pytest.mark.parametrize(
+    "nodes", [{"input_nodes": ["product"], "shape": "2"}, {"output_nodes": ["product"]}]
+)
+def test_what_runs_whole_graphs_only_refuses_chosen_nodes(served, root, nodes):
+    made = create(served, root, path=str(root / "net.pb"), **nodes).json
+    asked = {"project_id": made["project_id"], "model_id": made["model_id"], "start": False}
+    refused = served.post("benchmarks", asked | {"engines": ["openvino"]})
+    assert refused.status == 400, refused.text
+    assert refused.json["title"] == "OpenVINO runs the whole graph of 'Input model'"
+    refused = served.post(f"models/{made['model_id']}/conversions", {"to": "onnx"})
+    assert refused.status == 400, refused.text
+    assert "at product" in refused.json["detail"]
+    assert served.post("benchmarks", asked | {"engines": ["tensorflow"]}).status == 201
+
+
+@pytest.mark.parametrize(
     ("file", "said", "words"),
     [
         ("net.pb", {"input_nodes": "prodct", "shape": "2"}, "Did you mean product?"),

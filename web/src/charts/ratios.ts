@@ -94,5 +94,6 @@ export function ratiosTable(ratios: readonly Ratio[]): ChartTable {
 
 export function ratiosSummary(ratios: readonly Ratio[]): string {
   const told = ratios.map((one) => `${one.row}: ${ratioText(one.value, [one.low, one.high])}, ${clearly(one)}`);
-  return told.length > 3 ? `${told.length} ratios; ${ratios.filter(({ faster }) => faster).length} are clear.` : `${told.join("; ")}.`;
+  const clear = ratios.filter(({ faster }) => faster).length;
+  return told.length > 3 ? `${told.length} ratios; ${clear} ${clear === 1 ? "is" : "are"} clear.` : `${told.join("; ")}.`;
 }
