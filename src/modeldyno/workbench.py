@@ -232,11 +232,11 @@ def open_server(
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
-    from modeldyno.services.peaks import of_here as peaks_here
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.run_hosts import RunHosts
     from modeldyno.services.standings import StandingService
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
@@ -282,13 +282,12 @@ def open_server(
             settings.workspace / "queue-paused",
         )
         jobs = JobService(records, history, queue, progress, leases)
-        benchmarks = BenchmarkService(records, models, jobs, Baselines(history))
+        hosts, peaks_of = RunHosts(history), partial(stored_peaks.load, settings.workspace)
+        benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts))
         comparisons = ComparisonService(records, models, jobs)
-        profiles = ProfileService(records, models, jobs, partial(peaks_here, settings.workspace))
+        profiles = ProfileService(records, models, jobs, hosts, peaks_of)
         archive = Archive(history, folders, records)
-        exports = ExportService(
-            records, history, folders, partial(stored_peaks.load, settings.workspace)
-        )
+        exports = ExportService(records, history, folders, peaks_of)
         return Server(
             settings=settings,
             records=records,

@@ -2,8 +2,14 @@
 
 import pytest
 
-from modeldyno.core.rankings import Ranked, placed
-from modeldyno.core.results import Estimate
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.public import ranking_json
+from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed
+from modeldyno.core.results import Estimate, SideResult
+from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.specs import CellSpec
+from modeldyno.core.tables import ranking_rows
+from tests import schemas
 
 
 def side(low: float, high: float, unranked: str = "") -> Ranked:
@@ -24,3 +30,25 @@ def side(low: float, high: float, unranked: str = "") -> Ranked:
 )
 def test_who_cannot_be_told_apart_shares_a_place(sides, places):
     assert [one.place for one in placed(sides)] == places
+
+
+def with_streams(streams, floor_s, run_id=None):
+    """Two items in each request."""
+    facts = SessionFacts("openvino", "1", "cpu", (), 1, None, {}, streams=streams)
+    model = ModelFacts("m.onnx", "onnx", "onnx", "0" * 64, 1, 0, (), ())
+    side = SideResult(f"{streams}", CellSpec(), model, facts, floor_s, floor_s, batch_size=2)
+    ratio = Estimate(0.9, 0.8, 1.0, 0.95, 8, "pairs") if run_id else FIRST
+    return Ranked(side.label, side=side, ratio=ratio, run_id=run_id)
+
+
+def test_a_call_of_several_streams_has_the_time_of_all_their_items():
+    """The ratio is that of one item."""
+    found = Ranking((with_streams(1, 0.001), with_streams(2, 0.0018, "run")), "1")
+    assert found.floor_s(found.sides[1]) == pytest.approx(0.0018)
+    document = ranking_json(found)
+    schemas.check("ranking", document)
+    assert [one["streams"] for one in document["sides"]] == [1, 2]
+    head, rows = ranking_rows(found)
+    assert [row[head.index("streams")] for row in rows] == ["2", "1"]
+    alone, _ = ranking_rows(Ranking(found.sides[:1], "1"))
+    assert "streams" not in alone

@@ -1,6 +1,6 @@
 """How much work a node does, told by shapes alone."""
 
-from modeldyno.core.work import Operand, Operands, Work, work_of
+from modeldyno.core.work import Operand, Operands, Work, family, work_of
 
 
 def operands(inputs, outputs, window=()):
@@ -56,6 +56,16 @@ def test_what_only_moves_computes_nothing_and_what_is_looked_up_is_not_read_whol
     assert work("Transpose", [(4, 8)], [(8, 4)]) == Work(0, 2 * 4 * 32)
     assert work("Gather", [(30_000, 384), (1, 7)], [(1, 7, 384)]) == Work(0, 4 * (2 * 7 * 384 + 7))
     assert work("Reshape", [(4, 8), (2,)], [(8, 4)]) == Work(0, 0)
+
+
+def test_what_is_a_view_in_pytorch_is_work_elsewhere():
+    for name in ("aten::expand", "aten::broadcast_to", "aten::resize_"):
+        assert (work(name, [(1, 8)], [(4, 8)]), family(name)) == (Work(0, 0), "view")
+    for name in ("Expand", "BROADCAST_TO", "BroadcastTo"):
+        assert work(name, [(1, 8)], [(4, 8)]) == Work(0, 4 * (8 + 32))
+    # How many numbers go into each of the new ones, the shapes do not tell.
+    assert work("Resize", [(1, 2, 4, 4)], [(1, 2, 8, 8)]) == Work(None, 4 * (32 + 128))
+    assert family("Resize") != "view"
 
 
 def test_names_of_tensorflow_litert_and_xnnpack_are_known():

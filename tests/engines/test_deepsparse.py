@@ -1,6 +1,8 @@
 """DeepSparse, where somebody has added it; what leads to it is tested everywhere."""
 
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,8 +10,12 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 import modeldyno
+from modeldyno.core.models import ModelFacts
+from modeldyno.core.specs import CellSpec
+from modeldyno.core.surprises import fallback_share, surprises
 from modeldyno.demo import model_path
 from modeldyno.engines import catalog
+from modeldyno.engines.deepsparse import DeepSparseSession
 from modeldyno.services.environments import EnvironmentService
 from tests.environments import deepsparse, shelf
 from tests.onnx_models import FLOAT, model, saved, value
@@ -46,6 +52,25 @@ def net(path, opset=21, ir=10):
 
 def agrees(parity):
     return parity is not None and parity.agrees
+
+
+@pytest.mark.parametrize(
+    ("fraction", "share", "told"),
+    [
+        (0.0, 1.0, "10 of 10 nodes ran on ONNX Runtime inside DeepSparse instead of DeepSparse"),
+        (0.7, 0.3, "3 of 10 nodes ran on ONNX Runtime inside DeepSparse instead of DeepSparse"),
+        (1.0, 0.0, None),
+    ],
+)
+def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, share, told):
+    """Also when that is everything."""
+    monkeypatch.setitem(sys.modules, "deepsparse", SimpleNamespace(__version__="1.8.0"))
+    compiled = SimpleNamespace(fraction_of_supported_ops=fraction)
+    facts = DeepSparseSession(compiled, threads=1).examined(nodes=10)
+    assert fallback_share(facts) == share
+    model = ModelFacts("m.onnx", "onnx", "onnx", "0" * 64, 1, 0, (), ())
+    found = surprises(CellSpec(), model, facts)
+    assert [one.text for one in found] == ([told] if told else [])
 
 
 def test_an_engine_that_reads_older_models_only_gets_a_copy_and_says_so(tmp_path, monkeypatch):

@@ -13,15 +13,16 @@ from modeldyno.engines.litert import LiteRt, _precision, _taken
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, Recorded
 from modeldyno.engines.litert_operands import Listed, listed, operands_of
 from modeldyno.engines.litert_profiling import events_of
+from modeldyno.engines.tallies import Tally
 from modeldyno.formats import catalog
 from tests import litert_files
 from tests.contracts.engine_contract import EngineContract
-from tests.litert_files import CUSTOM, RELU, graph, model, operator, operator_code, tensor
+from tests.litert_files import CUSTOM, RELU, Table, graph, model, operator, operator_code, tensor
 from tests.scripts import target
 
 pytestmark = pytest.mark.engine("litert")
 ENGINE = LiteRt()
-SIN = 66
+SIN, IF = 66, 118
 X = {"x": np.random.default_rng(0).standard_normal((2, 4), dtype=np.float32)}
 ONE = {"x": X["x"][:1]}
 
@@ -159,12 +160,64 @@ def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
         Recorded("SIN", OPERATOR, 3, 2),
         Recorded("Add (ND)", XNNPACK_OPERATOR, 5, 0),
     ]
-    found = list(events_of(recorded, {2: "net/Sin"}.__getitem__, {}))
+    found = list(events_of(recorded, lambda number, _: {2: "net/Sin"}[number], {}))
     assert [(event.key, event.duration_ns) for event in found] == [
         (("Add (ND) #0", "Add (ND)", "XNNPACK"), 7000),
         (("net/Sin", "SIN", "LiteRT"), 3000),
         (("Add (ND) #0 (2)", "Add (ND)", "XNNPACK"), 5000),
     ]
+
+
+def test_what_a_loop_runs_is_inside_of_it_and_named_by_its_own_graph():
+    """Graph 1 is the loop's condition, 2 its body, of which XNNPACK took a part."""
+    recorded = [Recorded("Invoke", 1, 95, 0, 0, 100), Recorded("WHILE", OPERATOR, 80, 0, 0, 102)]
+    for start in (103, 140):
+        recorded += [
+            Recorded("Invoke", 1, 4, 0, 1, start),
+            Recorded("LESS", OPERATOR, 3, 0, 1, start),
+            Recorded("Invoke", 1, 30, 0, 2, start + 4),
+            Recorded("Add (ND)", XNNPACK_OPERATOR, 20, 0, 2),
+            Recorded("SIN", OPERATOR, 5, 1, 2, start + 26),
+        ]
+    recorded += [Recorded("SIN", OPERATOR, 10, 1, 0, 185)]
+    tally = Tally(1)
+    tally.add_call(events_of(recorded, lambda number, graph: f"{graph}.{number}", {}))
+    trace = tally.trace()
+    assert {(one.node, one.op_type): (one.self_ns, one.events) for one in trace.nodes} == {
+        ("0.0", "WHILE"): (24_000, 1),
+        ("1.0", "LESS"): (6_000, 2),
+        ("0.0/Add (ND) #0", "Add (ND)"): (40_000, 2),
+        ("2.1", "SIN"): (10_000, 2),
+        ("0.1", "SIN"): (10_000, 1),
+    }
+    assert trace.outer == 2
+
+
+@pytest.mark.parametrize("xnnpack", [False, True])
+def test_the_branch_of_a_model_is_counted_once(tmp_path, xnnpack):
+    sizes = [8, 64]
+    weights = np.eye(64, dtype=np.float32).tobytes()
+    branch = graph(
+        [tensor("x", sizes), tensor("w", [64, 64], 1), tensor("inner", sizes)],
+        [0], [2], [operator(0, [0, 1, -1], [2], Table(), 8)], "branch",
+    )  # fmt: skip
+    main = graph(
+        [tensor("c", [1], 0, 6), tensor("x", sizes), tensor("y", sizes)],
+        [0, 1], [2], [operator(1, [0, 1], [2], Table({0: ("Int32", 1), 1: ("Int32", 2)}), 92)],
+    )  # fmt: skip
+    made = model([operator_code(9), operator_code(IF)], [main, branch, branch], [weights])
+    wanted = asked(litert_files.saved(tmp_path / "if.tflite", made), options={"xnnpack": xnnpack})
+    inputs = {"c": np.array([True]), "x": np.ones(sizes, np.float32)}
+    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+        call = profiled.bind(inputs, "hot")
+        with profiled.recording():
+            call()
+        trace = profiled.trace([True])
+    assert trace.outer == 1  # all that was recorded is inside of IF
+    first, *inside = trace.nodes
+    assert (first.node, first.op_type, first.inner) == ("y", "IF", len(inside))
+    if not xnnpack:
+        assert [(one.node, one.op_type) for one in inside] == [("inner", "FULLY_CONNECTED")]
 
 
 def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear):

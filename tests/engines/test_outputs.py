@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from modeldyno.core.sessions import Parity
-from modeldyno.engines.outputs import comparable, compare
+from modeldyno.engines.outputs import can_compare, comparable, compare, load, parity_to, save
 
 ONE, TWO, LONG = np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])
 
@@ -55,3 +56,32 @@ def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
 def test_what_does_not_fit_is_not_compared(a, b):
     assert not comparable(a, b)
     assert not compare(a, b).agrees
+
+
+def texts(*words):
+    return np.array(words, dtype=object)
+
+
+@pytest.mark.parametrize(
+    ("a", "same", "other"),
+    [
+        (texts("cat", b"dog"), texts(b"cat", "dog"), texts("cat", "cow")),
+        (np.array(["cat"]), texts("cat"), np.array(["cow"])),
+        (texts("cat"), texts("cat"), ONE),
+        (np.array([1 + 2j]), np.array([1 + 2j]), np.array([1 + 3j])),
+        (LONG.astype(bfloat16), LONG, (LONG + 1).astype(bfloat16)),
+    ],
+)
+def test_texts_complex_and_short_numbers_are_compared_too(tmp_path, a, same, other):
+    save(tmp_path / "kept.npz", {"y": a})
+    kept = load(tmp_path / "kept.npz")
+    for reference in ({"y": a}, kept):
+        assert compare(reference, {"y": same}) == Parity(0.0, 0.0, agrees=True)
+        assert not compare(reference, {"y": other}).agrees
+
+
+def test_where_nothing_can_be_compared_nothing_agrees():
+    odd = {"probabilities": [{"cat": 0.5}], "other": texts(None)}
+    assert (can_compare(odd), comparable(odd, odd), parity_to(odd, odd)) == (False, False, None)
+    assert not compare(odd, odd).agrees
+    assert parity_to({"y": ONE}, odd) == compare({"y": ONE}, odd)

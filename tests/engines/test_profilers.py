@@ -29,6 +29,12 @@ def test_what_is_inside_another_is_taken_out_of_it():
     assert (tally.trace().calls, tally.trace().outer) == (1, 2)
 
 
+def test_what_a_profiler_cuts_off_is_not_added_inside_and_around():
+    tally = Tally(most_event_ns=10, truncated_ns=5)
+    tally.add_call([event("outer", 0, 100), event("inner", 20, 30), event("inner", 60, 30)])
+    assert {node.node: node.self_ns for node in tally.trace().nodes} == {"outer": 35, "inner": 70}
+
+
 def test_more_nodes_than_anybody_reads_become_one():
     tally = Tally(most_event_ns=10)
     tally.add_call(event(str(n), n, 1) for n in range(MOST_NODES + 50))

@@ -17,6 +17,7 @@ from modeldyno.core.sessions import Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import refuse_old
+from modeldyno.engines.torch_operands import operands_of
 
 pytestmark = [
     pytest.mark.engine("pytorch"),
@@ -381,3 +382,26 @@ def test_the_whole_path_needs_torch_and_numpy_alone(tmp_path):
         text=True,
     )
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_work_of_an_operator_is_told_where_its_output_is_known():
+    """The profiler tells what goes in, and not what comes out."""
+    x, wide = torch.ones(1, 4, 8, 8), torch.ones(1, 4, 1, 1)
+    with torch.profiler.profile(record_shapes=True) as profiler, torch.no_grad():
+        torch.add(x, wide)
+        torch.nn.functional.batch_norm(wide, torch.zeros(4), torch.ones(4))
+        torch.nn.functional.interpolate(x, scale_factor=2.0)
+        torch.nn.functional.pad(x, (1, 1, 1, 1), mode="reflect")
+        x.repeat(2, 1, 1, 1)
+        x.expand(3, 4, 8, 8)
+    events = profiler.profiler.kineto_results.events()
+    aten = [event for event in events if event.name().startswith("aten::")]
+    operators = sorted(aten, key=lambda event: event.start_ns())
+    known: dict[str, object] = {}
+    for event, told in zip(operators, operands_of(operators), strict=True):
+        known.setdefault(event.name(), None if told is None else told.outputs[0].shape)
+    assert known["aten::add"] == (1, 4, 8, 8)
+    assert known["aten::native_batch_norm"] == (1, 4, 1, 1)
+    unknown = ("aten::upsample_nearest2d", "aten::reflection_pad2d", "aten::repeat")
+    assert [known[name] for name in unknown] == [None] * 3
+    assert known["aten::expand"] is not None

@@ -5,6 +5,8 @@ TensorFlow is imported once here, with one thread; what needs another setting ru
 
 import importlib.metadata
 import json
+import os
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
+from modeldyno.measure.cpus import allowed_cpus
 from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
@@ -58,6 +61,23 @@ def test_all_three_files_compute_the_same():
     assert compare(outputs[0], outputs[1]).max_rel_error < 1e-6
     assert compare(outputs[0], outputs[2]).max_rel_error < 1e-6
     assert outputs[0]["y"].any()
+
+
+@pytest.mark.parametrize("as_map", [False, True])
+def test_a_keras_model_of_many_outputs_names_each_after_its_layer(tmp_path, as_map):
+    """In the alphabet, the tenth comes before the second."""
+    tf_process.settle(of("net.pb"))  # before Keras does, with more threads
+    import keras
+
+    x = keras.Input((1,), name="x")
+    made = [keras.layers.Rescaling(float(n), name=f"times{n}")(x) for n in range(11)]
+    outputs = {f"output_{10 - n}": one for n, one in enumerate(made)} if as_map else made
+    keras.Model(x, outputs).save(tmp_path / "many.keras")
+    with ENGINE.open(target(tmp_path / "many.keras", "tensorflow", format="keras")) as session:
+        found = session.run({"x": np.ones((1, 1), np.float32)})
+    assert {name: value.item() for name, value in found.items()} == {
+        f"times{n}": n for n in range(11)
+    }
 
 
 def test_a_saved_model_under_another_name_finds_its_weights(tmp_path):
@@ -131,6 +151,26 @@ def test_a_process_has_one_number_of_threads():
     ):
         pass
     assert "began with 1 thread with oneDNN, and was asked for 2 threads" in caught.value.why
+
+
+@pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
+def test_a_session_moves_its_own_threads_and_nobody_elses():
+    """Another engine may share the process, with other CPUs."""
+    cpus, done = allowed_cpus(), threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    assert other.native_id is not None
+    try:
+        for wanted in (cpus[:1], cpus):
+            with ENGINE.open(of("net.pb", cpus=tuple(wanted))) as session:
+                session.run(X)
+                found = [os.sched_getaffinity(one) for one in tf_process.own_threads()]
+            assert len(found) > 1
+            assert all(one == set(wanted) for one in found)
+            assert os.sched_getaffinity(other.native_id) == set(cpus)
+    finally:
+        done.set()
+        other.join()
 
 
 def test_each_number_of_threads_gets_a_process_of_its_own():

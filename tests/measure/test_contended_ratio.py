@@ -1,10 +1,12 @@
 """What a comparison says when neighbours hit one side more often than the other."""
 
+from dataclasses import replace
+
 import pytest
 
-from modeldyno.core.hosts import HostWeather
 from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
 from modeldyno.measure.compare import PairUnit, judge
+from modeldyno.measure.weather import UNKNOWN
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
 ROUNDS = 20
@@ -29,7 +31,7 @@ def judged(b_rounds_us, wall_by_cpu):
         PairUnit(0, Pair(session([100] * ROUNDS, wall_by_cpu), session(b_rounds_us, wall_by_cpu)))
         for _ in range(6)
     ]
-    return judge(pairs, 0.02, (1, 1), HostWeather(None, None, None, None))
+    return judge(pairs, 0.02, (1, 1), UNKNOWN)
 
 
 HIT = [102] * 5 + [130] * 15  # of each four rounds, three waited for a neighbour
@@ -54,3 +56,16 @@ def test_small_disagreements_change_nothing():
     told = judged([110] * 5 + [113] * 15, wall_by_cpu=3)
     assert told.noise == "contended"
     assert told.ratio.low == pytest.approx(1.13)
+
+
+@pytest.mark.parametrize(
+    ("threads", "statistic", "contention"), [(1, "cpu p25", 2.0), (None, "wall p10", None)]
+)
+def test_threads_that_nobody_counted_are_not_taken_for_one(threads, statistic, contention):
+    """The calling thread's CPU time is not that of the work, where others may do a part of it."""
+    one = session([2000] * ROUNDS, wall_by_cpu=2)
+    busy = tuple(wall // 2 for wall in one.samples.wall_ns)
+    facts, samples = replace(FACTS, threads=threads), replace(one.samples, cpu_ns=busy)
+    side = replace(one, facts=facts, samples=samples)
+    told = judge([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN)
+    assert (told.statistic, told.contention) == (statistic, contention)

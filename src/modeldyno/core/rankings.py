@@ -42,7 +42,7 @@ class Ranking:
         first = next((x.side for x in self.sides if x.side and x.run_id is None), None)
         if first is None or one.side is None or one.ratio is None:
             return None
-        return one.ratio.value * first.floor_s * one.side.batch_size / first.batch_size
+        return one.ratio.value * first.floor_s * one.side.items / first.items
 
 
 def first_of(found: Sequence[ComparisonResult]) -> Ranked:

@@ -233,6 +233,11 @@ class SideResult:
     def surprises(self) -> tuple[Surprise, ...]:
         return surprises(self.spec, self.model, self.facts)
 
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.facts.streams
+
 
 @dataclass(frozen=True)
 class ComparisonResult:

@@ -16,6 +16,7 @@ from modeldyno.core.results import (
     CellResult,
     ComparisonResult,
     Objective,
+    SideResult,
     Tail,
 )
 from modeldyno.core.sentences import comparison_sentence
@@ -155,14 +156,8 @@ def benchmark_html(result: BenchmarkResult) -> str:
 def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
     head = (
-        "",
-        "model",
-        "engine",
-        "precision",
-        "cores",
-        "batch",
-        f"floor {unit}",
-        f"typical {unit}",
+        *("", "model", "engine", "precision", "cores", "batch", "streams"),
+        *(f"floor {unit}", f"typical {unit}"),
     )
     rows: Rows = [
         (
@@ -172,12 +167,13 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
             side.facts.precision or figures.NOTHING,
             str(side.spec.cores),
             str(side.batch_size),
+            str(side.facts.streams),
             figures.plain(side.floor_s / scale, 4),
             figures.plain(side.typical_s / scale, 4),
         )
         for name, side in (("A", result.a), ("B", result.b))
     ]
-    return head, rows
+    return _with_streams_if_any(head, rows, (result.a, result.b))
 
 
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
@@ -185,28 +181,32 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
     scale, unit = figures.unit_for(floors)
     head = (
-        "place",
-        "model",
-        "engine",
-        "precision",
-        "cores",
-        "batch",
-        f"floor {unit}",
-        "×",
-        "outputs",
+        *("place", "model", "engine", "precision", "cores", "batch", "streams"),
+        *(f"floor {unit}", "×", "outputs"),
     )
     last = len(found.sides) + 1
     order = sorted(
         found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    return head, [_ranked_row(one, found.floor_s(one), scale) for one in order]
+    rows = [_ranked_row(one, found.floor_s(one), scale) for one in order]
+    return _with_streams_if_any(head, rows, [one.side for one in found.sides if one.side])
+
+
+def _with_streams_if_any(
+    head: tuple[str, ...], rows: Rows, sides: Sequence[SideResult]
+) -> tuple[tuple[str, ...], Rows]:
+    """One is usual, and then there is no word of it."""
+    if any(side.facts.streams > 1 for side in sides):
+        return head, rows
+    at = head.index("streams")
+    head, *rows = (row[:at] + row[at + 1 :] for row in (head, *rows))
+    return head, rows
 
 
 def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
     if one.side is None or one.ratio is None or floor_s is None:
-        nothing = figures.NOTHING
-        return place, one.label, nothing, nothing, nothing, nothing, nothing, nothing, nothing
+        return (place, one.label, *(figures.NOTHING,) * 8)
     side = one.side
     return (
         place,
@@ -215,6 +215,7 @@ def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, 
         side.facts.precision or figures.NOTHING,
         str(side.spec.cores),
         str(side.batch_size),
+        str(side.facts.streams),
         figures.plain(floor_s / scale, 4),
         "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
         _outputs(one),

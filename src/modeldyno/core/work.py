@@ -67,7 +67,7 @@ def work_of(op_type: str, operands: Operands | None) -> Work:
     if operands is None or not operands.are_sane:
         return Work()
     name = plain_name(op_type)
-    if name in _VIEWS:
+    if is_view(op_type):
         return Work(0.0, 0.0)
     flop = _flop(name, operands)
     moved = _bytes(name, operands)
@@ -82,6 +82,22 @@ def plain_name(op_type: str) -> str:
     ``add``, ``maxpooling``."""
     name = op_type.partition(" (")[0].replace(" ", "")
     return name.rpartition("::")[2].rpartition(".")[2].strip("_").lower()
+
+
+def is_elementwise(op_type: str) -> bool:
+    """Whether each number that comes out has its place among those that go in; norms, too."""
+    return plain_name(op_type) in _PER_ELEMENT
+
+
+def is_attention(op_type: str) -> bool:
+    """Of queries, keys and values."""
+    return plain_name(op_type) in _ATTENTIONS
+
+
+def is_view(op_type: str) -> bool:
+    """Whether it only says anew how numbers are to be read that stay where they are."""
+    name = plain_name(op_type)
+    return name in _VIEWS or (name in _VIEWS_OF_PYTORCH and op_type.startswith("aten::"))
 
 
 # ---------------------------------------------------------------- arithmetic
@@ -328,11 +344,13 @@ _REDUCTIONS = _named(
     "prod any all reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min"
 )
 _VIEWS = _named(
-    "reshape squeeze unsqueeze flatten identity shape size constant view as_strided expand t "
+    "reshape squeeze unsqueeze flatten identity shape size constant view as_strided t "
     "dropout parameter result alias detach permute empty empty_like "
-    "empty_strided resize broadcast_to lift_fresh resolve_conj resolve_neg const readvariableop "
+    "empty_strided lift_fresh resolve_conj resolve_neg const readvariableop "
     "varhandleop identityn expanddims expand_dims rank staticreshape"
 )
+# In other engines, operators of these names interpolate or copy.
+_VIEWS_OF_PYTORCH = _named("resize expand broadcast_to")
 _PARTIAL = _named(
     "gather gatherelements gathernd slice stridedslice embedding index_select gatherv2 gather_nd "
     "strided_slice"
@@ -340,7 +358,8 @@ _PARTIAL = _named(
 _MOVES = _PARTIAL | _named(
     "transpose concat cat split variadicsplit pad tile cast convert reorderinput reorderoutput "
     "reorder depthtospace spacetodepth copy copy_ to scatternd scatterelements clone contiguous "
-    "broadcast memcpyfromhost memcpytohost fill zero ones full range constantofshape nonzero "
+    "broadcast broadcast_to broadcastto expand memcpyfromhost memcpytohost fill zero ones full "
+    "range constantofshape nonzero "
     "concatv2 concatenation pack unpack splitv split_v padv2 mirrorpad mirror_pad constantpad "
     "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd reversev2 reverse_v2"
 )
@@ -362,6 +381,8 @@ _BYTES = {
 def family(op_type: str) -> str:
     """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
     name = plain_name(op_type)
+    if is_view(op_type):
+        return "view"
     found = next((word for word, names in _FAMILIES if name in names), None)
     if found is None and "conv" in name and "convert" not in name:
         return "convolution"
@@ -386,7 +407,6 @@ _FAMILIES = (
     ("reduction", _REDUCTIONS | _named("mean sum max min")),
     ("reordering", _named("reorder reorderinput reorderoutput transpose")),
     ("joining", _named("concat cat concatv2 concatenation")),
-    ("view", _VIEWS),
     ("cast", _named("cast convert convertlike")),
     ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),
 )

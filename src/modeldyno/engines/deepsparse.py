@@ -78,15 +78,20 @@ class DeepSparseSession:
             engine="deepsparse",
             engine_version=str(deepsparse.__version__),
             device="cpu",
-            providers=(ITSELF,),
+            providers=(ITSELF,) if self._fraction >= 1 else (ITSELF, FALLBACK),
             threads=self._threads,
             spinning=None,
             input_dtypes={},
             notes=(self._supported(),),
         )
 
+    @property
+    def _fraction(self) -> float:
+        """Of the operators, those that it runs itself."""
+        return float(self.raw.fraction_of_supported_ops)
+
     def _supported(self) -> str:
-        fraction = float(self.raw.fraction_of_supported_ops)
+        fraction = self._fraction
         told = f"DeepSparse runs {fraction:.0%} of the operators itself"
         if fraction >= 1:
             return told
@@ -116,7 +121,7 @@ class DeepSparseSession:
 
     def examined(self, nodes: int) -> SessionFacts:
         """The facts with who runs how many nodes; in which precision, nobody tells."""
-        own = round(float(self.raw.fraction_of_supported_ops) * nodes)
+        own = round(self._fraction * nodes)
         shares = {ITSELF: own, FALLBACK: nodes - own}
         return replace(
             self.facts, nodes_by_provider={who: count for who, count in shares.items() if count}

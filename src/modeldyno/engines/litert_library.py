@@ -62,6 +62,7 @@ class Recorded:
     took_us: int
     number: int
     graph: int = 0  # 0 is the model; others belong to its operators
+    start_us: int = 0  # XNNPACK does not tell it
 
 
 class CompiledModel:
@@ -151,16 +152,17 @@ class CompiledModel:
         found = [
             Recorded(
                 (one.tag or b"").decode("utf-8", "replace"),
-                *(one.kind, one.took_us, one.number, one.graph),
+                *(one.kind, one.took_us, one.number, one.graph, one.start_us),
             )
             for one in events
         ]
         self._ask("ResetProfiler", self._profiler)
         return found
 
-    def operator_name(self, number: int) -> str:
+    def operator_name(self, number: int, graph: int = 0) -> str:
         """As of the graph: the first name of the first tensor that it makes."""
-        operator = self._got("GetSubgraphOp", self._graph, c_size_t(number))
+        holder = self._got("GetModelSubgraph", self._model, c_size_t(graph))
+        operator = self._got("GetSubgraphOp", holder, c_size_t(number))
         tensor = self._got("GetOpOutput", operator, c_size_t(0))
         name = c_char_p()
         self._ask("GetTensorName", tensor, byref(name))

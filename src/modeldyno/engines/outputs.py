@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,17 @@ from modeldyno.core.sessions import Parity
 from modeldyno.engines.protocol import Tensors
 
 KEPT = 1_000_000  # elements per output; of larger ones an even selection is kept
+# Of types that numpy does not know by itself: their kind is that of raw bytes.
+_SHORT_FLOATS = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
+_DIGEST = "V16"  # raw bytes, which no engine gives
+_FAR = 3.4e38  # what has no distance at all; the largest that fits a float
 TOLERANCE = 0.01  # of the largest magnitude in an output: far above rounding, far below wrong
 
 
 def save(path: Path, outputs: Tensors) -> None:
     import numpy as np
 
-    kept = _numbers(outputs)
+    kept = _values(outputs)
     np.savez(path, **{f"o{i}": array for i, array in enumerate(kept.values())}, names=list(kept))
 
 
@@ -44,7 +49,7 @@ def described(outputs: Tensors) -> tuple[TensorSpec, ...]:
 def comparable(a: Tensors, b: Tensors) -> bool:
     """Whether two models have outputs of the same size in common: by name, or where the names
     differ, since a conversion between formats renames outputs, by order or by what they hold."""
-    return bool(_pairings(_numbers(a), _numbers(b)))
+    return bool(_pairings(_values(a), _values(b)))
 
 
 Pairs = list[tuple[str, str]]
@@ -68,7 +73,7 @@ def _pairings(a: Tensors, b: Tensors) -> list[Pairs]:
     return [
         pairs
         for pairs in found
-        if all(a[name].shape == b[other].shape for name, other in pairs) and (pairs or not (a or b))
+        if pairs and all(a[name].shape == b[other].shape for name, other in pairs)
     ]
 
 
@@ -85,15 +90,31 @@ def _nearest(a: Tensors, b: Tensors, rest_a: list[str], rest_b: list[str]) -> Pa
     return pairs
 
 
-def compare(reference: Tensors, outputs: Tensors) -> Parity:
-    """Errors are relative to the largest magnitude of each output, so that zeros do not explode."""
-    import numpy as np
+def can_compare(outputs: Tensors) -> bool:
+    """Whether there are any numbers or texts among them."""
+    return bool(_values(outputs))
 
-    expected, got = _numbers(reference), _numbers(outputs)
+
+def compare(reference: Tensors, outputs: Tensors) -> Parity:
+    """Errors are relative to the largest magnitude of each output, so that zeros do not explode.
+    What does not fit, or gives nothing to compare, does not agree."""
+    expected, got = _values(reference), _values(outputs)
     found = [_parity(expected, got, pairs) for pairs in _pairings(expected, got)]
     if not found:
-        return Parity(float(np.finfo(np.float32).max), float(np.finfo(np.float32).max), False)
+        return Parity(_FAR, _FAR, agrees=False)
     return next((parity for parity in found if parity.agrees), found[0])
+
+
+def parity_to(reference: Tensors, outputs: Tensors) -> Parity | None:
+    """None where neither side has anything that can be compared."""
+    has_any = can_compare(reference) or can_compare(outputs)
+    return compare(reference, outputs) if has_any else None
+
+
+def differ(a: Tensors, b: Tensors) -> bool:
+    """Whether they can be told apart."""
+    parity = parity_to(a, b)
+    return parity is not None and not parity.agrees
 
 
 def _parity(expected: Tensors, got: Tensors, pairs: Pairs) -> Parity:
@@ -110,6 +131,9 @@ def _error_by_scale(expected: Any, got: Any) -> tuple[float, float]:
 
     if expected.shape != got.shape:
         return float("inf"), float("inf")
+    if _DIGEST in (expected.dtype, got.dtype):  # texts are the same, or they are not
+        is_same = expected.dtype == got.dtype and expected.tobytes() == got.tobytes()
+        return (0.0, 0.0) if is_same else (_FAR, _FAR)
     error = _largest_error(expected, got)
     scale = float(np.max(np.abs(expected), initial=0.0, where=np.isfinite(expected)))
     return error, error / scale if scale else error
@@ -124,19 +148,45 @@ def _largest_error(expected: object, got: object) -> float:
     with np.errstate(invalid="ignore"):
         error = np.where(same, 0.0, np.abs(a - b))
     worst = float(np.max(error, initial=0.0))
-    return worst if np.isfinite(worst) else float(np.finfo(np.float32).max)
+    return worst if np.isfinite(worst) else _FAR
 
 
-def _numbers(outputs: Tensors) -> Tensors:
-    """Numeric outputs as flat float64 arrays of at most KEPT elements."""
-    import numpy as np
-
+def _values(outputs: Tensors) -> Tensors:
+    """What can be compared, flat and of at most KEPT elements: numbers as float64, the two parts of
+    a complex one beside each other; texts as digests, which are short and equal where they are."""
     kept: Tensors = {}
     for name, value in outputs.items():
-        array = np.asarray(value) if not isinstance(value, (list, dict)) else None
-        if array is None or array.dtype.kind not in "fiub":
+        if isinstance(value, (list, dict)):
             continue
-        flat = array.reshape(-1)
-        step = -(-flat.size // KEPT) or 1
-        kept[name] = flat[::step].astype(np.float64)
+        found = _flat(value)
+        if found is not None:
+            kept[name] = found
     return kept
+
+
+def _flat(value: Any) -> Any:
+    import numpy as np
+
+    array = np.asarray(value)
+    flat = array.reshape(-1)
+    flat = flat[:: -(-flat.size // KEPT) or 1]
+    kind = array.dtype.kind
+    if array.dtype == _DIGEST:  # of a reference that was kept
+        return flat
+    if kind in "SUO":
+        return _digests(flat.tolist())
+    if kind == "c":
+        return np.stack([flat.real, flat.imag], axis=-1).reshape(-1).astype(np.float64)
+    if kind in "fiub" or array.dtype.name in _SHORT_FLOATS:
+        return flat.astype(np.float64)
+    return None
+
+
+def _digests(texts: list[Any]) -> Any:
+    """None where something else is among them."""
+    import numpy as np
+
+    if not all(isinstance(text, (str, bytes)) for text in texts):
+        return None
+    raw = (text if isinstance(text, bytes) else text.encode(errors="replace") for text in texts)
+    return np.frombuffer(b"".join(sha256(text).digest()[:16] for text in raw), dtype=_DIGEST)

@@ -48,7 +48,7 @@ class Tally:
             while around and around[-1][0] <= event.start_ns:
                 around.pop()
             if around:
-                around[-1][1].self_ns -= event.duration_ns
+                around[-1][1].self_ns -= event.duration_ns + self._truncated_ns
                 around[-1][1].inner += 1
             else:
                 self._outer += 1

@@ -63,7 +63,8 @@ class TensorFlowSession:
         self._tf = tf_process.imported()
         config = tf_process.config(self._tf, target.threads)
         _ask_precision(config, target.precision)
-        self._loaded = load(self._tf, target, config)
+        with tf_process.its_threads():
+            self._loaded = load(self._tf, target, config)
         self._target = target
 
     @property

@@ -175,9 +175,9 @@ def _keras(tf: Any, session: Any, path: Path) -> Loaded:
     exported = _exported(str(path), path.stat().st_mtime_ns)
     loaded = _saved_model(tf, session, exported.folder)
     inputs = {name: loaded.inputs[key] for name, key in exported.inputs.items()}
-    outputs = dict(zip(exported.outputs, loaded.outputs.values(), strict=False))
-    if len(outputs) != len(loaded.outputs):
-        outputs = loaded.outputs
+    outputs = loaded.outputs
+    if set(exported.outputs.values()) == set(outputs):
+        outputs = {name: outputs[key] for name, key in exported.outputs.items()}
     note = "a Keras model runs as the graph that model.export makes of it"
     return Loaded(session, inputs, outputs, (note,))
 
@@ -186,7 +186,7 @@ def _keras(tf: Any, session: Any, path: Path) -> Loaded:
 class _Exported:
     folder: Path
     inputs: dict[str, str]  # name of the layer → of the signature's input
-    outputs: tuple[str, ...]  # names of layers
+    outputs: dict[str, str]  # the same of outputs
 
 
 @functools.lru_cache(maxsize=4)
@@ -202,8 +202,15 @@ def _exported(path: str, changed_ns: int) -> _Exported:
     except Exception as error:  # a layer may raise anything
         raise cannot_load(error, "Keras") from error
     inputs = {_layer(one): one.name for one in model.inputs}
-    outputs = tuple(_layer(one) for one in model.outputs)
-    return _Exported(folder / "saved", inputs, outputs)
+    return _Exported(folder / "saved", inputs, _outputs(model))
+
+
+def _outputs(model: Any) -> dict[str, str]:
+    """A map keeps its keys in the signature, anything else is numbered in its order."""
+    made = getattr(model, "output", None)
+    if not isinstance(made, dict):
+        made = {f"output_{number}": one for number, one in enumerate(model.outputs)}
+    return {_layer(one): key for key, one in made.items() if hasattr(one, "_keras_history")}
 
 
 def _layer(tensor: Any) -> str:

@@ -22,6 +22,7 @@ from modeldyno.core.sessions import Target
 _TASKS = Path("/proc/self/task")
 _HELPERS = 1  # threads that stay beside the pool, once there was a session: "tf_graph_runner"
 _settled: list[Settled] = []  # one, or none yet
+_own: set[int] = set()  # threads that TensorFlow has started
 _settling = threading.Lock()
 
 
@@ -57,7 +58,7 @@ def imported(setting: Setting | None = None) -> Any:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever build it is
     os.environ.update(KERAS_BACKEND="tensorflow")
     # Both are a third of the time that its import takes, and only Keras files need the one.
-    with _absent("keras", "sklearn"):
+    with its_threads(), _absent("keras", "sklearn"):
         import tensorflow
 
     return tensorflow
@@ -101,6 +102,23 @@ def settle(target: Target) -> Settled:
     return found
 
 
+@contextlib.contextmanager
+def its_threads() -> Iterator[None]:
+    """What begins in here is TensorFlow's, and goes where its sessions go. All else in the process
+    may belong to another engine, which has CPUs of its own."""
+    before = _tasks()
+    try:
+        yield
+    finally:
+        _own.update(_tasks() - before)
+
+
+def own_threads() -> frozenset[int]:
+    """Those that are still there."""
+    _own.intersection_update(_tasks())
+    return frozenset(_own)
+
+
 def uses_onednn() -> bool:
     """As TensorFlow itself sees it, after its import."""
     from tensorflow.python.util import _pywrap_util_port
@@ -122,7 +140,7 @@ def _made(setting: Setting) -> Settled:
     before = _tasks()
     probe = config(tf, setting.threads)
     probe.use_per_session_threads = True  # those end with the session, the pool does not
-    with tf.compat.v1.Session(graph=tf.Graph(), config=probe):
+    with its_threads(), tf.compat.v1.Session(graph=tf.Graph(), config=probe):
         pass
     started = len(_tasks() - before) - _HELPERS
     return Settled(setting, started if started > 0 else None)
@@ -138,10 +156,10 @@ def config(tf: Any, threads: int) -> Any:
     )
 
 
-def _tasks() -> frozenset[str]:
+def _tasks() -> frozenset[int]:
     """The threads of this process."""
     with contextlib.suppress(OSError):
-        return frozenset(task.name for task in _TASKS.iterdir())
+        return frozenset(int(task.name) for task in _TASKS.iterdir())
     return frozenset()
 
 
@@ -149,10 +167,9 @@ def _move(cpus: tuple[int, ...]) -> None:
     """The pool was started on other CPUs than those that a later session may have."""
     if not cpus or not hasattr(os, "sched_setaffinity"):
         return
-    with contextlib.suppress(OSError):
-        for task in _TASKS.iterdir():
-            with contextlib.suppress(OSError):
-                os.sched_setaffinity(int(task.name), cpus)
+    for thread in own_threads():
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(thread, cpus)
 
 
 def _told(setting: Setting) -> str:

@@ -6,11 +6,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from modeldyno.core.work import Operand, Operands, plain_name, work_of
+from modeldyno.core.work import (
+    Operand,
+    Operands,
+    is_attention,
+    is_elementwise,
+    is_view,
+    plain_name,
+    work_of,
+)
 
 Shape = tuple[int, ...]
 _WITH_BIAS_FIRST = ("addmm", "baddbmm")
 _PRODUCTS = ("mm", "bmm", "addmm", "baddbmm")
+_LINEAR = ("linear", "mkldnn_linear")
+_REDUCTIONS = (
+    *("mean", "sum", "amax", "amin", "adaptive_avg_pool2d"),
+    *("prod", "any", "all", "argmax", "argmin", "topk"),
+)
+_BROADCASTS = ("masked_fill",)
+_COPIES = ("copy", "clone", "contiguous", "to", "to_copy", "fill", "zero", "triu", "tril")
 
 
 def operands_of(events: Sequence[Any]) -> list[Operands | None]:
@@ -47,28 +62,37 @@ def _operands(event: Any) -> Operands | None:
     said = event.concrete_inputs() if hasattr(event, "concrete_inputs") else []
     if name in _WITH_BIAS_FIRST:
         inputs = [*inputs[1:], inputs[0]]
-    shape, window = _outcome(name, [one.shape for one in inputs], said)
+    shape, window = _outcome(str(event.name()), [one.shape for one in inputs], said)
     if shape is None:
         return None
     return Operands(tuple(inputs), (Operand(inputs[0].dtype, shape),), window)
 
 
-def _outcome(name: str, shapes: Sequence[Shape], said: Sequence[Any]) -> tuple[Shape | None, Shape]:
-    """What comes out, and the window of a pooling."""
-    first = shapes[0]
+def _outcome(
+    op_type: str, shapes: Sequence[Shape], said: Sequence[Any]
+) -> tuple[Shape | None, Shape]:
+    """What comes out, None where the operator is not one of these; and the window of a pooling."""
+    name, first = plain_name(op_type), shapes[0]
     if name in _PRODUCTS and len(shapes) > 1:
         return (*first[:-1], shapes[1][-1]), ()
-    if name == "linear" and len(shapes) > 1:
+    if name in _LINEAR and len(shapes) > 1:
         return (*first[:-1], shapes[1][0]), ()
     if "conv" in name:
         return _convolved(name, shapes, said), ()
     if name.startswith(("max_pool2d", "avg_pool2d")):
         return _pooled(first, said)
-    if name in ("mean", "sum", "amax", "amin", "adaptive_avg_pool2d"):
+    if name in _REDUCTIONS:
         return first[:2], ()  # what comes out is small, whatever it is
     if name in ("embedding",) and len(shapes) > 1:
         return (*shapes[1], first[-1]), ()
-    return _broadcast(shapes), ()
+    if is_attention(op_type) and len(shapes) > 2:
+        return (*first[:-1], *shapes[2][-1:]), ()
+    if name in _COPIES or is_view(op_type):  # a view moves nothing, whatever its shape is
+        return first, ()
+    if name in _BROADCASTS or is_elementwise(op_type):
+        # Weights of a norm have sizes of their own.
+        return (first if "norm" in name else _broadcast(shapes)), ()
+    return None, ()
 
 
 def _convolved(name: str, shapes: Sequence[Shape], said: Sequence[Any]) -> Shape | None:
@@ -120,7 +144,7 @@ def _pooled(shape: Shape, said: Sequence[Any]) -> tuple[Shape | None, Shape]:
 
 
 def _broadcast(shapes: Sequence[Shape]) -> Shape:
-    """Of what is computed element by element; of norms and the like, the shape of the first."""
+    """Of what is computed element by element; where sizes do not fit, the shape of the first."""
     rank = max(len(shape) for shape in shapes)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     out = tuple(max(sizes) for sizes in zip(*padded, strict=True))

@@ -218,6 +218,13 @@ class _Work:
         reference = str(self._context.folder.scratch / f"{name}.npz")
         command = Examine(target, ladder, "api", reference, against)
         found = worker.ask(command, Examined, self._deadline_s, self._context.stop)
+        if not found.can_compare:
+            told = ", ".join(f"{one.name} ({one.dtype})" for one in found.outputs)
+            raise WrongOutput(
+                "The conversion could not be checked",
+                why=f"the model gives no numbers and no text that could be compared: {told}",
+                fix="Convert it where it was made, or measure it as it is",
+            )
         return _Ran(
             plan=ladder[found.rung],
             batch_size=found.batch_size,

@@ -206,9 +206,9 @@ def contention_of(
     """How many times longer than its work everything took: 1 is a quiet machine.
 
     One thread tells by its CPU time. Several may spin or wait for each other, so the kernel's
-    word on waiting and on stolen time stands in.
+    word on waiting and on stolen time stands in; so it does where nobody knows how many there are.
     """
-    if all((session.facts.threads or 1) == 1 for session in sessions):
+    if all(session.facts.threads == 1 for session in sessions):
         return _of_one_thread(sessions), "cpu-time"
     if weather.pressure is None:
         return None, None

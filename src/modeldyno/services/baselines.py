@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from modeldyno.core.benchmarks import Baseline, VersusBaseline
 from modeldyno.core.ids import BenchmarkId, RunId
@@ -14,18 +13,14 @@ from modeldyno.core.results import Estimate
 from modeldyno.core.runs import CellOutcome
 from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
 from modeldyno.measure.verdicts import compare_verdict
-from modeldyno.store.history import History
+from modeldyno.services.run_hosts import RunHosts
 
-MOST_HOSTS = 1000  # kept in mind, of so many runs
 FEW = "too few sessions to know how far they differ"
 
 
 class Baselines:
-    """Knows on which machine a run was measured: lists ask again and again."""
-
-    def __init__(self, history: History) -> None:
-        self._history = history
-        self._hosts: dict[RunId, dict[str, Any]] = {}
+    def __init__(self, hosts: RunHosts) -> None:
+        self._hosts = hosts
 
     def versus(
         self, baseline: Baseline | None, cells: Sequence[CellOutcome]
@@ -43,18 +38,8 @@ class Baselines:
     def _apart(self, one: RunId | None, other: RunId | None) -> str:
         if one is None or other is None or one == other:
             return ""
-        hosts = self._host(one), self._host(other)
+        hosts = self._hosts.of(one), self._hosts.of(other)
         return machines_apart(hosts[0], hosts[1]) if hosts[0] and hosts[1] else ""
-
-    def _host(self, run_id: RunId) -> dict[str, Any] | None:
-        if run_id not in self._hosts:
-            found = self._history.host(run_id)
-            if found is None:  # not yet, maybe
-                return None
-            if len(self._hosts) >= MOST_HOSTS:
-                self._hosts.clear()
-            self._hosts[run_id] = found
-        return self._hosts[run_id]
 
 
 def _versus(

@@ -29,14 +29,6 @@ _FLOAT = 4  # bytes
 Run = Callable[[BenchmarkSpec], Result]
 
 
-def of_here(workspace: Path) -> Peaks | None:
-    """Those of this machine, where they were measured."""
-    from modeldyno.measure import host
-    from modeldyno.store import peaks
-
-    return peaks.load(workspace, host.facts().fingerprint)
-
-
 def measure(folder: Path, host: HostFacts, run: Run) -> Peaks:
     """On one core and on all we may use; the best of all samples counts."""
     cores = sorted({1, len(host.cpus_allowed)})

@@ -35,9 +35,10 @@ from modeldyno.services.confined import expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import CellOptions
+from modeldyno.services.run_hosts import RunHosts
 from modeldyno.store.records.all import Records
 
-PeaksHere = Callable[[], Peaks | None]
+PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
 MakeSpec = Callable[[str], ProfileSpec]  # from where the model is read
 
 OP_COLUMNS = (
@@ -48,9 +49,15 @@ OP_COLUMNS = (
 
 class ProfileService:
     def __init__(
-        self, records: Records, models: ModelService, jobs: JobService, peaks_here: PeaksHere
+        self,
+        records: Records,
+        models: ModelService,
+        jobs: JobService,
+        hosts: RunHosts,
+        peaks_of: PeaksOf,
     ) -> None:
-        self._peaks_here = peaks_here
+        self._hosts = hosts
+        self._peaks_of = peaks_of
         self._records = records
         self._models = models
         self._jobs = jobs
@@ -160,10 +167,11 @@ class ProfileService:
         return RowsFound(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
 
     def roof(self, profile_id: ProfileId) -> Roof:
-        """What its rows are held against."""
-        profile = self._records.profiles.get(profile_id)
-        shown = profile.summary
-        return roof_of(self._peaks_here(), shown.cores or 1, shown.device or "cpu")
+        """What its rows are held against: peaks of the machine that measured them."""
+        shown = self._records.profiles.get(profile_id).summary
+        host = self._hosts.of(self._agreement(profile_id).run_id)
+        peaks = self._peaks_of(host["fingerprint"]) if host else None
+        return roof_of(peaks, shown.cores or 1, shown.device or "cpu")
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""

@@ -15,7 +15,8 @@ V = TypeVar("V")
 class Remembered(Generic[K, V]):
     """Those not used longest give way; threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._known: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -30,5 +31,5 @@ class Remembered(Generic[K, V]):
         with self._lock:
             self._known[key] = value
             self._known.move_to_end(key)
-            while len(self._known) > MOST:
+            while len(self._known) > self._most:
                 self._known.popitem(last=False)

@@ -275,11 +275,12 @@ def _examine(command: Examine) -> Examined:
         parity = _parity_to(command.against, outputs)
         if parity is not None and not parity.agrees:
             _, again = engine.examine(command.target, tensors)
-            if not outputs_file.compare(outputs, again).agrees:
+            if outputs_file.differ(outputs, again):
                 parity = None  # random by itself
         came = outputs_file.described(outputs)
         told = _told(command.target, facts)
-        return Examined(told, number, batch, said, tuple(refused), parity, came)
+        can = outputs_file.can_compare(outputs)
+        return Examined(told, number, batch, said, tuple(refused), parity, came, can)
     raise _no_rung(command, refused)
 
 
@@ -288,7 +289,7 @@ def _parity_to(reference: str | None, outputs: Tensors) -> Parity | None:
 
     if reference is None:
         return None
-    return outputs_file.compare(outputs_file.load(Path(reference)), outputs)
+    return outputs_file.parity_to(outputs_file.load(Path(reference)), outputs)
 
 
 def _check_capable(engine: Engine, command: Examine) -> None:
@@ -581,14 +582,15 @@ class _Bench(contextlib.ExitStack):
 
 
 def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
-    """This session's outputs against the reference; None when the model is random by itself."""
+    """This session's outputs against the reference; None when the model is random by itself, or
+    gives nothing that can be compared."""
     from modeldyno.engines import outputs
 
     first = session.run(tensors)
-    parity = outputs.compare(outputs.load(reference), first)
-    if parity.agrees or outputs.compare(first, session.run(tensors)).agrees:
+    parity = outputs.parity_to(outputs.load(reference), first)
+    if parity is None or parity.agrees:
         return parity
-    return None
+    return None if outputs.differ(first, session.run(tensors)) else parity
 
 
 def _parity_of_pair(a: _Ready, b: _Ready) -> Parity | None:

@@ -211,6 +211,7 @@ class Examined:
     refused: tuple[str, ...]  # what the engine said to the rungs before
     parity: Parity | None = None  # to the other cell's outputs
     outputs: tuple[TensorSpec, ...] = ()  # as they came out
+    can_compare: bool = True  # there are numbers or texts among them
     kind: Literal["examined"] = "examined"
 
 

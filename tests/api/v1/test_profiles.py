@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -24,6 +25,7 @@ NODES = [
     {"node": "=relu", "op": "Relu", "us": 50},
     {"node": "/layer/conv2", "op": "Conv", "us": 300},
 ]  # fmt: skip
+ELSEWHERE = "0123456789abcdef"  # the fingerprint of another machine
 
 
 @pytest.fixture
@@ -206,21 +208,25 @@ def test_a_service_takes_as_little_as_a_number_of_threads(served, asked):
 # ---------------------------------------------------------------- what limits a node
 
 
-def test_rows_say_what_limits_them_once_the_peaks_are_known(served, profiled):
+def test_rows_say_what_limits_them_once_the_peaks_of_their_machine_are_known(served, profiled):
     path = f"profiles/{profiled}/rows?by=node"
+    run_id = served.get(f"profiles/{profiled}").json["latest_run"]["id"]
+    here = host.facts()
+    kept = served.workspace / "runs" / run_id / "result.json"
+    kept.write_text(kept.read_text().replace(here.fingerprint, ELSEWHERE))  # a colleague's run
     before = fits(served.get(path), TimesTold)
     conv, other, _ = before["items"]
     assert conv["flop"] == 2 * 16 * 16 * 16 * 8 * 9
     assert (conv["bound"], other["flop"]) == (None, None)
     assert "doctor --peaks" in before["roof"]["text"]
     reached = conv["gflop_per_s"] * 1e9
-    found = Peaks(
-        host.facts().fingerprint, "now", "onnxruntime", "", "", (Peak(1, reached, 1e12, "quiet"),)
-    )
+    one = (Peak(1, reached, 1e12, "quiet"),)
+    found = Peaks(here.fingerprint, "now", "onnxruntime", "", "", one)
     peaks.save(served.workspace, found)
     try:
+        assert served.get(path).json == before  # those of this machine say nothing of another one
+        peaks.save(served.workspace, replace(found, fingerprint=ELSEWHERE))
         after = fits(served.get(path), TimesTold)
-        run_id = after["run_id"]
         document = served.get(f"runs/{run_id}/result").json
     finally:
         (served.workspace / "peaks.json").unlink()
