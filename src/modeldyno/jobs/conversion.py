@@ -108,7 +108,8 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
 
 def expect_free(output: Path, to: str) -> None:
     """Nothing is ever written over."""
-    for path in (output, output.with_suffix(".bin")) if to == "openvino" else (output,):
+    weights = (output.with_suffix(".bin"),) if to == "openvino" else ()
+    for path in (output, *weights, _beside(output)):
         if path.exists() or path.is_symlink():
             raise BadValue(
                 f'"{path.name}" is there already',
@@ -385,26 +386,32 @@ def _odd(name: str) -> WorkerGarbled:
 
 def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
     """All files or none. The model's own comes last: whoever finds it finds the rest."""
-    beside = Path(str(output) + sidecar.SUFFIX)
     files = [(made, output)]
     files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]
-    written: list[Path] = []
+    written: list[Path] = []  # by us: what somebody else put there meanwhile stays
     try:
-        written.append(beside)
-        beside.write_text(sidecar.text_of(making), "utf-8")
+        with _beside(output).open("x", encoding="utf-8") as writing:
+            written.append(_beside(output))
+            writing.write(sidecar.text_of(making))
         for source, target in reversed(files):
-            with source.open("rb") as reading, target.open("xb") as writing:
+            with source.open("rb") as reading, target.open("xb") as copying:
                 written.append(target)
-                transfer(reading.fileno(), writing.fileno())
-    except OSError as error:
+                transfer(reading.fileno(), copying.fileno())
+    except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)
-        raise StorageFailed(
-            f"The converted model could not be written to {output.parent}",
-            why=error.strerror or str(error),
-            fix="Free some space, or name another place with --output",
-        ) from error
+        if isinstance(error, OSError):
+            raise StorageFailed(
+                f"The converted model could not be written to {output.parent}",
+                why=error.strerror or str(error),
+                fix="Free some space, or name another place with --output",
+            ) from error
+        raise
     external = tuple(
         replace(file, location=output.with_suffix(".bin").name) for file in model.external
     )
     return replace(model, path=str(output), external=external, made=making)
+
+
+def _beside(output: Path) -> Path:
+    return Path(str(output) + sidecar.SUFFIX)
