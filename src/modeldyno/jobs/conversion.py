@@ -6,8 +6,6 @@ to write to. What it leaves there is copied by name, links not followed, and rea
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +21,6 @@ from modeldyno.core.errors import (
     InputUnresolved,
     ModelUnreadable,
     StorageFailed,
-    WorkerGarbled,
     WrongOutput,
 )
 from modeldyno.core.hints import says_mask
@@ -39,9 +36,9 @@ from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.leavings import take
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
-from modeldyno.store.beneath import open_beneath
 from modeldyno.store.models import copy_privately, transfer
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
@@ -345,43 +342,12 @@ def _engine(examined: Examined) -> str:
 
 
 def _taken(context: Context, route: Route) -> Path:
-    """A copy of what the worker left, out of its reach: links and other oddities are refused."""
+    """A copy of what the worker left, out of its reach."""
     place = context.folder.model / "made"
     place.mkdir(parents=True)
-    scratch = os.open(context.folder.scratch, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in route.names:
-            _take(scratch, name, place / name)
-    finally:
-        os.close(scratch)
+    for name in route.names:
+        take(context.folder.scratch, ("made", name), place / name)
     return place / route.names[0]
-
-
-def _take(scratch: int, name: str, target: Path) -> None:
-    try:
-        found = open_beneath(scratch, ("made", name), os.O_RDONLY)
-    except FileNotFoundError as error:
-        raise EngineFailed(
-            "The converter made no file", why=f"there is no {name}", fix="The log may say why"
-        ) from error
-    except OSError as error:
-        raise _odd(name) from error
-    try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise _odd(name)
-        with target.open("xb") as writing:
-            transfer(found, writing.fileno())
-    finally:
-        os.close(found)
-    target.chmod(0o444)
-
-
-def _odd(name: str) -> WorkerGarbled:
-    return WorkerGarbled(
-        "The converter left something that is not a file",
-        why=f"{name} is a link, a folder or a device",
-        fix="Nothing was kept: do not trust this model",
-    )
 
 
 def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
