@@ -35,7 +35,7 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
     """
     with reading(path) as data:
         meta = serving(path, data)
-        tf_safety.check(path, meta.graph)
+        tf_safety.check(path, meta.graph, has_assets=bool(meta.assets))
         part, notes = model_of(path, meta)
         facts = facts_of(path, part, "saved-model", f"TensorFlow {meta.version}".strip())
         needed = any(node.op in VARIABLES for node in part.nodes)
