@@ -41,6 +41,7 @@ def write_models(folder: Path) -> None:
     net.save(folder / "net.keras")
     save(net, folder / "net")
     (folder / "net.pb").write_bytes(frozen(net))
+    save_two_ways(folder / "two")
     pictures = keras.Input((16, 16, 3), name="picture")
     inner = keras.layers.Conv2D(8, 3, activation="relu", name="conv")(pictures)
     inner = keras.layers.GlobalAveragePooling2D(name="pool")(inner)
@@ -67,6 +68,26 @@ def save(model: Any, folder: Path) -> None:
     archive.track(model)
     archive.add_endpoint("serve", lambda x: {"y": model(x, training=False)}, [spec])
     archive.write_out(folder, verbose=False)
+
+
+def save_two_ways(folder: Path) -> None:
+    """A SavedModel of two signatures, with its variables in two files."""
+    import tensorflow as tf
+
+    holder = tf.Module()
+    holder.w = tf.Variable(tf.reshape(tf.range(12, dtype=tf.float32), (4, 3)), name="w")
+    holder.b = tf.Variable(tf.ones(3), name="b")
+    x = tf.TensorSpec((None, 4), tf.float32, name="x")
+    z = tf.TensorSpec((None, 3), tf.float32, name="z")
+    usual = tf.function(lambda x: {"y": x @ holder.w}).get_concrete_function(x)
+    shift = tf.function(lambda z: {"shifted": z + holder.b}).get_concrete_function(z)
+    split = tf.train.experimental.MaxShardSizePolicy(max_shard_size=50)
+    tf.saved_model.save(
+        holder,
+        folder,
+        signatures={"serving_default": usual, "shift": shift},
+        options=tf.saved_model.SaveOptions(experimental_sharding_callback=split),
+    )
 
 
 def frozen(model: Any, output: str = "y") -> bytes:

@@ -383,8 +383,9 @@ NAMES = (
     *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
     *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
 )
-# Only inputs that index something have the one, only converted models the other.
-OPTIONAL = {"indices", "made"}
+# Only inputs that index something have the first, converted models the second, SavedModels the
+# others.
+OPTIONAL = {"indices", "made", "signature", "signatures"}
 
 
 def test_there_is_a_schema_for_every_document():

@@ -165,6 +165,24 @@ def calling(*, variable: bool = True) -> bytes:
     return saved_model(graph, {"serving_default": usual, "__saved_model_init_op": b""})
 
 
+def two_ways() -> bytes:
+    """A SavedModel without variables that can be called in two ways: y = x · w, and shifted = z + b
+    with doubled = z + z."""
+    graph = graph_def(
+        placeholder("x", -1, 4),
+        constant("w", *range(12), dims=(4, 3)),
+        node("y", "MatMul", "x", "w", T=dtype(FLOAT)),
+        placeholder("z", -1, 2),
+        constant("b", 1, 2),
+        node("sum", "AddV2", "z", "b", T=dtype(FLOAT)),
+        node("twice", "AddV2", "z", "z", T=dtype(FLOAT)),
+    )
+    usual = signature({"x": info("x:0", -1, 4)}, {"y": info("y:0", -1, 3)})
+    ends = {"shifted": info("sum:0", -1, 2), "doubled": info("twice:0", -1, 2)}
+    shift = signature({"z": info("z:0", -1, 2)}, ends)
+    return saved_model(graph, {"serving_default": usual, "shift": shift})
+
+
 def index(shards: int = 1) -> bytes:
     """How the index of a checkpoint begins."""
     header = number(1, shards)

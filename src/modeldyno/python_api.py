@@ -42,6 +42,7 @@ def bench(
     inputs: Sequence[str] = (),
     architecture: str | None = None,
     arguments: Mapping[str, Any] | None = None,
+    signature: str = "",
     options: Mapping[str, OptionValue] | None = None,
     quick: bool = False,
     thorough: bool = False,
@@ -63,7 +64,8 @@ def bench(
 
     ``inputs`` describes what a TorchScript file or checkpoint takes, as
     ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;
-    ``options`` are the engine's own, as ``{"compile": True}``.
+    ``options`` are the engine's own, as ``{"compile": True}``; ``signature`` is that of a
+    SavedModel.
 
     Ctrl-C stops the measurement and returns what was measured until then.
     """
@@ -83,7 +85,9 @@ def bench(
     spec = requests.benchmark_spec(
         model,
         cells,
-        InputOptions(dims or {}, values or {}, data, inputs, architecture, arguments or {}),
+        InputOptions(
+            dims or {}, values or {}, data, inputs, architecture, arguments or {}, signature
+        ),
         budget=requests.choose_budget(quick, thorough, budget),
         iterations=iterations,
         warmup=warmup,
@@ -126,7 +130,8 @@ def compare(
     workspace: str | Path | None = None,
     listen: Listener | None = None,
 ) -> ComparisonResult:
-    """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
+    """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``, and a
+    signature, ``"folder@signature=encode"``."""
     cells = CellOptions(
         _names(engine),
         (batch,),
@@ -170,6 +175,7 @@ def profile(
     inputs: Sequence[str] = (),
     architecture: str | None = None,
     arguments: Mapping[str, Any] | None = None,
+    signature: str = "",
     options: Mapping[str, OptionValue] | None = None,
     repeats: int = 5,
     timeout: float = 600.0,
@@ -198,7 +204,9 @@ def profile(
     spec = requests.profile_spec(
         model,
         cells,
-        InputOptions(dims or {}, values or {}, data, inputs, architecture, arguments or {}),
+        InputOptions(
+            dims or {}, values or {}, data, inputs, architecture, arguments or {}, signature
+        ),
         repeats=repeats,
         timeout_s=timeout,
         memory_limit_bytes=memory_limit,
@@ -219,6 +227,7 @@ def convert(
     inputs: Sequence[str] = (),
     architecture: str | None = None,
     arguments: Mapping[str, Any] | None = None,
+    signature: str = "",
     timeout: float = 600.0,
     memory_limit: int | None = None,
     seed: int = 0,
@@ -232,7 +241,9 @@ def convert(
         model,
         to,
         output,
-        InputOptions(dims or {}, values or {}, None, inputs, architecture, arguments or {}),
+        InputOptions(
+            dims or {}, values or {}, None, inputs, architecture, arguments or {}, signature
+        ),
         timeout_s=timeout,
         memory_limit_bytes=memory_limit,
         seed=seed,
@@ -242,18 +253,23 @@ def convert(
     return result
 
 
-def inspect(model: str | Path, *, timeout: float = 60.0) -> ModelFacts:
+def inspect(model: str | Path, *, signature: str = "", timeout: float = 60.0) -> ModelFacts:
     """What is in a model file, read in a worker process; nothing of it is run."""
-    result = _workbench(None).service.run(requests.inspection_spec(model, timeout))
+    spec = requests.inspection_spec(model, timeout, signature)
+    result = _workbench(None).service.run(spec)
     assert isinstance(result, ModelFacts)
     return result
 
 
 def graph(
-    model: str | Path, *, timeout: float = 60.0, workspace: str | Path | None = None
+    model: str | Path,
+    *,
+    signature: str = "",
+    timeout: float = 60.0,
+    workspace: str | Path | None = None,
 ) -> Graph:
     """A model's graph, read in a worker process; kept in the workspace for the next look."""
-    return _workbench(workspace).graphs.graph(requests.graph_spec(model, timeout))
+    return _workbench(workspace).graphs.graph(requests.graph_spec(model, timeout, signature))
 
 
 def _workbench(workspace: str | Path | None) -> Workbench:

@@ -301,7 +301,7 @@ def open_server(
             feed=EventFeed(records.database, records.events),
             watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
-            projects=ProjectService(records, files, jobs, archive),
+            projects=ProjectService(records, files, models, jobs, archive),
             models=models,
             files=files,
             looks=Looks(records, files, models),

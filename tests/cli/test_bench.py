@@ -212,6 +212,20 @@ def test_the_engine_is_named_once_and_notes_stand_below_it(bench, tmp_path):
     assert len(set(notes)) == len(notes)
 
 
+def test_a_batch_that_the_model_does_not_take_is_an_error_after_what_could_be_measured(
+    bench, tmp_path
+):
+    model = onnx_models.saved(onnx_models.linear(batch=1), tmp_path / "m.onnx")
+    ended = bench(model, "--batch", "1,8", "--iterations", 5, "--quiet")
+    assert ended.code == 2
+    assert len(ended.out.splitlines()) == 2  # the table with batch 1
+    assert ended.err.splitlines() == [
+        "error[BAD_VALUE]: m.onnx was not measured with a batch of 8",
+        "  why: the model's batch is fixed at 1; asked 8",
+        "  help: Leave --batch out, or export the model with an open batch dimension",
+    ]
+
+
 def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_path, capsys):
     result = python_api.bench(model, batch=[1, 2], iterations=5, workspace=tmp_path / "workspace")
     first, second = result.cells

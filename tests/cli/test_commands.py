@@ -100,12 +100,18 @@ def test_everything_else_is_told():
         {"sr": 16000},
         inputs=(InputSpec("x", "float32", ("batch", 3)),),
         architecture=Architecture("nets:build", {"depth": 50, "kind": "lite"}),
+        signature="encode",
     )
     spec = BenchmarkSpec(model, (cell,), THOROUGH, warmup_calls=5)
     assert bench_command(spec, "my net.pth") == (
         "modeldyno bench 'my net.pth' --engine pytorch --batch 8 --cores 2 --instances 4"
-        " --device cuda --precision fp16 --contract e2e --spin on --option compile=on"
+        " --device cuda --precision fp16 --signature encode"
+        " --contract e2e --spin on --option compile=on"
         " --option mode=x --require-sandbox --dim seq=128 --value sr=16000"
         " --input 'x=float32[batch,3]' --architecture nets:build --arg depth=50 --arg kind=lite"
         " --thorough --warmup 5"
+    )
+    a, b = (SideSpec("m", ModelSpec("m", signature=name), CellSpec()) for name in ("", "encode"))
+    assert (
+        compare_command(ComparisonSpec(a, b), "m", "m") == "modeldyno compare m m@signature=encode"
     )

@@ -5,7 +5,7 @@ import pickle
 import pytest
 from onnx import helper
 
-from tests import onnx_models, schemas
+from tests import onnx_models, schemas, tf_files
 from tests.scripts import script
 from tests.terminal import modeldyno
 
@@ -30,10 +30,21 @@ def test_the_document_is_what_the_schema_promises(model):
 def test_people_get_inputs_outputs_and_operators(model):
     ended = modeldyno("inspect", model)
     assert ended.code == 0
-    assert "format      onnx, IR 8" in ended.out
+    assert "format      ONNX, IR 8" in ended.out
     assert "1 node: Gather 1" in ended.out
     (line,) = (line for line in ended.out.splitlines() if line.startswith("input"))
     assert line.split()[1:3] == ["ids", "int64"]
+
+
+def test_signatures_are_told_with_what_they_take_and_give(tmp_path):
+    (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
+    ended = modeldyno("inspect", path)
+    assert "  serving_default (taken): x float32[?, 4] → y float32[?, 3]" in ended.out
+    assert "  shift: z float32[?, 2] → doubled float32[?, 2], shifted float32[?, 2]" in ended.out
+    document = modeldyno("inspect", path, "--signature", "shift", "--json").document
+    schemas.check("model", document)
+    assert (document["signature"], document["inputs"][0]["name"]) == ("shift", "z")
+    assert [one["name"] for one in document["signatures"]] == ["serving_default", "shift"]
 
 
 def test_looking_leaves_nothing_in_the_workspace(model, tmp_path):

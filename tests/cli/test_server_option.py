@@ -191,7 +191,7 @@ def test_a_file_that_a_terminal_measured_and_nobody_read_is_sent(there, measured
     (run / "model.json").write_text(json.dumps(facts | {"sha256": content}))
     shutil.move(run, measured / "theirs" / "runs" / "20200101-000000-aaaaaa")
     until(lambda: there("show", "20200101-000000-aaaaaa").code == 0, "the run")
-    assert "scripted" in there("inspect", model).out
+    assert "format      Script\n" in there("inspect", model).out
     ended = there("bench", model, "--iterations", 5, "--json")
     assert ended.code == 0, ended.err
     assert ended.document["model"]["sha256"] == content
@@ -208,7 +208,7 @@ def test_a_model_is_looked_into_and_vouched_for_there(there, model):
     seen = there("inspect", model, "--json")
     schemas.check("model", seen.document)
     assert seen.document["format"] == "scripted"
-    assert "scripted" in there("inspect", model).out
+    assert "format      Script\n" in there("inspect", model).out
     granted = there("trust", model, "--reason", "ours", "--json")
     schemas.check("trust", granted.document)
     listed = there("trust", "--list", "--json").document["trusted"]

@@ -8,6 +8,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core import figures
+from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.markdown import markdown_of
 from modeldyno.core.profile_tables import slices
 from modeldyno.core.reports.page import html_report
 from modeldyno.core.results import Estimate, Standing
@@ -185,6 +187,20 @@ def test_operators_are_charted_and_ranked_only_where_intervals_part(tmp_path):
     assert all(f"<title>{op}: " in found for op in names)
     alike = replace(result, ci95_s_by_op=dict.fromkeys(names, (0.0, 1.0)))
     assert "These take the most, and cannot be told apart" in html_report([alike])
+    assert "limit" not in columns(html_report([alike]))  # nothing is known of this machine
+    peaks = Peaks(
+        result.host.fingerprint, "", "onnxruntime", "", "", (Peak(1, 1e11, 1e10, "quiet"),)
+    )
+    known = {peaks.fingerprint: peaks}.get
+    assert columns(html_report([alike], peaks_of=known))[-3:] == ["GFLOP/s", "GB/s", "limit"]
+    said = "peaks of 1 core: 100 GFLOP/s in fp32, 10.0 GB/s, as onnxruntime reached them"
+    assert said in html_report([alike], peaks_of=known)
+    assert said in markdown_of(alike, known)
+    assert "GB/s" not in markdown_of(alike)
+
+
+def columns(page):
+    return re.findall("<th[^>]*>([^<]*)</th>", page)
 
 
 def test_several_results_begin_with_a_line_each_and_tell_what_is_missing(measured):

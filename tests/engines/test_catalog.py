@@ -2,6 +2,8 @@
 
 import importlib
 import importlib.metadata
+import os
+import shutil
 import sys
 
 import pytest
@@ -57,6 +59,17 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
     )
     assert for_format("beads") == THEIRS
     assert load("abacus").name == "abacus"
+
+
+def test_what_is_installed_or_removed_meanwhile_is_noticed(site):
+    os.utime(site, (0, 0))  # nobody installs within the same tick of the kernel's clock
+    assert "abacus" not in names()
+    install(site, "abacus", ABACUS, "abacus = abacus:ENTRY")
+    assert "abacus" in names()
+    os.utime(site, (1, 1))
+    assert "abacus" in names()
+    shutil.rmtree(site / "abacus-1.0.dist-info")
+    assert "abacus" not in names()
 
 
 def test_listing_engines_loads_none_of_them(site):

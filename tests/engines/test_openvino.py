@@ -93,6 +93,19 @@ class TestContractOfSavedModel(EngineContract):
         return target(tmp_path / "saved_model.pb", "openvino", **said)
 
 
+def test_of_several_signatures_it_takes_the_usual_one_and_refuses_others(tmp_path):
+    (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
+    inputs = {"x": np.ones((1, 4), np.float32)}
+    said = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
+    usual = target(path, "openvino", signature="serving_default", **said)
+    assert ENGINE.examine(usual, inputs)[1]["y"].tolist() == [[18, 22, 26]]
+    with (
+        pytest.raises(BadValue, match="cannot take the signature 'shift'"),
+        ENGINE.open(target(path, "openvino", signature="shift", **said)),
+    ):
+        pass
+
+
 @pytest.fixture
 def linear(tmp_path):
     return onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")

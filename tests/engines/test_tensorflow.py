@@ -4,6 +4,7 @@ TensorFlow is imported once here, with one thread; what needs another setting ru
 """
 
 import importlib.metadata
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
-from tests import tf_files
+from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
+from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
 
@@ -86,6 +88,35 @@ def test_an_old_saved_model_computes_what_its_onnx_file_does():
         for one in outputs.values()
     }
     assert max(alike.values()) < 1e-4
+
+
+TWICE = {"shifted": [[2, 3]], "doubled": [[2, 2]]}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "given", "made"),
+    [("serving_default", ("x", 4), {"y": [[18, 22, 26]]}), ("shift", ("z", 2), TWICE)],
+)
+def test_a_saved_model_is_called_by_the_signature_that_was_chosen(chosen, given, made, tmp_path):
+    (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
+    asked = target(path, "tensorflow", format="saved-model", signature=chosen)
+    with ENGINE.open(asked) as session:
+        outputs = session.run({given[0]: np.ones((1, given[1]), np.float32)})
+    assert {name: one.tolist() for name, one in outputs.items()} == made
+
+
+def test_weights_in_several_files_and_a_signature_go_through_the_terminals_path():
+    """As TensorFlow itself wrote it: the smaller variable lies in a file of its own."""
+    shards = sorted(path.name for path in (MODELS / "two/variables").glob("*.data*"))
+    assert shards == [f"variables.data-0000{n}-of-00002" for n in (0, 1)]
+    two = MODELS / "two"
+    result = modeldyno.compare(two, f"{two}@signature=shift", pairs=2)
+    sides = [(one.model.signature, list(one.facts.input_dtypes)) for one in (result.a, result.b)]
+    assert sides == [("serving_default", ["x"]), ("shift", ["z"])]
+    assert len(result.a.model.external) == 3
+    told = json.loads(result.to_json())
+    schemas.check("comparison", told)
+    assert told["b"]["model"]["signature"] == "shift"
 
 
 # ---------------------------------------------------------------- nothing silent
@@ -207,6 +238,41 @@ def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
     assert any("Conv2D" in op for op in by_op)
     assert any("conv" in row.node for row in result.rows)
     assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
+
+
+class Watched:
+    """A session, and what its runs told."""
+
+    def __init__(self, session):
+        self.session, self.told = session, []
+
+    def __getattr__(self, name):
+        return getattr(self.session, name)
+
+    def metadata(self):
+        self.told.append(self.session.metadata())
+        return self.told[-1]
+
+
+@pytest.mark.parametrize("name", ["net.keras", "net"])
+def test_nodes_and_the_way_to_them_make_up_a_run(name):
+    """Of such a model most nodes only read a variable, and most time lies between kernels."""
+    with ENGINE.open(of(name)) as session:
+        profiled = TensorFlowProfiled(watched := Watched(session))
+        call = profiled.bind(X, "hot")
+        with profiled.recording():
+            call()
+        trace = profiled.trace([True])
+        profiled.bare("hot")()
+    found = sorted(events(watched.told[0]), key=lambda event: event.start_ns)
+    span_ns = found[-1].start_ns + found[-1].duration_ns - found[0].start_ns
+    assert sum(node.self_ns for node in trace.nodes) == span_ns
+    kernels_ns = sum(
+        node.op_end_rel_nanos - node.op_start_rel_nanos
+        for device in watched.told[0].step_stats.dev_stats
+        for node in device.node_stats
+    )
+    assert kernels_ns < span_ns  # the control: they alone are not the run
 
 
 def profiled_work(asked, inputs):

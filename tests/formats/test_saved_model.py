@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
+from modeldyno.core.errors import BadValue, ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import InputSpec, TensorSpec
 from modeldyno.formats import catalog
 from modeldyno.services.requests import model_path
@@ -31,6 +31,51 @@ def test_its_graph_leads_from_inputs_to_outputs(tmp_path):
         ("sum", ("layer/product", "layer/product"), ("y",)),
     ]
     assert (graph.inputs, graph.outputs, graph.nodes[1].scope) == (("x",), ("y",), "layer")
+
+
+@pytest.fixture
+def two_ways(tmp_path):
+    (path := tmp_path / "saved_model.pb").write_bytes(tf.two_ways())
+    return path
+
+
+def test_another_signature_can_be_chosen(two_ways):
+    usual, other = catalog.read(two_ways), catalog.read(two_ways, signature="shift")
+    assert (usual.signature, usual.inputs[0].name, usual.nodes_by_op) == (
+        "serving_default",
+        "x",
+        {"MatMul": 1},
+    )
+    assert (other.signature, other.inputs[0].name, other.nodes_by_op) == (
+        "shift",
+        "z",
+        {"AddV2": 2},
+    )
+    assert [one.name for one in other.outputs] == ["doubled", "shifted"]
+    assert usual.notes == (
+        "signature 'serving_default' is taken; it also has shift; to choose: --signature",
+    )
+    graph = catalog.read_graph(two_ways, signature="shift")
+    assert ([one.name for one in graph.nodes], graph.inputs) == (["sum", "twice"], ("z",))
+
+
+def test_all_signatures_are_told_whichever_is_taken(two_ways):
+    told = catalog.read(two_ways).signatures
+    assert told == catalog.read(two_ways, signature="shift").signatures
+    assert [one.name for one in told] == ["serving_default", "shift"]
+    assert told[1].inputs == (TensorSpec("z", "float32", (None, 2)),)
+    assert [one.name for one in told[1].outputs] == ["doubled", "shifted"]
+
+
+def test_a_signature_that_it_does_not_have_is_answered_with_those_it_has(two_ways, tmp_path):
+    for read in (catalog.read, catalog.read_graph):
+        with pytest.raises(BadValue, match="has no signature 'shifd'") as caught:
+            read(two_ways, signature="shifd")
+        assert caught.value.why == "it has serving_default, shift"
+        assert caught.value.fix == "Did you mean shift?"
+    (path := tmp_path / "net.pb").write_bytes(tf.linear())
+    with pytest.raises(BadValue, match="no signatures to choose from"):
+        catalog.read(path, signature="shift")
 
 
 def test_the_folder_stands_for_the_file_in_it(tmp_path):

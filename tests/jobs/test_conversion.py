@@ -93,7 +93,7 @@ def test_openvino_gets_every_weight_of_an_onnx_model_as_it_was(linear, tmp_path)
     assert (looked.made.source, looked.made.tool) == ("net.onnx", "openvino.convert_model")
     assert looked.made.source_sha256 == modeldyno.inspect(linear).sha256
     assert (
-        "converted   from net.onnx (onnx) by openvino"
+        "converted   from net.onnx (ONNX) by openvino"
         in terminal("inspect", tmp_path / "net.xml").out
     )
 
@@ -136,6 +136,8 @@ def test_what_cannot_be_converted_says_what_could_be():
     assert told["openvino"].fix == "Convert it to ONNX first, and that further"
     told = {one.to: one for one in conversions.possibilities("onnx")}
     assert told["onnx"].why_not == "it is ONNX already"
+    made_of = "LiteRT is made of SavedModel, Keras, TensorFlow graph; this one is ONNX"
+    assert told["litert"].why_not == made_of
 
 
 def test_a_missing_package_is_named_with_how_to_get_it(linear, monkeypatch):

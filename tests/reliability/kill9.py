@@ -73,7 +73,7 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
     hear = server.queue._hear
 
     def overhear(job: Job, message: JobMessage) -> None:
-        """Progress comes four times a second; each unit by itself is promised as well."""
+        """Progress comes at most four times a second; each unit by itself is promised as well."""
         if isinstance(message, Unit):
             say(unit=job.run_id)
         hear(job, message)

@@ -11,7 +11,7 @@ from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, Progress, Started
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
-from modeldyno.services.progress import APART_S, LiveProgress, Standing
+from modeldyno.services.progress import APART_S, LATER_APART_S, LATER_S, LiveProgress, Standing
 from tests.processes import until
 
 JOB = Job(
@@ -72,6 +72,22 @@ def test_the_first_word_is_told_at_once_and_later_ones_wait_their_turn(live, tol
     clock.now += APART_S
     live.hear(JOB, progress(6))
     assert told[2].progress == progress(6)
+
+
+def test_what_goes_on_for_long_is_told_less_often(live, told, clock):
+    live.hear(JOB, Started("m.onnx", 10))
+    clock.now += LATER_S + 0.1
+    live.hear(JOB, progress(1))
+    clock.now += APART_S
+    live.hear(JOB, progress(2))
+    assert [one.progress for one in told] == [None, progress(1)]
+    (timer,) = live._owed.values()
+    assert timer.interval == pytest.approx(LATER_APART_S - APART_S)
+    live.hear(JOB, END)  # the next one begins anew
+    live.hear(JOB, Started("m.onnx", 10))
+    clock.now += APART_S
+    live.hear(JOB, progress(1))
+    assert [one.progress for one in told[2:]] == [None, progress(1)]
 
 
 def test_nothing_is_told_after_the_end(live, told):

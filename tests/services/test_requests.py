@@ -183,11 +183,12 @@ def test_two_models_are_compared_cell_against_cell(model):
 
 
 def test_a_side_may_carry_options_of_its_own(model):
-    text = f"{model}@engine=ort,batch=8,spin=off,contract=api"
+    text = f"{model}@engine=ort,batch=8,spin=off,contract=api,signature=encode"
     spec = compare(model, text)
+    assert spec.a.model.signature == ""
     assert spec.b == SideSpec(
         text,
-        ModelSpec(str(model)),
+        ModelSpec(str(model), signature="encode"),
         CellSpec("onnxruntime", batch_size=8, spinning=False),
     )
 

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import onnx_models, scripts
+from tests.web.desk import PHONE
 from tests.web.keys import focus, is_seen, tab_to
 from tests.web.numbers import settle
 
@@ -49,8 +50,27 @@ def test_ux_16_two_engines_get_a_sentence_and_a_tab_each(desk, measured):
     chart = page.get_by_role("figure").first
     chart.get_by_role("button", name="View as table").click()
     numbers = page.get_by_role("table", name="ms per item")
-    expect(numbers.get_by_text(f"Scripted #{scripted}")).to_be_visible()
-    expect(numbers.get_by_text(f"ONNX Runtime #{onnx}")).to_have_count(0)
+    expect(numbers.get_by_text("B · scripted.json · Scripted")).to_be_visible()
+    expect(numbers.get_by_text("ONNX Runtime")).to_have_count(0)
+
+
+def test_series_go_by_what_tells_them_apart_and_can_be_put_away(desk, measured):
+    project, (onnx, scripted, _), _ = measured
+    page = desk.open(f"/p/{project}/compare?a={onnx}&b={scripted}")
+    chart = page.get_by_role("figure").filter(has_text="ms per item").first
+    expect(chart.locator("figcaption")).to_have_text("ms per item · fp32 · 1 core · batch 1")
+    entries = chart.get_by_role("list", name="Legend").get_by_role("button")
+    names = ["A · linear.onnx · ONNX Runtime", "B · scripted.json · Scripted"]
+    expect(entries).to_have_text(names)
+    page.set_viewport_size(PHONE)
+    for entry in entries.all():  # whole, however narrow
+        expect(entry).to_be_visible()
+        assert entry.evaluate("one => one.scrollWidth <= one.clientWidth")
+    marks = chart.locator("[role=img] svg path")
+    both = marks.count()
+    entries.first.press("Enter")
+    expect(entries.first).to_have_attribute("aria-pressed", "false")
+    expect(marks).not_to_have_count(both)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import onnx_models
+from tests.web.desk import LAPTOP, PHONE
 
 
 @pytest.fixture
@@ -19,11 +20,18 @@ def test_a_model_is_converted_from_its_page(desk, model):
     expect(dialog.get_by_role("listitem", name="ONNX", exact=True)).to_contain_text(
         "It is ONNX already"
     )
+    expect(dialog.get_by_role("listitem", name="LiteRT")).to_contain_text(
+        "made of SavedModel, Keras, TensorFlow graph; this one is ONNX"
+    )
     openvino = dialog.get_by_role("listitem", name="OpenVINO IR")
     openvino.get_by_role("button", name="Convert to OpenVINO IR").click()
     expect(openvino).to_contain_text("on 3 inputs it differs by")
     assert desk.barriers() == []
-    desk.picture("convert")
+    desk.picture("convert laptop")
+    page.set_viewport_size(PHONE)
+    assert not desk.is_too_wide()
+    desk.picture("convert phone")
+    page.set_viewport_size(LAPTOP)
     openvino.get_by_role("link", name="Open the new model").click()
     expect(page.get_by_role("heading", name="n.xml")).to_be_visible()
     facts = page.get_by_role("region", name="What it is")

@@ -93,6 +93,11 @@ def looked_at(tab: Desk, name: str) -> tuple[list[str], list[str]]:
         tab.still()
         if tab.is_too_wide():
             too_wide.append(width)
+        open_tab = tab.page.get_by_role("tablist", name="Pages of this project").get_by_role(
+            "tab", selected=True
+        )
+        if open_tab.count():  # a window that became narrow still shows where one is
+            expect(open_tab).to_be_in_viewport(ratio=0.95)
     tab.picture(f"{name} phone")
     tab.page.set_viewport_size(LAPTOP)
     return barriers, too_wide

@@ -84,8 +84,11 @@ def test_bars_treemap_and_table_tell_the_numbers_of_the_api(desk, server, made):
     expect(table).to_be_visible()
     assert first_column(table) == [row["node"] for row in told["nodes"]]
     expect(page).to_have_url(re.compile(r"by=node.*view=table|view=table.*by=node"))
-    expect(table.get_by_role("columnheader", name="Limit")).to_be_visible()
-    expect(page.get_by_text("modeldyno doctor --peaks")).to_be_visible()
+    limits = page.get_by_role("region", name="What limits it")
+    expect(limits).to_contain_text("peaks are not known: run modeldyno doctor --peaks")
+    expect(limits.get_by_role("button", name="Copy the command")).to_be_visible()
+    expect(table.get_by_role("columnheader", name="GFLOP/s")).to_be_visible()
+    expect(table.get_by_role("columnheader", name="Limit")).to_have_count(0)
     with page.expect_download() as waiting:
         page.get_by_role("button", name="JSON").click()
     assert json.loads(waiting.value.path().read_text()) == told

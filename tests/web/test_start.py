@@ -154,7 +154,7 @@ def walk_the_tour(page, project, benchmark):
     for stop, name, place in [
         (1, "Best so far", f"/p/{project}$"),
         (2, "Benchmarks", f"/p/{project}/benchmarks$"),
-        (3, "Profile", f"/p/{project}/profiles$"),
+        (3, "Profile", rf"/p/{project}/profiles/\d+$"),
         (4, "Reproduce", rf"/p/{project}/benchmarks/{benchmark}\?tab=reproduce$"),
     ]:
         expect(tour).to_contain_text(f"Stop {stop} of 4: {name}")

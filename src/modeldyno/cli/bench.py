@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from modeldyno.cli import options, output
-from modeldyno.core.errors import Cancelled, ModeldynoError
+from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError
+from modeldyno.core.names import name_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -60,6 +61,7 @@ def bench(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     option: options.EngineOption = None,
     quick: options.Quick = False,
     thorough: options.Thorough = False,
@@ -118,7 +120,7 @@ def bench(
     place = _Here(workspace) if server is None else _There(server, workspace)
     if resume is not None or config is not None:
         said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
-        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture)
+        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture, signature)
         axes = (instances != "1", streams != "1", device != "cpu", precision, resume and config)
         requests.expect_no_settings((*said, *more, *axes), "--resume" if resume else "--config")
     if resume is not None:
@@ -152,6 +154,7 @@ def bench(
             inputs=input_ or [],
             architecture=architecture,
             arguments=requests.parse_arguments("--arg", arg or []),
+            signature=signature,
         )
         more_words: Words = {
             "budget": requests.choose_budget(quick, thorough, budget),
@@ -174,6 +177,9 @@ def bench(
             csv.write_text(_joined_csv(results))
     if error is not None:
         raise error
+    if batch != "1":  # said, not left to us
+        for result in results:
+            expect_batches(result)
     raise typer.Exit(ending(results, strict))
 
 
@@ -306,8 +312,6 @@ def measure(
 
 def plan_line(spec: BenchmarkSpec) -> str:
     """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
-    from modeldyno.core.names import name_of_file
-
     count = len(spec.cells)
     cells = "1 cell" if count == 1 else f"{count} cells"
     from modeldyno.measure.cpus import allowed_cpus
@@ -327,16 +331,17 @@ def plan_line(spec: BenchmarkSpec) -> str:
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.core import figures
     from modeldyno.core.advice import advise
-    from modeldyno.core.names import name_of_file
+    from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_sentence, unranked_sentence
     from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 
     model = result.model
     if not quiet:
         inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
+        kind = format_title(model.format)
         opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
         output.tell(
-            f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {model.format}{opset}  "
+            f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
         for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):
@@ -385,6 +390,26 @@ def _notes(result: BenchmarkResult) -> list[str]:
         else f"{note} ({'; '.join(_cell_name(cell) for cell in cells)})"
         for note, cells in about.items()
     ]
+
+
+def expect_batches(result: BenchmarkResult) -> None:
+    """Who names a batch size wants that one: a number of another is no answer to a script.
+
+    Raises BadValue; what the model could do is measured, shown and kept nevertheless.
+    """
+    failed = {cell.spec.batch_size for cell in result.cells if cell.error is not None}
+    met = failed | {cell.batch_size for cell in result.cells}
+    unmet = sorted({cell.batch_size for cell in result.spec.cells} - met)
+    if not unmet:
+        return
+    notes = dict.fromkeys(note for cell in result.cells for note in cell.notes)
+    why = [note for note in notes if any(note.endswith(f"asked {size}") for size in unmet)]
+    sizes = ", ".join(map(str, unmet))
+    raise BadValue(
+        f"{name_of_file(result.model.path)} was not measured with a batch of {sizes}",
+        why="; ".join(why or notes),
+        fix="Leave --batch out, or export the model with an open batch dimension",
+    )
 
 
 def _cell_name(cell: CellResult) -> str:

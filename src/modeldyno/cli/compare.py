@@ -193,7 +193,7 @@ def _there(
 
     client = remote.connected(server, workspace)
     words = remote.words_of(cells, inputs, more)
-    for name in ("instances", "streams", "precision"):  # of a side, after its @
+    for name in ("instances", "streams", "precision", "signature"):  # of a side, after its @
         del words[name]
     words |= {name: next(iter(words[name]), None) for name in ("engine", "batch", "cores")}
     words |= {"device": words["device"][0]}

@@ -25,6 +25,7 @@ def convert(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     timeout: Annotated[float, typer.Option(help="Seconds after which it fails.")] = 600.0,
     memory_limit: options.MemoryLimit = None,
     seed: options.Seed = 0,
@@ -59,6 +60,7 @@ def convert(
         inputs=input_ or [],
         architecture=architecture,
         arguments=requests.parse_arguments("--arg", arg or []),
+        signature=signature,
     )
     limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
     spec = requests.conversion_spec(
@@ -83,13 +85,14 @@ def convert(
 def show(result: ConversionResult, quiet: bool) -> None:
     from modeldyno.core import figures
     from modeldyno.core.conversions import GOALS
+    from modeldyno.core.models import format_title
 
     made = result.model.made
     assert made is not None
     tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
     output.say(f"made       {result.model.path}")
     output.say(f"           {GOALS[result.to]}, {figures.size(result.model.size_bytes)}")
-    output.say(f"from       {made.source} ({made.source_format})")
+    output.say(f"from       {made.source} ({format_title(made.source_format)})")
     output.say(f"with       {made.tool} ({tools})")
     if quiet:
         return

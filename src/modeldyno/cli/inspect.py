@@ -21,6 +21,7 @@ def inspect(
     depth: Annotated[
         int | None, typer.Option(help="Groups inside groups to show, with --graph.", min=1)
     ] = None,
+    signature: options.Signature = "",
     timeout: Annotated[float, typer.Option(help="Seconds to read it.")] = 60.0,
     json: options.Json = False,
     server: options.Server = None,
@@ -37,17 +38,17 @@ def inspect(
     if server is not None:
         from modeldyno.cli.remote import refuse
 
-        refuse(graph=graph, depth=depth)
+        refuse(graph=graph, depth=depth, signature=signature)
         facts = _inspected_there(model, server, workspace)
     elif graph:
-        _inspect_graph(model, depth, timeout, json, workspace)
+        _inspect_graph(model, signature, depth, timeout, json, workspace)
         return
     else:
         if depth is not None:
             raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
         from modeldyno.python_api import inspect as read
 
-        facts = read(model, timeout=timeout)
+        facts = read(model, signature=signature, timeout=timeout)
     if json:
         from modeldyno.core.public import MODEL_SCHEMA, model_json
 
@@ -65,11 +66,16 @@ def _inspected_there(file: str, server: str, workspace: Path | None) -> ModelFac
 
 
 def _inspect_graph(
-    model: str, depth: int | None, timeout: float, as_json: bool, workspace: Path | None
+    model: str,
+    signature: str,
+    depth: int | None,
+    timeout: float,
+    as_json: bool,
+    workspace: Path | None,
 ) -> None:
     from modeldyno.python_api import graph as read
 
-    found = read(model, timeout=timeout, workspace=workspace)
+    found = read(model, signature=signature, timeout=timeout, workspace=workspace)
     if as_json:
         from modeldyno.core.public_graphs import graph_json
 
@@ -89,6 +95,7 @@ _TIERS = {
 
 def _show(facts: ModelFacts) -> None:
     from modeldyno.core import figures
+    from modeldyno.core.models import format_title
     from modeldyno.core.tables import model_rows
     from modeldyno.core.trust import TIERS
 
@@ -96,9 +103,10 @@ def _show(facts: ModelFacts) -> None:
     weights = ", ".join(
         f"{dtype} {figures.spaced(count, 0)}" for dtype, count in facts.weights_by_dtype.items()
     )
+    title = format_title(facts.format)
     lines = {
         "file": name_of_file(facts.path),
-        "format": f"{facts.format}, IR {facts.ir_version}" if facts.ir_version else facts.format,
+        "format": f"{title}, IR {facts.ir_version}" if facts.ir_version else title,
         "made by": facts.producer,
         "opsets": versions,
         "size": f"{figures.size(facts.size_bytes)} ({facts.size_bytes} bytes)",
@@ -118,6 +126,7 @@ def _show(facts: ModelFacts) -> None:
     if rows:
         output.table(head, rows, left=head)
         output.say("")
+    _show_signatures(facts)
     if not facts.nodes_by_op:
         _show_notes(facts)
         return
@@ -130,12 +139,32 @@ def _show(facts: ModelFacts) -> None:
 
 
 def _making(made: Making) -> str:
+    from modeldyno.core.models import format_title
+
     tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
+    source = f"{made.source} ({format_title(made.source_format)})"
     return (
-        f"from {made.source} ({made.source_format}) by {made.tool} ({tools}) on {made.at[:10]}; "
+        f"from {source} by {made.tool} ({tools}) on {made.at[:10]}; "
         f"on {made.checks} inputs it differed by at most {made.max_rel_error:.2g} of the largest "
         "value"
     )
+
+
+def _show_signatures(facts: ModelFacts) -> None:
+    """Of several, with what each takes and gives."""
+    from modeldyno.core.tables import shape_text
+
+    if len(facts.signatures) < 2:
+        return
+    output.say("signatures, of which --signature chooses one:")
+    for one in facts.signatures:
+        taken, given = (
+            ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in side) or "nothing"
+            for side in (one.inputs, one.outputs)
+        )
+        chosen = " (taken)" if one.name == facts.signature else ""
+        output.say(f"  {one.name}{chosen}: {taken} → {given}")
+    output.say("")
 
 
 def _show_notes(facts: ModelFacts) -> None:

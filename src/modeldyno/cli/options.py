@@ -55,6 +55,12 @@ Argument = Annotated[
     list[str] | None,
     typer.Option("--arg", help="Keyword argument of the architecture: --arg depth=50."),
 ]
+Signature = Annotated[
+    str,
+    typer.Option(
+        "--signature", help="Which signature of a SavedModel.", show_default="serving_default"
+    ),
+]
 EngineOption = Annotated[
     list[str] | None, typer.Option("--option", help="Option of the engine: --option compile=on.")
 ]

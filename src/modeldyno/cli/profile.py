@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import ProfileResult
+    from modeldyno.core.roofline import PeaksOf
     from modeldyno.services.requests import CellOptions, InputOptions
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
@@ -54,6 +55,7 @@ def profile(
     input_: options.Input = None,
     architecture: options.ArchitectureName = None,
     arg: options.Argument = None,
+    signature: options.Signature = "",
     option: options.EngineOption = None,
     repeats: Annotated[
         int, typer.Option(help="Fresh sessions, each with the profiler and without.")
@@ -98,7 +100,7 @@ def profile(
     before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
-        more_said = (value, data, input_, architecture, arg, option, repeats != 5)
+        more_said = (value, data, input_, architecture, arg, signature, option, repeats != 5)
         requests.expect_no_settings((*said, *more_said))
         result = listened(_resumed(resume, server, workspace), quiet)
         _end(result, json, quiet, by, top, csv, workspace, before)
@@ -113,6 +115,7 @@ def profile(
         inputs=input_ or [],
         architecture=architecture,
         arguments=requests.parse_arguments("--arg", arg or []),
+        signature=signature,
     )
     cells = CellOptions(
         engine=[engine] if engine else [],
@@ -279,10 +282,14 @@ def present_diff(
 
 def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:
     """Of the machine that it was measured on, where they are in this workspace."""
+    return peaks_in(workspace)(result.host.fingerprint)
+
+
+def peaks_in(workspace: Path | None) -> PeaksOf:
     from modeldyno.settings import Settings
     from modeldyno.store import peaks
 
-    return peaks.load(Settings.read(workspace).workspace, result.host.fingerprint)
+    return partial(peaks.load, Settings.read(workspace).workspace)
 
 
 def show(

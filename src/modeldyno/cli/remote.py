@@ -235,6 +235,7 @@ def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> 
         "dims": inputs.dims,
         "values": inputs.values,
         "inputs": inputs.inputs,
+        "signature": inputs.signature,
         "timeout": more["timeout_s"],
         "memory_limit": more["memory_limit_bytes"],
         "seed": more["seed"],

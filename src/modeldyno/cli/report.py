@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from modeldyno.core.history import KeptRun
     from modeldyno.core.results import MeasuringResult as Result
+    from modeldyno.core.roofline import PeaksOf
 
 
 class Format(StrEnum):
@@ -50,10 +51,12 @@ def report(
 
         modeldyno report 3fa9c1 5b2e07 --format html --output both.html
     """
+    from modeldyno.cli.profile import peaks_in
     from modeldyno.cli.remote import LATEST, kept_runs
 
     found = kept_runs(server, workspace)
-    text = _text([_result(found.find(word)) for word in runs or [LATEST]], format)
+    results = [_result(found.find(word)) for word in runs or [LATEST]]
+    text = _text(results, format, peaks_in(workspace))
     if output_file is None:
         output.say(text.removesuffix("\n"))
         return
@@ -71,7 +74,7 @@ def _result(kept: KeptRun) -> Result:
     return kept.result
 
 
-def _text(results: Sequence[Result], format: Format) -> str:
+def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
     from modeldyno.core import exports, public
     from modeldyno.core.placeless import placeless
     from modeldyno.core.results import BenchmarkResult
@@ -79,12 +82,12 @@ def _text(results: Sequence[Result], format: Format) -> str:
     if format == Format.md:
         from modeldyno.core.markdown import markdown_of
 
-        return "\n".join(markdown_of(result) for result in results)
+        return "\n".join(markdown_of(result, peaks_of) for result in results)
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     if format == Format.html:
         from modeldyno.core.reports.page import html_report
 
-        return html_report(results)
+        return html_report(results, peaks_of=peaks_of)
     benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
     if len(results) == 1 and not benchmarks:
         return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"

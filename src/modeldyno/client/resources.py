@@ -130,9 +130,12 @@ class ModelCalls:
             upload=Upload(file, tell),
         )  # fmt: skip
         model = read(ModelSeen, (yield ask).json)
-        for missing in model.missing:
-            beside = Upload(_beside(file, missing), tell)
-            where = f"/models/{model.id}/files/{quote(missing)}"
+        sent: set[str] = set()
+        # One file may tell of others: the index of a SavedModel's weights does.
+        while waiting := [name for name in model.missing if name not in sent]:
+            sent.add(waiting[0])
+            beside = Upload(_beside(file, waiting[0]), tell)
+            where = f"/models/{model.id}/files/{quote(waiting[0])}"
             answer = yield Ask("PUT", where, upload=beside)
             model = read(ModelSeen, answer.json)
         return model

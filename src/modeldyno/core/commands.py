@@ -20,6 +20,7 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     ModelSpec,
     ProfileSpec,
+    SideSpec,
 )
 from modeldyno.core.swept import axes_of
 
@@ -40,6 +41,7 @@ def bench_command(spec: BenchmarkSpec, model: str) -> str:
     words += _listed("--streams", axes.streams, (1,))
     words += _listed("--device", axes.devices, ("cpu",))
     words += _listed("--precision", axes.precisions)
+    words += _given("--signature", spec.model.signature, "")
     words += _call_words(cell) + _input_words(spec.model) + _budget_words(spec)
     words += _given("--iterations", spec.iterations, None)
     usual_warmup = None if spec.iterations is None else _USUAL_WARMUP
@@ -85,6 +87,7 @@ def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
         "architecture": known.factory if known else None,
         "arguments": (known and dict(known.arguments)) or None,
         "architecture_folder": known.folder if known else None,
+        "signature": model.signature or None,
         "timeout": _unusual(spec.timeout_s, _USUAL.timeout_s),
         "seed": _unusual(spec.seed, _USUAL.seed),
     }
@@ -93,7 +96,7 @@ def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
 
 def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     """``modeldyno compare old.onnx new.onnx@cores=2``."""
-    words = ["modeldyno", "compare", _side(a, spec.a.cell), _side(b, spec.b.cell)]
+    words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
     words += ["--margin", f"{spec.margin * 100:g}%"] if spec.margin != 0.02 else []
     words += _input_words(spec.a.model)
     for name, budget in (("--quick", QUICK), ("--thorough", THOROUGH)):
@@ -116,6 +119,7 @@ def profile_command(spec: ProfileSpec, model: str) -> str:
     words += _given("--cores", cell.cores, 1)
     words += _given("--device", cell.device, "cpu")
     words += _given("--precision", cell.precision, None)
+    words += _given("--signature", spec.model.signature, "")
     words += _call_words(cell, _USUAL_PROFILE.cell.contract) + _input_words(spec.model)
     words += _given("--repeats", spec.repeats, _USUAL_PROFILE.repeats)
     words += _given("--timeout", spec.timeout_s, _USUAL_PROFILE.timeout_s)
@@ -129,8 +133,10 @@ def input_text(spec: InputSpec) -> str:
     return f"{spec.name}={spec.dtype}[{sizes}]"
 
 
-def _side(name: str, cell: CellSpec) -> str:
+def _side(name: str, side: SideSpec) -> str:
+    cell = side.cell
     said: dict[str, Any] = {
+        "signature": side.model.signature or None,
         "engine": cell.engine or None,
         "batch": cell.batch_size if cell.batch_size != 1 else None,
         "cores": cell.cores if cell.cores != 1 else None,

@@ -9,7 +9,7 @@ from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command, profile_command
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
-from modeldyno.core.profile_tables import LEFT, profile_rows
+from modeldyno.core.profile_tables import LEFT, known_roof, profile_rows, roof_lines
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -17,6 +17,7 @@ from modeldyno.core.results import (
     MeasuringResult,
     ProfileResult,
 )
+from modeldyno.core.roofline import PeaksOf, Roof, no_peaks
 from modeldyno.core.sentences import (
     comparison_sentence,
     profile_sentence,
@@ -60,9 +61,10 @@ def comparison_markdown(result: ComparisonResult) -> str:
     return "\n".join(lines)
 
 
-def profile_markdown(result: ProfileResult) -> str:
+def profile_markdown(result: ProfileResult, peaks_of: PeaksOf = no_peaks) -> str:
     name, facts = shown_name(result.model.path), result.facts
-    head, rows = profile_rows(result)
+    roof = known_roof(result, peaks_of)
+    head, rows = profile_rows(result, roof=roof)
     stopped = "stopped before its end; " if result.interrupted else ""
     precision = f", {facts.precision}" if facts.precision else ""
     cores = figures.counted(result.spec.cell.cores, "core")
@@ -75,24 +77,25 @@ def profile_markdown(result: ProfileResult) -> str:
     ]
     lines += [*_table(head, rows, left=LEFT), ""]
     lines += [f"**{stopped}{plain(profile_sentence(result))}**", ""]
-    lines += [f"- {plain(note)}" for note in _said(result)]
+    lines += [f"- {plain(note)}" for note in _said(result, roof)]
     lines += [""] if lines[-1] else []
     lines += _origin(result, result.host, profile_command(result.spec, name))
     return "\n".join(lines)
 
 
-def _said(result: ProfileResult) -> tuple[str, ...]:
-    return (*result.warnings, *surprising(result), *result.notes)
+def _said(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
+    said = (*result.warnings, *surprising(result), *result.notes)
+    return (*said, *roof_lines(result, roof))
 
 
-def markdown_of(result: MeasuringResult) -> str:
+def markdown_of(result: MeasuringResult, peaks_of: PeaksOf = no_peaks) -> str:
     match result:
         case BenchmarkResult():
             return benchmark_markdown(result)
         case ComparisonResult():
             return comparison_markdown(result)
         case ProfileResult():
-            return profile_markdown(result)
+            return profile_markdown(result, peaks_of)
 
 
 def plain(text: str) -> str:

@@ -21,7 +21,24 @@ ModelFormat = Literal[
     "keras",
     "litert",
 ]
+_TITLES: dict[str, str] = {
+    "onnx": "ONNX",
+    "scripted": "Script",
+    "torchscript": "TorchScript",
+    "torch-export": "PyTorch export",
+    "torch-checkpoint": "PyTorch checkpoint",
+    "openvino-ir": "OpenVINO IR",
+    "tf-graph": "TensorFlow graph",
+    "saved-model": "SavedModel",
+    "keras": "Keras",
+    "litert": "LiteRT",
+}
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
+
+
+def format_title(name: str) -> str:
+    """As people know it; documents have the name itself."""
+    return _TITLES.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -45,6 +62,15 @@ class IndexRange:
 @dataclass(frozen=True)
 class InputSpec(TensorSpec):
     indices: IndexRange | None = None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One of the ways in which a model can be called."""
+
+    name: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
 
 
 @dataclass(frozen=True)
@@ -101,6 +127,8 @@ class ModelFacts:
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
     telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
     made: Making | None = None  # of a model that we converted (formats/sidecar.py)
+    signature: str = ""  # of several ways to call it, the one that the rest of this speaks of
+    signatures: tuple[Signature, ...] = ()  # all of them, of formats that have such
 
     @property
     def nodes(self) -> int:
@@ -132,6 +160,7 @@ class Boundary:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     domain_flavour: str = ""
+    fed: tuple[InputSpec, ...] = ()  # ``inputs``, where it begins elsewhere than its file says
 
 
 Origin = Literal["path", "upload", "example", "optimization", "conversion", "terminal"]

@@ -98,6 +98,7 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "model sha256": model.sha256,
         "model format": model.format,
         "model size": model.size_bytes,
+        "signature": model.signature or None,
         "engine": facts.engine if facts else cell.spec.engine,
         "engine version": facts.engine_version if facts else None,
         "device": facts.device if facts else cell.spec.device,

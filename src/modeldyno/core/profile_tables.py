@@ -12,7 +12,7 @@ from modeldyno.core.plain import table_text
 from modeldyno.core.profile_diffs import Part, ProfileDiff
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.roofline import Held, Roof, held
+from modeldyno.core.roofline import Held, PeaksOf, Roof, held, roof_of
 from modeldyno.core.sentences import profile_sentence
 
 By = Literal["node", "op"]
@@ -125,6 +125,17 @@ def profile_rows(
 
 
 MOST_REASONS = 3
+
+
+def known_roof(result: ProfileResult, peaks_of: PeaksOf) -> Roof | None:
+    """Of the machine that it was measured on; None where its peaks are not known."""
+    roof = roof_of(peaks_of(result.host.fingerprint), result.spec.cell.cores, result.facts.device)
+    return None if roof.ridge is None else roof
+
+
+def roof_lines(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
+    """Why the slowest operators are called what they are, and what they are held against."""
+    return () if roof is None else (*limit_lines(result, "op", roof), roof.text)
 
 
 def limit_lines(result: ProfileResult, by: By, roof: Roof) -> list[str]:

@@ -91,7 +91,22 @@ def model_json(facts: ModelFacts) -> dict[str, Any]:
         "imports": list(facts.imports),
         "architecture": encode(facts.architecture),
         "notes": list(facts.notes),
+        **_signatures_json(facts),
     } | ({"made": encode(facts.made)} if facts.made else {})
+
+
+def _signatures_json(facts: ModelFacts) -> dict[str, Any]:
+    if not facts.signature:
+        return {}
+    told = [
+        {
+            "name": one.name,
+            "inputs": [_tensor_json(tensor) for tensor in one.inputs],
+            "outputs": [_tensor_json(tensor) for tensor in one.outputs],
+        }
+        for one in facts.signatures
+    ]
+    return {"signature": facts.signature, "signatures": told}
 
 
 def conversion_json(result: ConversionResult) -> dict[str, Any]:

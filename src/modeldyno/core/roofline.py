@@ -7,6 +7,7 @@ spends its time elsewhere: in being started, in sizes too small, in waiting.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ from modeldyno.core import figures
 from modeldyno.core.doctor import Peak, Peaks
 
 Bound = Literal["compute", "memory", "overhead"]
+PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
 
 REACHED = 0.3  # of a peak: less, and something else is the limit
 HOW = "run `modeldyno doctor --peaks` to see what limits each of them"
@@ -59,6 +61,10 @@ def roof_of(peaks: Peaks | None, cores: int, device: str) -> Roof:
         peak.flops_per_s,
         peak.bytes_per_s,
     )
+
+
+def no_peaks(fingerprint: str) -> Peaks | None:
+    return None
 
 
 def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:

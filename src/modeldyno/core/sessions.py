@@ -31,6 +31,7 @@ class Target:
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     streams: int = 1  # requests that one call makes at the same time
+    signature: str = ""  # which of several ways to call it; empty: its file has one, or none
     alias: str = ""  # what people call the engine, where it lives in another Python
 
 

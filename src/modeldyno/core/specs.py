@@ -71,6 +71,7 @@ class ModelSpec:
     inputs: tuple[InputSpec, ...] = ()  # of files that do not say what they take
     architecture: Architecture | None = None
     sha256: str | None = None  # the content that was vouched for; None: whatever is there
+    signature: str = ""  # of several ways to call it; empty: the usual one
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from modeldyno.core.specs import ModelSpec
 UNSTATED = "unstated"  # the dtype of an input that a file names without saying its type
 # A frozen graph has placeholders, but its user may feed any other node instead.
 _LEAVE_INPUTS_OUT = ("torchscript", "torch-checkpoint", "tf-graph")
+_MOST_NAMED = 10
 _EXAMPLE = "--input NAME=float32[1,3,224,224], once for each input"
 
 
@@ -41,6 +44,27 @@ def refuse_needless(said: ModelSpec, *models: ModelFacts) -> None:
             why=f"{models[0].format} files declare their inputs",
             fix="Leave out --input; open dimensions are set with --dim",
         )
+
+
+def check_signature(wanted: str, known: Sequence[str], file: str) -> None:
+    """Raises BadValue, which tells those that there are."""
+    if wanted in known:
+        return
+    close = difflib.get_close_matches(wanted, known, n=1)
+    more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
+    raise BadValue(
+        f"{file} has no signature {wanted[:100]!r}",
+        why=f"it has {', '.join(one[:100] for one in known[:_MOST_NAMED])}{more}",
+        fix=f"Did you mean {close[0][:100]}?" if close else "Use one of those",
+    )
+
+
+def without_signatures(file: str, format_: str) -> BadValue:
+    return BadValue(
+        f"{file} has no signatures to choose from",
+        why=f"it is of the format {format_}; of several signatures one is chosen in SavedModels",
+        fix="Leave the signature out",
+    )
 
 
 def check_complete(facts: ModelFacts) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import importlib
 import importlib.metadata
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -150,13 +152,27 @@ def entries() -> tuple[Entry, ...]:
     built-in name cannot be taken over. What the user added can have the name of one that is not
     installed here.
     """
-    known = _here()
+    known = dict(_here())
     for told in environments.added():
         known[told.name] = _elsewhere(told)
     return tuple(known.values())
 
 
-def _here() -> dict[str, Entry]:
+def _here() -> Mapping[str, Entry]:
+    return _installed(_last_changes())
+
+
+def _last_changes() -> tuple[tuple[str, int], ...]:
+    """Of the folders that packages are installed into: looking through them takes far longer."""
+    found = []
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            found.append((folder, Path(folder).stat().st_mtime_ns))
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=1)
+def _installed(_: tuple[tuple[str, int], ...]) -> Mapping[str, Entry]:
     known = {entry.name: entry for entry in BUILT_IN}
     known |= {entry.name: entry for entry in LEGACY if is_usable(entry)}
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):

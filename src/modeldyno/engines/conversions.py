@@ -12,7 +12,7 @@ from pathlib import Path
 from modeldyno.core.conversions import GOALS, Goal
 from modeldyno.core.errors import BadValue, PackageMissing
 from modeldyno.core.inputs import InputPlan
-from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec
+from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec, format_title
 from modeldyno.core.sessions import Target
 
 
@@ -133,7 +133,8 @@ def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
         sources = [name for route in ROUTES if route.to == to for name in route.formats]
         if any(route.makes == model_format for route in ROUTES if route.to == to):
             return Possibility(to, title, f"it is {title} already", "Choose another format")
-        why = f"{title} is made of {', '.join(sources)}; this one is {model_format}"
+        known = ", ".join(map(format_title, sources))
+        why = f"{title} is made of {known}; this one is {format_title(model_format)}"
         return Possibility(to, title, why, _by_way_of(model_format, sources))
     for package, install in ways[0].packages.items():
         if _version(package) is None:

@@ -24,7 +24,8 @@ from modeldyno.engines.litert_library import (
 )
 from modeldyno.engines.litert_operands import Listed, operands_of
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.tallies import Event, Key, Tally, last
+from modeldyno.engines.recorded_calls import RecordedCalls
+from modeldyno.engines.tallies import Event, Key, Tally
 
 _MOST_EVENT_NS = 5_000
 _CUT_OFF_NS = 500  # of whole microseconds, in the mean
@@ -50,8 +51,7 @@ class LiteRtProfiled:
         self._inputs: Tensors = {}
         self._model: CompiledModel | None = None
         self._shapes: tuple[tuple[int, ...], ...] = ()
-        self._is_recording = False
-        self._calls: list[list[Recorded]] = []
+        self._calls: RecordedCalls[list[Recorded]] = RecordedCalls("LiteRT's profiler")
 
     @property
     def facts(self) -> SessionFacts:
@@ -65,7 +65,7 @@ class LiteRtProfiled:
         bound = _bound(model, values, contract)
 
         def call() -> object:
-            if not self._is_recording:
+            if not self._calls.is_on:
                 return bound()
             model.start()
             try:
@@ -73,30 +73,17 @@ class LiteRtProfiled:
             finally:
                 model.stop()
                 if len(self._calls) < _MOST_CALLS_KEPT:
-                    self._calls.append(model.take())
+                    self._calls.add(model.take())
 
         return call
 
-    @contextlib.contextmanager
-    def recording(self) -> Iterator[None]:
-        self._is_recording = True
-        try:
-            yield
-        finally:
-            self._is_recording = False
+    def recording(self) -> contextlib.AbstractContextManager[None]:
+        return self._calls.recording()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
-        if len(self._calls) < len(keep):
-            raise EngineFailed(
-                "LiteRT's profiler lost calls",
-                why=f"{len(keep)} were made, {len(self._calls)} are recorded",
-                fix="Profile it again",
-            )
-        wanted = last(len(self._calls), keep)
         tally = Tally(_MOST_EVENT_NS, _CUT_OFF_NS)
         known, parts = self._known(), self._session.parts()
-        for number in sorted(wanted):
-            recorded = self._calls[number]
+        for recorded in self._calls.kept(keep):
             operands = operands_of(recorded, known, parts)
             tally.add_call(events_of(recorded, self._name, operands))
         return tally.trace()

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.tallies import Event, Tally, last
+from modeldyno.engines.recorded_calls import wanted
+from modeldyno.engines.tallies import Event, Tally
 
 _KERNEL = "_kernel_time"
 _CALL = "model_run"
@@ -83,22 +83,17 @@ class OnnxProfiled:
 def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
     """Times of nodes in those of the last calls that are to be kept."""
     calls = sum(1 for event in _events(path) if event.get("name") == _CALL)
-    if calls < len(keep):
-        raise EngineFailed(
-            "ONNX Runtime's profiler lost calls",
-            why=f"{len(keep)} were made, {calls} are in its trace",
-            fix="Profile it with a larger batch: then fewer calls do",
-        )
-    wanted = last(calls, keep)
+    fix = "Profile it with a larger batch: then fewer calls do"
+    counted = wanted(calls, keep, "ONNX Runtime's profiler", fix=fix)
     tally, number = Tally(_MOST_EVENT_NS, _CUT_OFF_NS), 0
     kernels: list[Event] = []
     for event in _events(path):
         name = event.get("name", "")
         if name == _CALL:
-            if number in wanted:
+            if number in counted:
                 tally.add_call(kernels)
             number, kernels = number + 1, []
-        elif number in wanted and name.endswith(_KERNEL):
+        elif number in counted and name.endswith(_KERNEL):
             kernels.append(_kernel(event, name))
     return tally.trace()
 

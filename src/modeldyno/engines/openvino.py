@@ -20,7 +20,7 @@ from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices, spinning
 from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.tf_loading import saved_model_folder
+from modeldyno.engines.tf_loading import USUAL, saved_model_folder
 
 # Layers whose precision is the one in which a model is computed.
 _COMPUTE = (
@@ -92,6 +92,13 @@ class OpenVinoSession:
         spinning.refuse("OpenVINO", target)
         if target.options:
             raise BadValue(f"OpenVINO has no option {next(iter(target.options))!r}")
+        if target.signature not in ("", USUAL):
+            raise BadValue(
+                f"OpenVINO cannot take the signature {target.signature!r}",
+                why=f"of several it reads {USUAL!r} alone, and where there is none of this name, "
+                "all of them as one model",
+                fix="Use --engine tensorflow, or save the model with this signature alone",
+            )
         self._target = target
         self._version = version
         self._placed = openvino_devices.placement(target.device, lambda: _core().available_devices)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.tallies import Key, last
+from modeldyno.engines.recorded_calls import lost_calls, wanted
+from modeldyno.engines.tallies import Key
 
+_PROFILER = "OpenVINO's profiler"
 _MOST_EVENT_NS = 2_000
 # A node's time is cut off to whole microseconds in each call, and so is the mean of all calls.
 _CUT_OFF_NS = 2 * 500
@@ -132,18 +133,14 @@ def _with(node: NodeTime, described: dict[str, Described]) -> NodeTime:
 
 def shared_out(recorded: Reading, walls_ns: Sequence[int], keep: Sequence[bool]) -> Trace:
     """The calls to be kept have that part of all nodes' time that they have of all calls' time."""
-    if recorded.calls < len(keep) or recorded.calls != len(walls_ns):
-        raise EngineFailed(
-            "OpenVINO's profiler lost calls",
-            why=f"{len(keep)} were made, {recorded.calls} are in its means",
-            fix="Profile it again",
-        )
-    wanted = last(recorded.calls, keep)
-    share = sum(walls_ns[number] for number in wanted) / max(1, sum(walls_ns))
+    if recorded.calls != len(walls_ns):
+        raise lost_calls(_PROFILER, made=len(walls_ns), seen=recorded.calls)
+    counted = wanted(recorded.calls, keep, _PROFILER)
+    share = sum(walls_ns[number] for number in counted) / max(1, sum(walls_ns))
     sums: dict[Key, tuple[int, int]] = {}
     for key, total_ns in recorded.totals_ns.items():
         at = key if len(sums) < MOST_NODES - 1 else (OTHERS, OTHERS, "")
         ns, events = sums.get(at, (0, 0))
-        sums[at] = (ns + max(0, round(total_ns * share)), events + len(wanted))
+        sums[at] = (ns + max(0, round(total_ns * share)), events + len(counted))
     nodes = tuple(NodeTime(*key, ns, events) for key, (ns, events) in sums.items())
-    return Trace(nodes, len(wanted), sum(node.events for node in nodes), _MOST_EVENT_NS)
+    return Trace(nodes, len(counted), sum(node.events for node in nodes), _MOST_EVENT_NS)

@@ -3,7 +3,7 @@ bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
@@ -91,9 +91,3 @@ class _Sum:
             self.operands = operands
         elif operands != self.operands:
             self.operands = None
-
-
-def last(calls: int, keep: Sequence[bool]) -> set[int]:
-    """Numbers of the calls to look at, of so many: ``keep`` speaks of the last ones."""
-    first = calls - len(keep)
-    return {first + number for number, wanted in enumerate(keep) if wanted}

@@ -86,24 +86,8 @@ class TensorFlowSession:
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        import numpy as np
-
-        given = self._given(inputs)
         fetches = list(self._loaded.outputs.values())
-        session = self._loaded.session
-        if contract == "api":
-            return lambda: session.run(fetches, given)
-        if contract == "e2e":
-
-            def call() -> object:
-                copied = {name: np.array(value) for name, value in given.items()}
-                return [np.array(one) for one in session.run(fetches, copied)]
-
-            return call
-        # Names are looked up once, arrays go in and out without being copied: the engine's floor.
-        ready = session.make_callable(fetches, feed_list=list(given))
-        values = list(given.values())
-        return lambda: ready(*values)
+        return _bound(self._loaded.session, fetches, self._given(inputs), contract)
 
     def run(self, inputs: Tensors) -> Tensors:
         import numpy as np
@@ -157,6 +141,16 @@ class TensorFlowSession:
             layout=_layout(nodes),
         )
 
+    def bare(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        """The same call of a graph that computes nothing: it takes these inputs, and makes as many
+        outputs."""
+        v1 = self._tf.compat.v1
+        config = tf_process.config(self._tf, self._target.threads)
+        with self._tf.Graph().as_default() as graph:
+            given = {v1.placeholder(one.dtype, one.shape).name: one for one in inputs.values()}
+            fetches = [self._tf.constant((0.0,)).name for _ in self._loaded.outputs]
+        return _bound(v1.Session(graph=graph, config=config), fetches, given, contract)
+
     def close(self) -> None:
         self._loaded.session.close()
 
@@ -175,6 +169,26 @@ class TensorFlowSession:
                 raise ValueError(f"input {name!r} is {dtype}, and {value.dtype} was given")
             given[tensor] = value
         return given
+
+
+def _bound(
+    session: Any, fetches: Sequence[str], given: dict[str, Any], contract: CallContract
+) -> Callable[[], object]:
+    import numpy as np
+
+    if contract == "api":
+        return lambda: session.run(fetches, given)
+    if contract == "e2e":
+
+        def call() -> object:
+            copied = {name: np.array(value) for name, value in given.items()}
+            return [np.array(one) for one in session.run(fetches, copied)]
+
+        return call
+    # Names are looked up once, arrays go in and out without being copied: the engine's floor.
+    ready = session.make_callable(fetches, feed_list=list(given))
+    values = list(given.values())
+    return lambda: ready(*values)
 
 
 def _ask_precision(config: Any, precision: str | None) -> None:

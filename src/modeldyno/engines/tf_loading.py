@@ -46,7 +46,7 @@ def load(tf: Any, target: Target, config: Any) -> Loaded:
         if target.format == "keras":
             return _keras(tf, session, path)
         with saved_model_folder(path) as folder:
-            return _saved_model(tf, session, folder)
+            return _saved_model(tf, session, folder, target.signature)
     except BaseException:
         session.close()
         raise
@@ -115,16 +115,22 @@ def saved_model_folder(path: Path) -> Iterator[Path]:
         yield folder
 
 
-def _saved_model(tf: Any, session: Any, folder: Path) -> Loaded:
+def _saved_model(tf: Any, session: Any, folder: Path, wanted: str = "") -> Loaded:
     """By the loader of TensorFlow 1, which reads those of both: the newer one wants to rebuild the
-    objects that old ones were saved from, and fails."""
+    objects that old ones were saved from, and fails.
+
+    ``wanted``: a signature; empty: the usual one.
+    """
     loader = tf.compat.v1.saved_model.loader
     try:
         with session.graph.as_default():
             meta = _quietly(lambda: loader.load(session, _tags(folder), str(folder)))
     except Exception as error:  # its own, and what its files raise
         raise cannot_load(error) from error
-    name = next(one for one in (USUAL, SERVE, *sorted(meta.signature_def)) if _is_real(meta, one))
+    names = (wanted,) if wanted else (USUAL, SERVE, *sorted(meta.signature_def))
+    name = next((one for one in names if _is_real(meta, one)), None)
+    if name is None:
+        raise EngineFailed(f"TensorFlow finds no signature {wanted!r} in the model")
     signature = meta.signature_def[name]
     inputs = {key: signature.inputs[key].name for key in sorted(signature.inputs)}
     outputs = {key: signature.outputs[key].name for key in sorted(signature.outputs)}

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.tallies import Event, Tally, last
+from modeldyno.engines.recorded_calls import wanted
+from modeldyno.engines.tallies import Event, Tally
 from modeldyno.engines.torch_operands import operands_of
 
 _CALL = "modeldyno call"
@@ -108,26 +108,17 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
         for event in events
         if event.name() == _CALL and _is_on_cpu(event)
     )
-    if len(calls) < len(keep):
-        raise EngineFailed(
-            "PyTorch's profiler lost calls",
-            why=f"{len(keep)} were made, {len(calls)} are in its trace",
-            fix="Profile it again",
-        )
+    counted = wanted(len(calls), keep, "PyTorch's profiler")
     operators = sorted((event for event in events if _is_operator(event)), key=_start)
     on_device = _device_times(events, operators)
-    tally, wanted, place = (
-        Tally(_MOST_EVENT_NS, with_way=device == "cpu"),
-        last(len(calls), keep),
-        0,
-    )
+    tally, place = Tally(_MOST_EVENT_NS, with_way=device == "cpu"), 0
     for number, (begin, end) in enumerate(calls):
         inside = []
         while place < len(operators) and operators[place].start_ns() < end:
             if operators[place].start_ns() >= begin:
                 inside.append(operators[place])
             place += 1
-        if number in wanted:
+        if number in counted:
             tally.add_call(_named(inside, on_device, device))
     return tally.trace()
 

@@ -7,7 +7,8 @@ from typing import assert_never
 
 from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
-from modeldyno.core.models import ModelFacts
+from modeldyno.core.models import ModelFacts, ModelFormat
+from modeldyno.core.stated import without_signatures
 from modeldyno.formats import (
     keras_files,
     keras_nodes,
@@ -29,16 +30,17 @@ from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import shown
 
 
-def read(path: Path, without_weights: bool = False) -> ModelFacts:
-    """What a model file says; raises ModelNotFound, ModelUnreadable or UnsafeFormat.
+def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
+    """What a model file says; raises ModelNotFound, ModelUnreadable or UnsafeFormat, and BadValue
+    where it has no such ``signature``.
 
     ``without_weights``: weights files beside it that are not there are listed, not refused.
     """
-    return sidecar.with_making(_read(path, without_weights))
+    return sidecar.with_making(_read(path, without_weights, signature))
 
 
-def _read(path: Path, without_weights: bool) -> ModelFacts:
-    match recognise(path):
+def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
+    match _recognised(path, signature):
         case "onnx":
             return onnx.read(path, without_weights)
         case "scripted":
@@ -54,7 +56,7 @@ def _read(path: Path, without_weights: bool) -> ModelFacts:
         case "tf-graph":
             return tf_graph.read(path)
         case "saved-model":
-            return saved_model.read(path, without_weights)
+            return saved_model.read(path, without_weights, signature)
         case "keras":
             return keras_files.read(path)
         case "litert":
@@ -63,9 +65,9 @@ def _read(path: Path, without_weights: bool) -> ModelFacts:
             assert_never(unreachable)
 
 
-def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
+def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Graph:
     """A model's graph; raises as ``read`` does, and GraphUnavailable where there is none."""
-    match recognise(path):
+    match _recognised(path, signature):
         case "onnx":
             return onnx_nodes.read_graph(path, infer_shapes)
         case "torch-export":
@@ -75,7 +77,7 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
         case "tf-graph":
             return tf_nodes.read_graph(path)
         case "saved-model":
-            return tf_nodes.read_saved_model(path)
+            return tf_nodes.read_saved_model(path, signature)
         case "keras":
             return keras_nodes.read_graph(path)
         case "litert":
@@ -88,6 +90,13 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
             raise _no_graph(path, "is a script of latencies and has no graph")
         case unreachable:
             assert_never(unreachable)
+
+
+def _recognised(path: Path, signature: str) -> ModelFormat:
+    found = recognise(path)
+    if signature and found != saved_model.FORMAT:
+        raise without_signatures(shown(path), found)
+    return found
 
 
 def _no_graph(path: Path, what: str) -> GraphUnavailable:

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from modeldyno.core import models
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
-from modeldyno.core.models import ExternalFile, ModelFacts, TensorSpec
+from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, TensorSpec
+from modeldyno.core.stated import check_signature
 from modeldyno.formats import tf_safety
 from modeldyno.formats.beside import checked, is_there, outside
 from modeldyno.formats.protobuf import Cut, Foreign, values
@@ -20,6 +22,7 @@ from modeldyno.formats.tf_flat import main_key
 from modeldyno.formats.tf_graph import VARIABLES, Part, facts_of, reading
 from modeldyno.formats.tf_proto import GraphDef, MetaGraph, Node, Signature, TensorInfo, meta_graphs
 
+FORMAT: ModelFormat = "saved-model"
 FILE = "saved_model.pb"
 INDEX = "variables/variables.index"
 SERVE = "serve"  # the tag of graphs that are for use, not for training
@@ -28,17 +31,19 @@ _INTERNAL = "__saved_model_"  # how signatures begin that are none
 _MOST_SHARDS = 1000
 
 
-def read(path: Path, without_weights: bool = False) -> ModelFacts:
-    """Raises ModelUnreadable or UnsafeFormat.
+def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
+    """Raises ModelUnreadable or UnsafeFormat; BadValue where it has no such signature.
 
     ``without_weights``: files that are not there are listed as missing, not refused.
     """
     with reading(path) as data:
         meta = serving(path, data)
         tf_safety.check(path, meta.graph, has_assets=bool(meta.assets))
-        part, notes = model_of(path, meta)
-        facts = facts_of(path, part, "saved-model", f"TensorFlow {meta.version}".strip())
-        needed = any(node.op in VARIABLES for node in part.nodes)
+        name = signature_of(path, meta, signature)
+        part = model_of(meta, name)
+        facts = facts_of(path, part, FORMAT, f"TensorFlow {meta.version}".strip())
+        # Of all signatures: loaders restore whatever the graph has.
+        needed = any(node.op in VARIABLES for node in meta.graph.nodes)
         wanted = [*_variables(path, needed), *_assets(path, meta)]
     missing = tuple(one for one in wanted if not is_there(path, one)) if without_weights else ()
     external: tuple[ExternalFile, ...] = tuple(
@@ -49,7 +54,9 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
         size_bytes=facts.size_bytes + sum(file.size_bytes for file in external),
         external=external,
         missing=missing,
-        notes=(*facts.notes, *notes),
+        notes=(*facts.notes, *_notes(meta, name)),
+        signature=name,
+        signatures=tuple(_told(meta)),
     )
 
 
@@ -69,25 +76,22 @@ def serving(path: Path, data: memoryview) -> MetaGraph:
     )
 
 
-def model_of(path: Path, meta: MetaGraph) -> tuple[Part, tuple[str, ...]]:
-    """What its usual signature computes, and what is to be said about the choice."""
-    name = signature_of(path, meta)
+def model_of(meta: MetaGraph, name: str) -> Part:
+    """What this signature computes."""
     signature = meta.signatures[name]
     nodes = tuple(_reachable(meta.graph, signature))
-    # Keras writes its own under two names.
-    others = sorted(one for one in _signatures(meta) if one not in (name, SERVE))
-    notes = []
-    if others:
-        notes.append(f"signature {name!r} is taken; it also has {', '.join(others[:5])}"[:300])
-    return (
-        Part(meta.graph, nodes, _ends(signature.inputs), _ends(signature.outputs)),
-        tuple(notes),
-    )
+    return Part(meta.graph, nodes, _ends(signature.inputs), _ends(signature.outputs))
 
 
-def signature_of(path: Path, meta: MetaGraph) -> str:
-    """``serving_default``, or the first by name; raises ModelUnreadable when it has none."""
+def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
+    """The one that is wanted; else ``serving_default``, or the first by name.
+
+    Raises BadValue when there is none of that name, and ModelUnreadable when there is none at all.
+    """
     known = _signatures(meta)
+    if wanted and known:
+        check_signature(wanted, sorted(known), shown(path))
+        return wanted
     for name in (USUAL, SERVE, *sorted(known)):
         if name in known:
             return name
@@ -105,6 +109,26 @@ def _signatures(meta: MetaGraph) -> dict[str, Signature]:
         for name, one in meta.signatures.items()
         if not name.startswith(_INTERNAL) and one.outputs and _is_plain(one)
     }
+
+
+def _told(meta: MetaGraph) -> Iterator[models.Signature]:
+    """The usual one first."""
+    known = _signatures(meta)
+    for name in sorted(known, key=lambda one: (one != USUAL, one != SERVE, one)):
+        inputs, outputs = (_ends(side) for side in (known[name].inputs, known[name].outputs))
+        yield models.Signature(
+            name, tuple(spec for _, spec in inputs), tuple(spec for _, spec in outputs)
+        )
+
+
+def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
+    # Keras writes its own under two names.
+    others = sorted(one for one in _signatures(meta) if one not in (name, SERVE))
+    if others:
+        yield (
+            f"signature {name!r} is taken; it also has {', '.join(others[:5])}; "
+            "to choose: --signature"
+        )[:300]
 
 
 def _is_plain(signature: Signature) -> bool:

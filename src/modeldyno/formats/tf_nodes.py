@@ -35,11 +35,12 @@ def read_graph(path: Path) -> Graph:
         return _graph(path, whole(graph_def(data)), "tf-graph")
 
 
-def read_saved_model(path: Path) -> Graph:
+def read_saved_model(path: Path, signature: str = "") -> Graph:
     """What its signature computes; raises as ``read_graph`` does."""
     with reading(path) as data:
-        part, _ = saved_model.model_of(path, saved_model.serving(path, data))
-        return _graph(path, part, "saved-model")
+        meta = saved_model.serving(path, data)
+        part = saved_model.model_of(meta, saved_model.signature_of(path, meta, signature))
+        return _graph(path, part, saved_model.FORMAT)
 
 
 def _graph(path: Path, part: Part, model_format: ModelFormat) -> Graph:

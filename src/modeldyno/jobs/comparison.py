@@ -152,19 +152,17 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     )
     with Trying(surroundings) as trying:
         # Both are read before either runs: then the user's own files are closed to the worker.
-        models: dict[str, tuple[ModelFacts, Path]] = {}
+        models: dict[tuple[str, str], tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
-            if side.model.path not in models:
+            if _which(side) not in models:
                 facts = inspect(trying.ours, side.model, context, spec.timeout_s)
                 copy = copy_privately(facts, context.folder.model / name)
-                models[side.model.path] = facts, copy
-        facts_of = [models[side.model.path][0] for side in sides.values()]
+                models[_which(side)] = facts, copy
+        facts_of = [models[_which(side)][0] for side in sides.values()]
         refuse_needless(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
         context.say(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
-        a, b = parties(
-            spec.a.model, models[spec.a.model.path][0], spec.b.model, models[spec.b.model.path][0]
-        )
+        a, b = parties(spec.a.model, facts_of[0], spec.b.model, facts_of[1])
         ready: dict[str, _ReadySide] = {}
         first: InputPlan | None = None
         for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
@@ -173,7 +171,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 trying,
                 party.model,
                 party.facts,
-                models[side.model.path][1],
+                models[_which(side)][1],
                 side.cell,
                 name,
                 spec.seed,
@@ -185,6 +183,11 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
             first = prepared.inputs
             ready[name] = _ReadySide(side, party, prepared)
     return ready["a"], ready["b"]
+
+
+def _which(side: SideSpec) -> tuple[str, str]:
+    """A file is read once, unless it is called in two ways."""
+    return side.model.path, side.model.signature
 
 
 # ---------------------------------------------------------------- measuring

@@ -31,7 +31,7 @@ def inspect(
 ) -> ModelFacts:
     """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
-    command = Inspect(model.path, without_weights)
+    command = Inspect(model.path, without_weights, model.signature)
     facts = worker.ask(command, Inspected, deadline, context.stop).facts
     if model.sha256 not in (None, facts.sha256):
         raise ModelChanged(

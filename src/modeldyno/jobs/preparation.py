@@ -178,5 +178,6 @@ def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Ta
         inputs=tuple(spec.name for spec in facts.inputs),
         outputs=tuple(spec.name for spec in facts.outputs),
         streams=cell.streams,
+        signature=facts.signature if len(facts.signatures) > 1 else "",
         alias=entry.name if entry.environment else "",
     )

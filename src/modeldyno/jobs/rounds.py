@@ -46,6 +46,7 @@ class Rounds:
         self._first_process = 1 + max((u.process for c in cells for u in c.units), default=-1)
         self._disturbed: list[int] = []
         self._gauges: dict[str, Gauge] = {}
+        self._states: dict[int, tuple[object, CellProgress]] = {}  # as they were told last
 
     @property
     def is_sweep(self) -> bool:
@@ -306,7 +307,7 @@ class Rounds:
         cells = self._cells
         ahead = [len(c.units) if c.is_over else max(each, len(c.units) + 1) for c in cells]
         left = [max(0.0, self._spec.budget.seconds - c.used_s) for c in cells if not c.is_over]
-        states = tuple(cell_progress(one) for one in cells)
+        states = tuple(self._state(one) for one in cells)
         now = states[cell.number]
         return Progress(
             units_done=sum(len(c.units) for c in cells),
@@ -317,6 +318,15 @@ class Rounds:
             remaining_s=sum(left),
             cells=states,
         )
+
+    def _state(self, cell: Cell) -> CellProgress:
+        """Of all cells of a sweep, one has moved."""
+        as_of = len(cell.units), id(cell.units[-1]) if cell.units else 0, cell.is_over
+        before, state = self._states.get(cell.number, (None, None))
+        if state is None or before != as_of:
+            state = cell_progress(cell)
+            self._states[cell.number] = as_of, state
+        return state
 
 
 def session_plan(spec: BenchmarkSpec) -> SessionPlan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ def threads() -> list[int]:
         return []
 
 
+@functools.cache  # asked several times for each session, and the same until the next boot
 def core_of(cpu: int, root: Path = ROOT) -> tuple[int, ...]:
     """All CPUs of this CPU's physical core, itself among them."""
     path = root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"

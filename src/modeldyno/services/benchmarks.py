@@ -24,7 +24,7 @@ from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
-from modeldyno.services.boundaries import bounded
+from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -191,6 +191,5 @@ def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> B
 
 
 def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:
-    """What was vouched for is what is run, whatever the file holds by then."""
     cells = tuple(bounded(cell, model) for cell in spec.cells)
-    return replace(spec, cells=cells, model=replace(spec.model, sha256=model.sha256))
+    return replace(spec, cells=cells, model=of_content(spec.model, model))

@@ -13,6 +13,7 @@ from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.engines.run_names import comparison_name
+from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -109,9 +110,8 @@ def _confined(side: SideSpec) -> SideSpec:
 
 
 def _of_content(spec: ComparisonSpec, a: Model, b: Model) -> ComparisonSpec:
-    """What was vouched for is what is run, whatever the files hold by then."""
     return replace(spec, a=_side(spec.a, a), b=_side(spec.b, b))
 
 
 def _side(side: SideSpec, model: Model) -> SideSpec:
-    return replace(side, model=replace(side.model, sha256=model.sha256))
+    return replace(side, cell=bounded(side.cell, model), model=of_content(side.model, model))

@@ -21,7 +21,7 @@ KEYS = (
     "streams",
     *("iterations", "warmup", "budget", "seconds", "per_call", "contract", "spinning", "options"),
     *("sandbox", "dims", "values", "data", "inputs", "architecture", "arguments"),
-    *("architecture_folder", "timeout", "memory_limit", "seed"),
+    *("architecture_folder", "signature", "timeout", "memory_limit", "seed"),
 )
 
 
@@ -71,6 +71,7 @@ def configured(path: Path) -> Configured:
         inputs=said.texts("inputs"),
         architecture=said.one("architecture", str),
         arguments=said.mapping("arguments", bool, int, float, str, list, dict),
+        signature=said.one("signature", str) or "",
     )
     folder = said.one("architecture_folder", str)
     return Configured(

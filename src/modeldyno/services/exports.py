@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
-from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import (
@@ -35,6 +34,7 @@ from modeldyno.core.results import (
     MeasuringResult,
     ProfileResult,
 )
+from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, CellOutcome, Run, RunOf
 from modeldyno.core.specs import (
     BenchmarkSpec,
@@ -47,7 +47,6 @@ from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
 
-PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
 Format = Literal["json", "csv", "md", "html"]
 
 _MEDIA: dict[Format, str] = {
@@ -221,9 +220,9 @@ class ExportService:
             case "csv":
                 return result.to_csv()
             case "md":
-                return markdown_of(result)
+                return markdown_of(result, self._peaks_of)
             case "html":
-                return html_report([result])
+                return html_report([result], peaks_of=self._peaks_of)
 
     def _report_text(self, report: Report, format: Format) -> str:
         match format:
@@ -234,9 +233,10 @@ class ExportService:
             case "csv":
                 return cells_csv(report)
             case "md":
-                return report_markdown(report)
+                return report_markdown(report, self._peaks_of)
             case "html":
-                return html_report(report.results, report.title, report.missing)
+                found = (report.results, report.title, report.missing)
+                return html_report(*found, self._peaks_of)
 
 
 def _spec(run: Run) -> MeasuringSpec | None:

@@ -25,8 +25,13 @@ class GraphService:
         """Raises what reading the model raises.
 
         The key is a hash that we know ourselves (the spec's, or the file's): a worker that a
-        hostile model has taken over must not be able to say whose graph it sends.
+        hostile model has taken over must not be able to say whose graph it sends. Only the usual
+        graph of a model is kept, not those of other signatures.
         """
+        if spec.model.signature:
+            found = self._runs.run(spec)
+            assert isinstance(found, Graph)
+            return found
         sha256 = spec.model.sha256 or _hash(Path(spec.model.path))
         known = self.known(sha256) if sha256 else None
         if known is not None:

@@ -14,6 +14,7 @@ from modeldyno.core.jobs import JobMessage
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
+from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.runs import RunFolder, Runs
@@ -63,8 +64,8 @@ class InferenceService:
         """Raises NotFound, UnsafeFormat, WrongState for what may not run, and TooBusy."""
         model = self._models.runnable(model_id)
         spec = InferenceSpec(
-            ModelSpec(model.path, sha256=model.sha256),
-            CellSpec(engine=engine, batch_size=batch_size),
+            of_content(ModelSpec(model.path), model),
+            bounded(CellSpec(engine=engine, batch_size=batch_size), model),
             timeout_s=limit_s,
             memory_limit_bytes=default_memory_limit(),
         )

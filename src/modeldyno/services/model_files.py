@@ -39,6 +39,7 @@ from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, New
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.formats.extract import Limits, extract
+from modeldyno.formats.saved_model import INDEX
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
@@ -240,11 +241,15 @@ class ModelFiles:
         settled = incoming.settle()
         with self._one_by_one(model_id):
             model = self.expect_weights(model_id, location)
-            facts, _ = looked_into(model)
-            place = self._bundles.waiting(str(model_id)).joinpath(*names_in(location))
+            facts, sha256 = looked_into(model)
+            owner = str(model_id)
+            place = self._bundles.waiting(owner).joinpath(*names_in(location))
             incoming.keep_at(place)
             arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
             try:
+                if location == INDEX:
+                    facts = self._told_by_index(owner, Path(model.path).name, sha256, facts)
+                    model = replace(model, facts=facts)
                 return self._with_weights(model, (*facts.external, arrived))
             except ModeldynoError:
                 place.unlink(missing_ok=True)
@@ -293,7 +298,11 @@ class ModelFiles:
             facts = self._look(Path(model.path), model.sha256)
             return self._records.models.set_facts(model_id, facts)
         with self._one_by_one(model_id):
-            facts = self._look(Path(model.path), model.sha256, without_weights=True)
+            path = Path(model.path)
+            facts = self._look(path, model.sha256, without_weights=True)
+            if INDEX in self._bundles.gathered(str(model_id)):
+                _, sha256 = looked_into(model)
+                facts = self._told_by_index(str(model_id), path.name, sha256, facts)
             return self._with_weights(replace(model, facts=facts), model.facts.external)
 
     def open(self, model: Model) -> int:
@@ -364,6 +373,10 @@ class ModelFiles:
 
             def gather(facts: ModelFacts) -> ModelFacts:
                 name = Path(facts.path).name
+                if INDEX in facts.missing:
+                    self._bring(roots, file, owner, INDEX, INDEX)
+                    facts = self._told_by_index(owner, name, stored.sha256, facts)
+                is_alone = not facts.missing and not facts.external
                 for location in facts.missing:
                     self._bring(
                         roots, file, owner, location, _as_called_there(facts, file, location)
@@ -371,7 +384,7 @@ class ModelFiles:
                 said = _said_beside(roots, file)
                 if said is not None:
                     self._write_beside(owner, name, said)
-                elif not facts.missing:
+                elif is_alone:
                     return facts
                 return self._whole(owner, name, stored.sha256, _described(name, said))
 
@@ -465,6 +478,16 @@ class ModelFiles:
         else:
             facts = self._whole(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
+
+    def _told_by_index(self, owner: str, name: str, sha256: str, facts: ModelFacts) -> ModelFacts:
+        """The index of a SavedModel's weights says into how many files they are split; before it
+        was there, one was assumed."""
+        with self._bundles.joined(owner, name, sha256) as path:
+            found = self._look(path, sha256, without_weights=True)
+        _check_weights(name, found)
+        for stray in self._bundles.gathered(owner, name) - {*_declared(found)}:
+            (self._bundles.waiting(owner) / stray).unlink(missing_ok=True)
+        return replace(found, path=facts.path)
 
     def _whole(
         self, owner: str, name: str, sha256: str, beside: tuple[ExternalFile, ...] = ()

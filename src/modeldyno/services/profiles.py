@@ -30,7 +30,7 @@ from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import requests
-from modeldyno.services.boundaries import bounded
+from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.confined import expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -202,6 +202,4 @@ def with_threads(threads: int) -> MakeSpec:
 
 
 def _of_content(spec: ProfileSpec, model: Model) -> ProfileSpec:
-    """What was vouched for is what is run, whatever the file holds by then."""
-    cell = bounded(spec.cell, model)
-    return replace(spec, cell=cell, model=replace(spec.model, sha256=model.sha256))
+    return replace(spec, cell=bounded(spec.cell, model), model=of_content(spec.model, model))

@@ -1,5 +1,8 @@
 """Where each running job stands: the latest word only, told at most four times a second.
 
+Once a second when it goes on for longer: each word costs whoever listens, where something is being
+measured.
+
 Progress is not kept. Whoever missed some asks for the job, and has the latest.
 """
 
@@ -18,6 +21,8 @@ from modeldyno.core.queue import Job
 logger = logging.getLogger(__name__)
 
 APART_S = 0.25
+LATER_APART_S = 1.0
+LATER_S = 10.0  # what is over by then should be seen to move
 
 Tell = Callable[[Job, "Standing"], None]
 
@@ -33,6 +38,7 @@ class LiveProgress:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._standings: dict[JobId, Standing] = {}
+        self._begun_at: dict[JobId, float] = {}
         self._told_at: dict[JobId, float] = {}
         self._owed: dict[JobId, threading.Timer] = {}
         self._listeners: list[Tell] = []
@@ -65,7 +71,10 @@ class LiveProgress:
         self._standings[job.id] = standing
         if job.id in self._owed:  # the last value wins
             return
-        wait_s = self._told_at.get(job.id, -APART_S) + APART_S - self._clock()
+        now = self._clock()
+        is_long = now - self._begun_at.setdefault(job.id, now) > LATER_S
+        apart_s = LATER_APART_S if is_long else APART_S
+        wait_s = self._told_at.get(job.id, -apart_s) + apart_s - now
         if wait_s <= 0:
             self._tell(job)
             return
@@ -90,6 +99,7 @@ class LiveProgress:
 
     def _forget(self, job_id: JobId) -> None:
         self._standings.pop(job_id, None)
+        self._begun_at.pop(job_id, None)
         self._told_at.pop(job_id, None)
         if timer := self._owed.pop(job_id, None):
             timer.cancel()

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.errors import BaselineNoisy, NotFound, WrongState
+from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import BenchmarkId, ProjectId
-from modeldyno.core.models import Boundary, Model
+from modeldyno.core.models import Model, NewModel
 from modeldyno.core.names import checked_name
 from modeldyno.core.notes import Subject
 from modeldyno.core.projects import Project
 from modeldyno.core.queue import Job
+from modeldyno.core.specs import ModelSpec
 from modeldyno.services.archive import Archive
+from modeldyno.services.boundaries import boundary_of
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles
+from modeldyno.services.models import ModelService
 from modeldyno.store.records.all import Records
 
 INPUT_MODEL = "Input model"  # what a project began with is called so
@@ -56,22 +60,31 @@ class ProjectShown:
 
 class ProjectService:
     def __init__(
-        self, records: Records, files: ModelFiles, jobs: JobService, archive: Archive
+        self,
+        records: Records,
+        files: ModelFiles,
+        models: ModelService,
+        jobs: JobService,
+        archive: Archive,
     ) -> None:
         self._records = records
         self._files = files
+        self._models = models
         self._jobs = jobs
         self._archive = archive
 
     def create(self, wanted: ProjectWanted) -> ProjectMade:
         """All of it, or nothing: a model that cannot be read leaves no project behind.
 
-        Raises PathRefused, FileNotFound, and what reading the model raises.
+        Raises PathRefused, FileNotFound, what reading the model raises, and BadValue for nodes that
+        it cannot begin or end at.
         """
         checked_name(wanted.name)
         prepared = self._files.prepared(wanted.path)
         new = prepared.new
-        boundary = replace(new.boundary or Boundary(), inputs=wanted.inputs, outputs=wanted.outputs)
+        boundary = boundary_of(
+            wanted.inputs, wanted.outputs, wanted.shapes, new, lambda: self._graph(new)
+        )
         with self._records.database.writing():
             project = self._records.projects.add(wanted.name)
             model = prepared.add(
@@ -146,6 +159,9 @@ class ProjectService:
     def _active(self, project_id: ProjectId) -> list[Job]:
         queue = (*self._records.jobs.waiting(), *self._records.jobs.running())
         return [job for job in queue if job.project_id == project_id]
+
+    def _graph(self, new: NewModel) -> Graph:
+        return self._models.graph_of(ModelSpec(new.path, sha256=new.sha256), new.name)
 
     def _dummy(self, project_id: ProjectId, shapes: tuple[tuple[int, ...], ...]) -> Dataset:
         parameters = {"input_shape": [[*shape] for shape in shapes], "label_shape": [1]}

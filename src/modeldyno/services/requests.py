@@ -49,7 +49,7 @@ DTYPES = (
 _INPUT = re.compile(r"(.+)=([A-Za-z]\w*)\[([\w,]*)\]")
 SIDE_OPTIONS = (
     *("engine", "batch", "cores", "spin", "contract", "device", "precision", "sandbox"),
-    "streams",
+    *("streams", "signature"),
 )
 
 
@@ -78,6 +78,7 @@ class InputOptions:
     inputs: Sequence[str] = ()  # "x=float32[1,3,224,224]"
     architecture: str | None = None  # "package.module:factory"
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    signature: str = ""  # of a SavedModel; empty: the usual one
 
 
 def benchmark_spec(
@@ -236,14 +237,18 @@ def profile_spec(
     )
 
 
-def inspection_spec(model: str | Path, timeout_s: float = 60.0) -> InspectionSpec:
+def inspection_spec(
+    model: str | Path, timeout_s: float = 60.0, signature: str = ""
+) -> InspectionSpec:
     _positive("timeout", timeout_s)
-    return InspectionSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
+    spec = ModelSpec(str(model_path(model)), signature=signature)
+    return InspectionSpec(spec, timeout_s, default_memory_limit())
 
 
-def graph_spec(model: str | Path, timeout_s: float = 60.0) -> GraphSpec:
+def graph_spec(model: str | Path, timeout_s: float = 60.0, signature: str = "") -> GraphSpec:
     _positive("timeout", timeout_s)
-    return GraphSpec(ModelSpec(str(model_path(model))), timeout_s, default_memory_limit())
+    spec = ModelSpec(str(model_path(model)), signature=signature)
+    return GraphSpec(spec, timeout_s, default_memory_limit())
 
 
 def conversion_spec(
@@ -443,6 +448,7 @@ def _said_side(text: str | Path, cells: CellOptions, inputs: InputOptions) -> Si
         sandbox=said.get("sandbox", cells.sandbox),
         streams=[parse_int("streams", said["streams"])] if "streams" in said else cells.streams,
     )
+    inputs = replace(inputs, signature=said.get("signature", inputs.signature))
     return side_spec(str(text), path, options, inputs)
 
 
@@ -472,6 +478,7 @@ def _model_spec(path: Path, inputs: InputOptions) -> ModelSpec:
         data,
         inputs=tuple(parse_input(text) for text in inputs.inputs),
         architecture=_architecture(inputs),
+        signature=inputs.signature,
     )
 
 

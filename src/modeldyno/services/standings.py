@@ -15,7 +15,7 @@ from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.projects import Project
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
 from modeldyno.core.runs import CellOutcome, Run
-from modeldyno.core.specs import CellSpec
+from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.standings import Best, Contender, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
 from modeldyno.measure.unpaired import ratio_apart, turned
@@ -116,8 +116,12 @@ def _contenders(
             if cell.typical_s is not None:
                 name = model.name if model else ""
                 one = Contender(of.id, of.name, of.model_id, name, cell)
-                newest[of.model_id, *_axes(cell), str(of.spec.model.dims)] = one
+                newest[of.model_id, *_axes(cell), *_call(of.spec.model)] = one
     return list(newest.values())
+
+
+def _call(model: ModelSpec) -> tuple[str, str]:
+    return str(model.dims), model.signature
 
 
 def _best(

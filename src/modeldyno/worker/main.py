@@ -221,7 +221,7 @@ def _do(command: Command, bench: _Bench) -> Reply:
 def _inspect(command: Inspect) -> Inspected:
     from modeldyno.formats import catalog as formats
 
-    return Inspected(formats.read(Path(command.path), command.without_weights))
+    return Inspected(formats.read(Path(command.path), command.without_weights, command.signature))
 
 
 def _read_graph(command: ReadGraph) -> GraphRead:
@@ -229,7 +229,7 @@ def _read_graph(command: ReadGraph) -> GraphRead:
     from modeldyno.core.graph_rows import to_rows
     from modeldyno.formats import catalog as formats
 
-    graph = formats.read_graph(Path(command.path), command.infer_shapes)
+    graph = formats.read_graph(Path(command.path), command.infer_shapes, command.signature)
     return GraphRead(to_rows(divided(graph)))
 
 

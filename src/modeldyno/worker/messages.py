@@ -41,6 +41,7 @@ class Inspect:
 
     path: str
     without_weights: bool = False  # weights files that are not there are listed, not refused
+    signature: str = ""  # of several ways to call it; empty: the usual one
     kind: Literal["inspect"] = "inspect"
 
 
@@ -50,6 +51,7 @@ class ReadGraph:
 
     path: str
     infer_shapes: bool = True  # in native code, which a hostile file may crash
+    signature: str = ""
     kind: Literal["read-graph"] = "read-graph"
 
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests import onnx_models
+from modeldyno.core.models import InputSpec
+from tests import onnx_models, tf_files
 from tests.api.v1.server import serving
 from tests.onnx_models import saved
 
@@ -20,6 +21,7 @@ def root(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory, root):
     saved(onnx_models.linear(), root / "net.onnx")
+    (root / "net.pb").write_bytes(tf_files.linear())
     (root / "rubbish.onnx").write_bytes(b"no model at all" * 10)
     with serving(tmp_path_factory.mktemp("workspace"), models_roots=(root,)) as server:
         yield server
@@ -76,10 +78,46 @@ def test_details_have_every_documented_key_in_its_order_with_its_type(served, ro
 
 
 def test_nodes_are_text_with_commas_or_a_list_and_custom_is_none(served, root):
-    said = {"input_nodes": "a, b,custom", "output_nodes": ["c", "d"]}
-    number = create(served, root, **said).json["project_id"]
+    said = {"input_nodes": "x, b,custom", "output_nodes": ["product", "y"]}
+    number = create(served, root, path=str(root / "net.pb"), **said).json["project_id"]
     model = served.get(f"/api/project?id={number}").json["input_model"]
-    assert (model["input_nodes"], model["output_nodes"]) == (["a", "b"], ["c", "d"])
+    assert (model["input_nodes"], model["output_nodes"]) == (["x", "b"], ["product", "y"])
+
+
+def test_a_frozen_graph_is_fed_where_the_user_says(served, root):
+    said = {"path": str(root / "net.pb"), "input_nodes": ["product:0"], "shape": "2"}
+    made = create(served, root, **said).json
+    asked = {"project_id": made["project_id"], "model_id": made["model_id"]}
+    named = asked | {"name": "b", "dataset_id": made["dataset_id"], "batch_size": 1}
+    added = served.post("/api/benchmark/add", named).json
+    spec = served.server.records.benchmarks.get(added["benchmark_id"]).spec
+    fed = (InputSpec("product", "float32", ("batch", 2)),)
+    assert (spec.model.inputs, spec.model.dims) == (fed, {})
+    added = served.post("/api/profiling/add", named | {"name": "p", "num_threads": 1}).json
+    assert served.server.records.profiles.get(added["profiling_id"]).spec.model.inputs == fed
+    side = {"model_id": made["model_id"]}
+    pair = {"project_id": made["project_id"], "a": side, "b": side, "start": False}
+    compared = served.post("comparisons", pair).json["pairing"]
+    assert [compared[one]["inputs"] for one in "ab"] == [["product=float32[batch,2]"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("file", "said", "words"),
+    [
+        ("net.pb", {"input_nodes": "prodct", "shape": "2"}, "Did you mean product?"),
+        ("net.pb", {"output_nodes": "z"}, "output_nodes: the graph has no node 'z'"),
+        ("net.pb", {"input_nodes": "product"}, "Nobody says of which shape 'product' is"),
+        ("net.onnx", {"input_nodes": "product"}, "input_nodes: the model has no 'product'"),
+        ("net.onnx", {"output_nodes": "product"}, "output_nodes: the model has no 'product'"),
+    ],
+)
+def test_nodes_at_which_a_model_cannot_begin_or_end_are_told_at_once(
+    served, root, file, said, words
+):
+    before = count(served)
+    refused = create(served, root, path=str(root / file), **said)
+    assert (refused.status, words in refused.text) == (400, True), refused.text
+    assert count(served) == before
 
 
 def test_domain_and_precision_are_as_said_or_as_the_model_shows_them(served, root):

@@ -102,6 +102,22 @@ def test_a_graph_ends_where_the_user_says(served, root):
     assert spec.cell.options == {"outputs": "small_1/pool_1/Mean"}
 
 
+def test_a_graph_begins_where_the_user_says(served, ears, root):
+    nodes = {"input_nodes": ["small_1/pool_1/Mean"], "shape": "8"}
+    said = {"name": "fed", "model": {"path": str(root / "small.pb")} | nodes}
+    made = served.post("/api/project/create", said).json
+    asked = {"project_id": made["project_id"], "model_id": made["model_id"], "name": "b"}
+    quick = {"dataset_id": made["dataset_id"], "iterations": 20, "batch_size": 3}
+    added = served.post("/api/benchmark/add", asked | quick | {"number_of_instance": 1}).json
+    body = {"request_id": "fed", "benchmark_id": added["benchmark_id"]}
+    served.post("/api/benchmark/execute", body)
+    status, told = until(ears, "benchmark_finish", request_id="fed")
+    assert status == "success", told
+    run = served.get(f"benchmarks/{added['benchmark_id']}").json["latest_run"]
+    (cell,) = served.get(f"runs/{run['id']}/result").json["cells"]
+    assert cell["input_shapes"] == {"small_1/pool_1/Mean": [3, 8]}
+
+
 def test_an_example_is_built_by_keras_and_becomes_a_project_with_all_its_events(served, ears):
     asked = {"request_id": "e", "name": "Mine", "framework": "TensorFlow", "progress_steps": 2}
     asked |= {"domain": "Image Recognition", "model": "MobileNetV3Small"}

@@ -19,7 +19,7 @@ from modeldyno.core.errors import UnsafeFormat
 from modeldyno.core.ids import ModelId
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
-from tests import torch_archives
+from tests import tf_files, torch_archives
 from tests.api.v1.server import PATIENCE_S, serving
 from tests.onnx_models import linear, model, value
 from tests.schemas import check
@@ -327,6 +327,85 @@ def test_only_weights_that_a_model_names_are_taken(served, project):
         refused = served.ask("PUT", f"models/{number}/files/{name}", b"x", content_type=FILE)
         assert refused.json["code"] == code
     assert served.get(f"models/{number}").json["missing"] == ["w.bin"]
+
+
+def in_shards(folder, shards):
+    """A SavedModel whose weights are split, and its files by their names."""
+    tf_files.saved_folder(folder, tf_files.calling(), shards)
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def shard(number, count):
+    return f"variables/variables.data-{number:05}-of-{count:05}"
+
+
+def test_the_index_of_a_saved_model_tells_into_how_many_files_its_weights_are_split(
+    served, project, tmp_path
+):
+    files = in_shards(tmp_path / "net", 2)
+    index, first, second = "variables/variables.index", shard(0, 2), shard(1, 2)
+    made = send(served, project, files["saved_model.pb"], "saved_model.pb").json
+    assert made["missing"] == [index, shard(0, 1)]  # as most have it
+
+    def put(name, data):
+        return served.ask("PUT", f"models/{made['id']}/files/{name}", data, content_type=FILE)
+
+    assert put(first, files[first]).json["code"] == "FILE_NOT_FOUND"
+    assert put(shard(0, 1), b"what another model has").status == 200
+    assert put(index, b"something else").json["code"] == "MODEL_UNREADABLE"
+    assert put(index, files[index]).json["missing"] == [first, second]
+    assert put(shard(2, 2), b"x").json["code"] == "FILE_NOT_FOUND"
+    assert put(second, files[second]).json["missing"] == [first]
+    assert served.post(f"models/{made['id']}/inspect").json["missing"] == [first]
+    whole = put(first, files[first]).json
+    assert (whole["state"], whole["missing"]) == ("ready", [])
+    assert [one["location"] for one in whole["facts"]["external"]] == [index, first, second]
+    folder = Path(served.server.models.runnable(ModelId(made["id"])).path).parent
+    assert {str(p.relative_to(folder)) for p in folder.rglob("*.*")} == {*files}
+
+
+def test_a_saved_model_comes_with_all_its_shards_or_not_at_all(allowed, tmp_path):
+    served, root = allowed
+    files = in_shards(root / "sub/deep/sharded", 3)
+    project = served.project()
+    made = served.post(f"projects/{project}/models/import", {"path": "sub/deep/sharded"})
+    assert (made.status, made.json["state"]) == (201, "ready"), made.text
+    assert len(made.json["facts"]["external"]) == 4
+    body = packed("zip", {f"net/{name}": data for name, data in files.items()})
+    sent = send(served, project, body, "net&packed=true")
+    assert (sent.status, len(sent.json["facts"]["external"])) == (201, 4), sent.text
+
+    last = root / "sub/deep/sharded" / shard(2, 3)
+    last.rename(tmp_path / "elsewhere")
+    before = files_of(served)
+    absent = served.post(f"projects/{project}/models/import", {"path": "sub/deep/sharded"})
+    assert (absent.status, absent.json["code"]) == (404, "FILE_NOT_FOUND")
+    assert shard(2, 3) in absent.json["title"]
+    last.symlink_to(tmp_path / "elsewhere")
+    linked = served.post(f"projects/{project}/models/import", {"path": "sub/deep/sharded"})
+    assert (linked.status, linked.json["code"]) == (403, "PATH_REFUSED")
+    assert files_of(served) == before
+
+
+def test_a_signature_is_one_that_the_model_has(served, project):
+    model = send(served, project, tf_files.two_ways(), "saved_model.pb").json
+    assert [one["name"] for one in model["facts"]["signatures"]] == ["serving_default", "shift"]
+    asked = {"project_id": project, "model_id": model["id"]}
+    made = served.post("benchmarks", asked | {"signature": "shift", "start": False}).json
+    assert (made["settings"]["signature"], made["state"]) == ("shift", "draft")
+    side = {"model_id": model["id"]}
+    for kind, wrong in (
+        ("benchmarks", asked | {"signature": "shifd"}),
+        ("profiles", asked | {"signature": "shifd"}),
+        ("comparisons", {"project_id": project, "a": side, "b": side | {"signature": "shifd"}}),
+    ):
+        refused = served.post(kind, wrong)
+        assert (refused.status, refused.json["code"]) == (400, "BAD_VALUE"), refused.text
+        assert "serving_default, shift" in refused.json["detail"]
 
 
 # ---------------------------------------------------------------- trust

@@ -2018,6 +2018,11 @@ export interface components {
              */
             seed?: number;
             /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
              */
@@ -2472,6 +2477,17 @@ export interface components {
             producer: string;
             /** @description Of the model file itself; external files have their own. */
             sha256: string;
+            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
+            signature?: string;
+            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
+            signatures?: {
+                /** @description What a caller must give. */
+                inputs: components["schemas"]["BenchmarkDocumentTensor"][];
+                /** @description What `--signature` takes. */
+                name: string;
+                /** @description What a call returns. */
+                outputs: components["schemas"]["BenchmarkDocumentTensor"][];
+            }[];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
@@ -2697,6 +2713,11 @@ export interface components {
             sandbox?: "on" | "required";
             /** Seed */
             seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
@@ -3491,6 +3512,17 @@ export interface components {
             producer: string;
             /** @description Of the model file itself; external files have their own. */
             sha256: string;
+            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
+            signature?: string;
+            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
+            signatures?: {
+                /** @description What a caller must give. */
+                inputs: components["schemas"]["ComparisonDocumentTensor"][];
+                /** @description What `--signature` takes. */
+                name: string;
+                /** @description What a call returns. */
+                outputs: components["schemas"]["ComparisonDocumentTensor"][];
+            }[];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
@@ -5726,6 +5758,17 @@ export interface components {
             schema: "modeldyno.model/1";
             /** @description Of the model file itself; external files have their own. */
             sha256: string;
+            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
+            signature?: string;
+            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
+            signatures?: {
+                /** @description What a caller must give. */
+                inputs: components["schemas"]["ModelDocumentTensor"][];
+                /** @description What `--signature` takes. */
+                name: string;
+                /** @description What a call returns. */
+                outputs: components["schemas"]["ModelDocumentTensor"][];
+            }[];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
@@ -6396,6 +6439,11 @@ export interface components {
              */
             seed?: number;
             /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
              */
@@ -6641,6 +6689,11 @@ export interface components {
              * @default 0
              */
             seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -6919,6 +6972,17 @@ export interface components {
             producer: string;
             /** @description Of the model file itself; external files have their own. */
             sha256: string;
+            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
+            signature?: string;
+            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
+            signatures?: {
+                /** @description What a caller must give. */
+                inputs: components["schemas"]["ProfileDocumentTensor"][];
+                /** @description What `--signature` takes. */
+                name: string;
+                /** @description What a call returns. */
+                outputs: components["schemas"]["ProfileDocumentTensor"][];
+            }[];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
@@ -7151,6 +7215,11 @@ export interface components {
             sandbox?: "on" | "required";
             /** Seed */
             seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -7310,6 +7379,8 @@ export interface components {
             sandbox: "on" | "off" | "required";
             /** Seed */
             seed: number;
+            /** Signature */
+            signature: string | null;
             /** Spinning */
             spinning: boolean | null;
             /** Timeout S */
@@ -7946,6 +8017,8 @@ export interface components {
             sandbox: "on" | "off" | "required";
             /** Seed */
             seed: number;
+            /** Signature */
+            signature: string | null;
             /** Spinning */
             spinning: boolean | null;
             /** Streams */
@@ -8036,6 +8109,11 @@ export interface components {
              * @enum {string}
              */
             sandbox?: "on" | "required";
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
             /** Spinning */
             spinning?: boolean | null;
             /**
@@ -8091,6 +8169,8 @@ export interface components {
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
+            /** Signature */
+            signature: string | null;
             /** Spinning */
             spinning: boolean | null;
             /** Streams */

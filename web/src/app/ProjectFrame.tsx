@@ -1,9 +1,10 @@
 import { Skeleton, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { Suspense, lazy, useEffect, useRef } from "react";
+import { Suspense, lazy } from "react";
 
 import { projectQuery } from "@/api/queries";
+import { ScrollingTabs } from "@/ui/ScrollingTabs";
 import { Trouble } from "@/ui/Trouble";
 
 const TABS = [
@@ -28,23 +29,18 @@ export function ProjectFrame() {
   const navigate = useNavigate();
   const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || "overview" });
   const project = useQuery(projectQuery(pid));
-  const tabs = useRef<HTMLDivElement>(null);
-  // On a phone they do not all fit: the one that is open does.
-  useEffect(() => {
-    tabs.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest", inline: "center" });
-  }, [place]);
   if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
   return (
     <>
       <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === "overview" ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>
-        <Tabs.List ref={tabs} style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" }} aria-label="Pages of this project">
+        <ScrollingTabs label="Pages of this project" open={place}>
           {TABS.map(([path, name]) => (
             <Tabs.Tab key={path} value={path}>
               {name}
               <Count n={project.data?.counts[COUNTED[path] ?? ""]} />
             </Tabs.Tab>
           ))}
-        </Tabs.List>
+        </ScrollingTabs>
       </Tabs>
       {project.data?.name === DEMO && (
         <Suspense>

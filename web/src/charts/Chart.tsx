@@ -3,6 +3,7 @@ import { IconDownload, IconInfoCircle, IconTable } from "@tabler/icons-react";
 import { lazy, Suspense, useRef, useState, type ReactNode } from "react";
 
 import type { Drawing, Saver } from "@/charts/Drawn";
+import { Legend, type LegendEntry } from "@/charts/Legend";
 import { saveText } from "@/charts/saving";
 
 const Drawn = lazy(() => import("@/charts/Drawn").then((found) => ({ default: found.Drawn })));
@@ -11,6 +12,10 @@ export type ChartTable = { columns: readonly string[]; rows: readonly (readonly 
 
 type Props = {
   title: string;
+  /** What all of it is about, where the series are named by what tells them apart. */
+  of?: string;
+  /** Its series: shown above it, each can be put away. */
+  legend?: readonly LegendEntry[];
   /** One sentence that says what can be seen, for who cannot see it. */
   summary: string;
   /** How to read it. */
@@ -25,10 +30,13 @@ type Props = {
   children?: ReactNode;
 };
 
+const NONE: ReadonlySet<string> = new Set();
+
 /** A chart: drawn when it is needed, as a table for who prefers that, and to take away. */
-export function Chart({ title, summary, reading, draw, table, height = 280, pick, children }: Props) {
+export function Chart({ title, of, legend = [], summary, reading, draw, table, height = 280, pick, children }: Props) {
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const [isTable, setTable] = useState(false);
+  const [hidden, setHidden] = useState<ReadonlySet<string>>(NONE);
   const saver = useRef<Saver | null>(null);
   const name = title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
   return (
@@ -36,6 +44,11 @@ export function Chart({ title, summary, reading, draw, table, height = 280, pick
       <Group justify="space-between" gap="xs" wrap="nowrap">
         <Text fw={600} size="sm" component="figcaption">
           {title}
+          {of && (
+            <Text span size="sm" className="dim">
+              {` · ${of}`}
+            </Text>
+          )}
         </Text>
         <Group gap={2} wrap="nowrap">
           {children}
@@ -75,14 +88,22 @@ export function Chart({ title, summary, reading, draw, table, height = 280, pick
       {isTable ? (
         <TableOf table={table} title={title} />
       ) : (
-        <Suspense fallback={<Skeleton height={height} />}>
-          <Box role="img" aria-label={`${title}. ${summary}`}>
-            <Drawn draw={draw} isDark={isDark} height={height} title={title} saver={saver} pick={pick} />
-          </Box>
-        </Suspense>
+        <>
+          {legend.length > 0 && <Legend entries={legend} isDark={isDark} hidden={hidden} toggle={(name) => setHidden(toggled(hidden, name))} />}
+          <Suspense fallback={<Skeleton height={height} />}>
+            <Box role="img" aria-label={`${title}. ${summary}`}>
+              <Drawn draw={draw} isDark={isDark} height={height} title={of ? `${title} · ${of}` : title} hidden={hidden} saver={saver} pick={pick} />
+            </Box>
+          </Suspense>
+        </>
       )}
     </Card>
   );
+}
+
+function toggled(hidden: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const left = [...hidden].filter((one) => one !== name);
+  return new Set(hidden.has(name) ? left : [...left, name]);
 }
 
 function TableOf({ table, title }: { table: ChartTable; title: string }) {

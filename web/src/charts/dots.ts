@@ -19,7 +19,7 @@ export type Dots = {
 };
 
 const ROW = 34;
-export const dotsHeight = ({ rows, series }: Dots): number => 96 + rows.length * Math.max(ROW, 16 * series.length);
+export const dotsHeight = ({ rows, series }: Dots): number => 84 + rows.length * Math.max(ROW, 16 * series.length);
 
 /** The largest that is drawn, so that small multiples share it. */
 export function mostOf(series: readonly DotSeries[]): number {
@@ -48,12 +48,12 @@ export function drawDots(dots: Dots): Drawing {
             name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
           })),
         },
-        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }]))),
+        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }])), one.name),
       ];
     });
     return {
-      grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
-      legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: dots.series.map(({ name }) => name) },
+      grid: { left: 8, right: 28, top: 8, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+      legend: { ...LEGEND, textStyle: { color: ink }, data: dots.series.map(({ name }) => name) },
       tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
       xAxis: {
         type: "value",
@@ -72,8 +72,8 @@ export function drawDots(dots: Dots): Drawing {
   };
 }
 
-/** One line, however many there are: a second would cover the drawing. */
-export const LEGEND = { top: 0, type: "scroll", itemWidth: 14, itemHeight: 11 } as const;
+/** Of pictures that are taken away; a page has its own beside the chart. */
+export const LEGEND = { itemWidth: 14, itemHeight: 11 } as const;
 
 /** Rows with every one labelled, the first on top. */
 export function rowsAxis(rows: readonly string[], ink: string, line: string): object {
@@ -81,7 +81,8 @@ export function rowsAxis(rows: readonly string[], ink: string, line: string): ob
     type: "category",
     inverse: true,
     data: [...rows],
-    axisLabel: { color: ink, interval: 0 },
+    // In two lines where it is long: the drawing needs the room more.
+    axisLabel: { color: ink, interval: 0, width: 130, overflow: "break", lineHeight: 14 },
     axisLine: { show: true, lineStyle: { color: line } },
     axisTick: { show: false },
   };

@@ -2,9 +2,10 @@ import type { CustomSeriesOption } from "echarts/charts";
 
 export type Bar = { x: number | string; low: number; high: number };
 
-/** 95 % intervals as bars with caps, on a grid's first axes. */
-export function errorBars(bars: readonly Bar[], color: string): CustomSeriesOption {
+/** 95 % intervals as bars with caps, on a grid's first axes; under the name of their series they go where it goes. */
+export function errorBars(bars: readonly Bar[], color: string, name?: string): CustomSeriesOption {
   return {
+    name,
     type: "custom",
     silent: true,
     z: 4,

@@ -9,7 +9,7 @@ import { ratio as ratioText } from "@/format/numbers";
 export type Ratio = { row: string; value: number; low: number; high: number; faster: "a" | "b" | null; basis: string };
 export type Looks = { a: (isDark: boolean) => Look; b: (isDark: boolean) => Look };
 
-export const ratiosHeight = (ratios: readonly Ratio[]): number => 96 + ratios.length * 40;
+export const ratiosHeight = (ratios: readonly Ratio[]): number => 84 + ratios.length * 40;
 
 /** B's time by A's, with the line at 1: what crosses it is grey, as nothing can be said. */
 export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
@@ -22,7 +22,7 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
     const room = 0.08 * (high - low) || 0.1;
     const inside = (value: number) => Math.min(high, Math.max(low, value));
     return {
-      grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+      grid: { left: 8, right: 28, top: 24, bottom: 24, containLabel: true, outerBoundsMode: "same" },
       tooltip: { trigger: "item", confine: true, formatter: "{b}" },
       xAxis: {
         type: "value",

@@ -1,6 +1,8 @@
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
+import { LEGEND } from "@/charts/dots";
 import { errorBars } from "@/charts/errorBars";
+import type { LegendEntry } from "@/charts/Legend";
 import type { Look } from "@/charts/palette";
 import { decimals, plain, plural, quantity } from "@/format/numbers";
 
@@ -81,12 +83,12 @@ export function drawScaling(scaling: Scaling): Drawing {
             },
           })),
         },
-        errorBars(bars, color),
+        errorBars(bars, color, one.name),
       ];
     });
     const ideals = scaling.hasIdeal
       ? scaling.series.filter((one) => idealOf(one.points, scaling.isRate).length > 0).map((one) => ({
-          name: scaling.series.length > 1 ? `ideal, ${one.name}` : "ideal",
+          name: idealName(one, scaling),
           type: "line",
           symbol: "none",
           silent: true,
@@ -96,9 +98,9 @@ export function drawScaling(scaling: Scaling): Drawing {
         }))
       : [];
     return {
-      // Room for the label of the last point, and for a second line of the legend where it is narrow.
-      grid: { left: 8, right: ideals.length > 0 ? 64 : 24, top: ideals.length > 1 ? 64 : 40, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
-      legend: { top: 0, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))] },
+      // Room for the label of the last point.
+      grid: { left: 8, right: ideals.length > 0 ? 64 : 24, top: 32, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
+      legend: { ...LEGEND, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))] },
       tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
       xAxis: {
         type: "category",
@@ -122,6 +124,14 @@ export function drawScaling(scaling: Scaling): Drawing {
       series: [...drawn, ...ideals],
     };
   };
+}
+
+const idealName = (series: Series, { series: all }: Scaling): string => (all.length > 1 ? `ideal, ${series.name}` : "ideal");
+
+/** What was measured, and what would be ideal. */
+export function scalingLegend(scaling: Scaling): LegendEntry[] {
+  const ideals = scaling.hasIdeal ? scaling.series.filter((one) => idealOf(one.points, scaling.isRate).length > 0) : [];
+  return [...scaling.series, ...ideals.map((one) => ({ name: idealName(one, scaling), look: one.look, isLine: true }))];
 }
 
 function tipOf(scaling: Scaling): (given: unknown) => string {

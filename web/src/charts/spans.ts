@@ -11,9 +11,10 @@ export type Span = {
   isCut?: { low: boolean; high: boolean };
 };
 
-/** 95 % intervals as lying bars with caps. */
-export function spans(bars: readonly Span[]): CustomSeriesOption {
+/** 95 % intervals as lying bars with caps; under the name of their series they go where it goes. */
+export function spans(bars: readonly Span[], name?: string): CustomSeriesOption {
   return {
+    name,
     type: "custom",
     silent: true,
     z: 4,

@@ -5,15 +5,18 @@ import { LEGEND } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
 import { plain, decimals } from "@/format/numbers";
 
-/** `line` is what stays the same along a line: one number of cores. */
-export type Stand = { row: string; line: string; latency: number; rate: number; isWinner: boolean; isNoisy: boolean };
+/** `line` is what stays the same along a line: one number of cores; `label` is the row without what all share. */
+export type Stand = { row: string; label: string; line: string; latency: number; rate: number; isWinner: boolean; isNoisy: boolean };
 export type Curve = { name: string; look: (isDark: boolean) => Look; stands: readonly Stand[] };
 
 /** Items per second over the time of a batch; what a limit rules out is shaded, what wins is a star. */
 export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): Drawing {
+  const most = Math.max(limitMs ?? 0, ...curves.flatMap(({ stands }) => stands.map(({ latency }) => latency)));
+  // Away from the nearer edge: the left one has the numbers of the axis.
+  const inward = ({ latency }: Stand) => ({ show: true, minMargin: 4, position: "top", align: latency < most / 2 ? "left" : "right" });
   return ({ isDark, ink, dim, line, paper }) => ({
-    grid: { left: 8, right: 28, top: 56, bottom: 24, containLabel: true, outerBoundsMode: "same" },
-    legend: { ...LEGEND, textStyle: { color: ink }, pageTextStyle: { color: ink }, pageIconColor: ink, data: curves.map(({ name }) => name) },
+    grid: { left: 8, right: 28, top: 36, bottom: 24, containLabel: true, outerBoundsMode: "same" },
+    legend: { ...LEGEND, textStyle: { color: ink }, data: curves.map(({ name }) => name) },
     tooltip: { trigger: "item", confine: true, formatter: "{a}<br>{b}" },
     xAxis: {
       type: "value",
@@ -46,8 +49,8 @@ export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): 
             // Hollow: not to be relied on.
             itemStyle: stand.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
             label: stand.isWinner
-              ? { show: true, formatter: `★ ${stand.row}`, position: "top", color: ink, fontSize: 14 }
-              : { show: true, formatter: stand.row, position: "top", color: dim, fontSize: 11 },
+              ? { ...inward(stand), formatter: `★ ${stand.label}`, color: ink, fontSize: 14 }
+              : { ...inward(stand), formatter: stand.label, color: dim, fontSize: 11 },
           })),
         ...(place === 0 && limitMs !== null ? limitMarks(limitMs, isDark, ink) : {}),
       };

@@ -23,6 +23,9 @@ const FORMATS: Record<string, string> = {
 export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
 export const formatName = (format: string): string => FORMATS[format] ?? format;
 
+/** The engine of tests only does what its file says: nobody looks for it on a machine. Projects with such a file offer it. */
+export const isForPeople = (engine: { name: string }): boolean => engine.name !== "scripted";
+
 /** "ONNX Runtime · 2 cores": an engine at the beginning by the name that people know. */
 export function withEngine(text: string): string {
   return text.replace(/^\w+(?= · )/, engineName);

@@ -7,6 +7,7 @@ from typing import Any
 from modeldyno.core.axes import open_axes, sizes_of
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.models import InputSpec, Model
+from modeldyno.services.boundaries import inputs_of
 
 DUMMY = "dummy_v2"  # its shapes are without the batch
 
@@ -14,20 +15,16 @@ DUMMY = "dummy_v2"  # its shapes are without the batch
 def sizes_said(dataset: Dataset | None, model: Model) -> dict[str, int]:
     """By the names that ``--dim`` knows; none where nothing is said, or where it does not fit."""
     shapes = _shapes(dataset)
-    return (_fitting(shapes, _inputs(model)) or {}) if shapes else {}
+    return (_fitting(shapes, inputs_of(model)) or {}) if shapes else {}
 
 
 def unfit_note(dataset: Dataset | None, model: Model) -> str:
     """ "" where the dataset says nothing, or something that fits."""
     shapes = _shapes(dataset)
-    if not shapes or _fitting(shapes, _inputs(model)) is not None:
+    if not shapes or _fitting(shapes, inputs_of(model)) is not None:
         return ""
     said = ", ".join(str(list(shape)) for shape in shapes)
     return f"the dataset's shape {said} does not fit the model's inputs and was not used"
-
-
-def _inputs(model: Model) -> tuple[InputSpec, ...]:
-    return model.facts.inputs if model.facts else ()
 
 
 def _shapes(dataset: Dataset | None) -> list[tuple[int, ...]]:

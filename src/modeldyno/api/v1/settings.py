@@ -69,9 +69,17 @@ class InputsAsked(Asked):
         list[Printable],
         Field(max_length=50, description="What a file takes that does not say so itself."),
     ] = Field([], examples=[["x=float32[1,3,224,224]"]])
+    signature: Printable | None = Field(
+        None, description="Of a SavedModel; null: `serving_default`, or else the first by name."
+    )
 
     def fed(self) -> InputOptions:
-        return InputOptions(dims=self.dims, values=self.values, inputs=self.inputs)
+        return InputOptions(
+            dims=self.dims,
+            values=self.values,
+            inputs=self.inputs,
+            signature=self.signature or "",
+        )
 
 
 class Limits(Asked):
@@ -266,6 +274,7 @@ class InputsTold(Told):
     dims: dict[str, int]
     values: dict[str, float]
     inputs: list[str]
+    signature: str | None
 
 
 class SettingsTold(InputsTold):
@@ -411,7 +420,12 @@ def _cell(cell: CellSpec) -> dict[str, Any]:
 
 def _fed(model: ModelSpec) -> dict[str, Any]:
     inputs = [input_text(spec) for spec in model.inputs]
-    return {"dims": model.dims, "values": model.values, "inputs": inputs}
+    return {
+        "dims": model.dims,
+        "values": model.values,
+        "inputs": inputs,
+        "signature": model.signature or None,
+    }
 
 
 def _call(cell: CellSpec) -> dict[str, Any]:

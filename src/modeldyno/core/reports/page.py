@@ -19,16 +19,20 @@ from modeldyno.core.results import (
     MeasuringResult,
     ProfileResult,
 )
+from modeldyno.core.roofline import PeaksOf, no_peaks
 
 # Even if a word of others slipped through: nothing runs and nothing is fetched.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 
 def html_report(
-    results: Sequence[MeasuringResult], title: str = "", missing: Sequence[str] = ()
+    results: Sequence[MeasuringResult],
+    title: str = "",
+    missing: Sequence[str] = (),
+    peaks_of: PeaksOf = no_peaks,
 ) -> str:
     """``missing`` says what has no result, and why."""
-    sections = [_section(result) for result in results]
+    sections = [_section(result, peaks_of) for result in results]
     name = title or _title(sections)
     head = tag(
         "head",
@@ -47,14 +51,14 @@ def html_report(
     return f"<!doctype html>{tag('html', head, body, lang='en')}\n"
 
 
-def _section(result: MeasuringResult) -> Section:
+def _section(result: MeasuringResult, peaks_of: PeaksOf) -> Section:
     match result:
         case BenchmarkResult():
             return benchmark_section(result)
         case ComparisonResult():
             return comparison_section(result)
         case ProfileResult():
-            return profile_section(result)
+            return profile_section(result, peaks_of)
 
 
 def _title(sections: Sequence[Section]) -> str:

@@ -9,19 +9,28 @@ from modeldyno.core.charts.bars import Bar, bar_chart
 from modeldyno.core.commands import profile_command
 from modeldyno.core.markup import Markup
 from modeldyno.core.names import shown_name
-from modeldyno.core.profile_tables import LEFT, OUTSIDE, Slice, profile_rows, slices
+from modeldyno.core.profile_tables import (
+    LEFT,
+    OUTSIDE,
+    Slice,
+    known_roof,
+    profile_rows,
+    roof_lines,
+    slices,
+)
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ProfileResult
+from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.sentences import profile_sentence, surprising
 
 TOP = 10
 Span = tuple[float, float] | None
 
 
-def profile_section(result: ProfileResult) -> Section:
+def profile_section(result: ProfileResult, peaks_of: PeaksOf) -> Section:
     name, facts = shown_name(result.model.path), result.facts
-    found = slices(result, "op")
-    head, rows = profile_rows(result)
+    found, roof = slices(result, "op"), known_roof(result, peaks_of)
+    head, rows = profile_rows(result, roof=roof)
     precision = f", {facts.precision}" if facts.precision else ""
     return Section(
         result=result,
@@ -32,7 +41,10 @@ def profile_section(result: ProfileResult) -> Section:
         method=_method(result),
         table=table(head, rows, LEFT),
         charts=(_chart(result, found),) if found else (),
-        limits=(*result.warnings, *surprising(result), *result.notes),
+        limits=(
+            *(*result.warnings, *surprising(result), *result.notes),
+            *roof_lines(result, roof),
+        ),
         command=profile_command(result.spec, name),
     )
 

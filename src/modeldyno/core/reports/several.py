@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from modeldyno.core import exports, public
 from modeldyno.core.markdown import markdown_of, plain
 from modeldyno.core.results import BenchmarkResult, MeasuringResult
+from modeldyno.core.roofline import PeaksOf, no_peaks
 
 CELL_COLUMNS = ("run_id", *public.CSV_COLUMNS)
 
@@ -29,8 +30,9 @@ def cells_csv(report: Report) -> str:
     return exports.csv_text(CELL_COLUMNS, rows)
 
 
-def report_markdown(report: Report) -> str:
-    parts = [f"## {plain(report.title)}\n", *(markdown_of(result) for result in report.results)]
+def report_markdown(report: Report, peaks_of: PeaksOf = no_peaks) -> str:
+    told = [markdown_of(result, peaks_of) for result in report.results]
+    parts = [f"## {plain(report.title)}\n", *told]
     if report.missing:
         lines = [f"- {plain(line)}" for line in report.missing]
         parts.append("\n".join(["### Without a result", "", *lines, ""]))

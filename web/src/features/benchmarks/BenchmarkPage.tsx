@@ -21,6 +21,7 @@ import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
+import { ScrollingTabs } from "@/ui/ScrollingTabs";
 import { Trouble } from "@/ui/Trouble";
 import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
@@ -99,13 +100,13 @@ export function BenchmarkPage() {
       </Group>
       <Stopped benchmark={benchmark} />
       <Tabs value={tab} onChange={(to) => void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })}>
-        <Tabs.List mb="md" style={{ flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden", scrollbarWidth: "none" }} aria-label="Views of this benchmark">
+        <ScrollingTabs mb="md" label="Views of this benchmark" open={tab}>
           {BENCHMARK_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
               {WORDS[one]}
             </Tabs.Tab>
           ))}
-        </Tabs.List>
+        </ScrollingTabs>
         <Tabs.Panel value={tab}>
           <Stack gap="md">
             {tab === "reproduce" && <ReproduceTab benchmark={benchmark} />}

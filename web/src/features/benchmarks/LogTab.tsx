@@ -54,7 +54,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunTold; isCpu: boolean }) {
           </Text>
         )}
       </Group>
-      {text === "" ? (
+      {text.trim() === "" ? (
         <Text className="dim">Nothing was printed{run.state === "running" || run.state === "queued" ? " yet" : ""}.</Text>
       ) : (
         <ScrollArea.Autosize mah={520} viewportRef={view} onScrollPositionChange={scrolled} viewportProps={{ tabIndex: 0, role: "log", "aria-label": "Log", "aria-live": "off" }}>

@@ -140,7 +140,7 @@ function SampleTable({ samples }: { samples: Samples }) {
       value: (row) => (row.isFar ? 1 : 0),
       show: (row) =>
         row.isFar ? (
-          <Badge color="yellow" variant="light" tt="none">
+          <Badge color="yellow" variant="light" tt="none" miw="max-content">
             outlier
           </Badge>
         ) : (

@@ -7,7 +7,7 @@ import type { CellTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
-import { drawScaling, extremes, hasInterval, overlap, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
+import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
 import { METRIC_WORDS, basisOf, figureOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
 import { samplesOf } from "@/features/benchmarks/samplesCsv";
 import type { Looked } from "@/features/benchmarks/view";
@@ -160,6 +160,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellTold
     <Stack gap={4}>
       <Chart
         title={`${isCores ? "Core scaling" : "Batch size scaling"} at ${held}`}
+        legend={scalingLegend(scaling)}
         summary={scalingSummary(scaling)}
         reading={
           isCores

@@ -6,6 +6,7 @@ import { ResultBody } from "@/features/benchmarks/ResultBody";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
 import { choose, type Choice } from "@/features/benchmarks/cells";
 import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/view";
+import { ScrollingTabs } from "@/ui/ScrollingTabs";
 
 type Props = {
   cells: readonly CellTold[];
@@ -25,14 +26,14 @@ export function Results({ cells, runId, looked, change, hasTabs = true, beside, 
     <>
       <Group justify="space-between" align="flex-end" gap="sm">
         {hasTabs ? (
-          <Tabs value={looked.tab} onChange={(tab) => change({ tab: tabOf(tab) })}>
-            <Tabs.List aria-label="Views of the result">
+          <Tabs maw="100%" value={looked.tab} onChange={(tab) => change({ tab: tabOf(tab) })}>
+            <ScrollingTabs label="Views of the result" open={looked.tab}>
               {RESULT_TABS.map((tab) => (
                 <Tabs.Tab key={tab} value={tab}>
                   {TAB_WORDS[tab]}
                 </Tabs.Tab>
               ))}
-            </Tabs.List>
+            </ScrollingTabs>
           </Tabs>
         ) : (
           <span />

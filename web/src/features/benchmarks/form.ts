@@ -1,5 +1,5 @@
 import type { BenchmarkTold, EngineTold, ModelTold, PlanAsked } from "@/api/schema.gen";
-import { engineName, formatName } from "@/format/words";
+import { engineName, formatName, isForPeople } from "@/format/words";
 
 /** What the dialog holds, also while it is closed. */
 export type Draft = {
@@ -99,7 +99,7 @@ export function inputModel(models: readonly ModelTold[]): ModelTold | undefined 
 
 export function firstDraft(engines: readonly EngineTold[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
   const model = inputModel(models.filter((one) => one.state === "ready")) ?? inputModel(models);
-  const able = engines.filter((one) => engineTrouble(one, model) === null && one.name !== "scripted");
+  const able = engines.filter((one) => engineTrouble(one, model) === null && isForPeople(one));
   const any = engines.filter((one) => engineTrouble(one, model) === null);
   const engine = any.find((one) => one.name === lastEngine) ?? able[0] ?? any[0];
   const other = able.find((one) => one.name !== engine?.name) ?? engine;

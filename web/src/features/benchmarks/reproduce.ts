@@ -55,6 +55,7 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     dims: asked.dims,
     values: asked.values,
     inputs: asked.inputs,
+    signature: asked.signature,
     options: asked.options,
     ...(typeof asked.budget === "number" ? { budget: asked.budget } : budget[asked.budget]),
     iterations: asked.iterations,

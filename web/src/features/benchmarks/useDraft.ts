@@ -4,6 +4,7 @@ import { useState } from "react";
 import { benchmarkQuery, enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import type { EngineTold, ModelTold } from "@/api/schema.gen";
 import { draftOf, firstDraft, isDraft, type Draft } from "@/features/benchmarks/form";
+import { isForPeople } from "@/format/words";
 
 const LAST_ENGINE = "modeldyno.engine";
 const keyOf = (pid: number) => `modeldyno.draft.${pid}`;
@@ -25,7 +26,7 @@ export function useKnown(pid: number): { known: Known | null; error: Error | nul
   if (!engines.data || !models.data || !system.data) return { known: null, error };
   // It plays back scripts, for tests of the workbench itself.
   const hasScripts = models.data.items.some((model) => model.format === "scripted");
-  const shown = engines.data.engines.filter((engine) => engine.name !== "scripted" || hasScripts);
+  const shown = engines.data.engines.filter((engine) => isForPeople(engine) || hasScripts);
   return { known: { engines: shown, models: models.data.items, cores: coresOf(system.data.host) }, error: null };
 }
 

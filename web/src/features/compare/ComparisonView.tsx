@@ -13,7 +13,7 @@ import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
 import { left, plain, plural, ratio } from "@/format/numbers";
-import { engineName } from "@/format/words";
+import { engineName, sentence } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
@@ -145,7 +145,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
         )}
         {result.data?.notes.map((note) => (
           <Text key={note} size="sm" className="dim">
-            {note}
+            {sentence(note)}
           </Text>
         ))}
       </VerdictCard>
@@ -200,7 +200,7 @@ function levelOf(side: ComparisonDocumentSide): string {
 
 const WORDS: Record<keyof SideTold, string> = {
   label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", streams: "streams", contract: "call contract",
-  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", spinning: "spinning", values: "values",
+  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", signature: "signature", spinning: "spinning", values: "values",
 };
 
 /** Both sides, as they were asked for. */

@@ -7,6 +7,7 @@ import { drawTradeoff, tradeoffTable, type Curve } from "@/charts/tradeoff";
 import { looksOf } from "@/features/compare/looks";
 import { placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
+import { cellOf, seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot, type Candidate } from "@/features/compare/sweetSpot";
 import { NoiseBadge } from "@/ui/badges";
 import { Section } from "@/ui/Section";
@@ -14,25 +15,27 @@ import { Section } from "@/ui/Section";
 /** What gives the most items per second without breaking a promise about latency. */
 export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit: number | undefined; change: Change }) {
   const later = useDebouncedCallback((value: number | undefined) => change({ limit: value }), 300);
+  const names = useMemo(() => seriesNames(sides), [sides]);
   const candidates: Candidate[] = useMemo(
-    () => sides.flatMap((side) => side.cells.map((cell) => ({ name: `${side.name}, ${placeName(cell)}`, cell }))),
-    [sides],
+    () => sides.flatMap((side) => side.cells.map((cell) => ({ name: cellOf(names.of.get(side.pick) ?? side.name, side, cell), cell }))),
+    [sides, names],
   );
   const spot = useMemo(() => (limit === undefined ? null : sweetSpot(candidates, limit)), [candidates, limit]);
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
     // Of several that are not apart none is the spot.
+    const places = new Set(candidates.map(({ cell }) => `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`));
     const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
         cell.ms_per_batch && cell.items_per_s
-          ? [{ row: placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
           : [],
       );
-      return look ? [{ name: side.name, look, stands }] : [];
+      return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
     });
-  }, [sides, spot]);
+  }, [sides, candidates, names, spot]);
   const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);
   const [best] = spot?.winners ?? [];
   return (
@@ -59,7 +62,9 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       )}
       <Chart
         title="Throughput and latency"
-        summary={spot ? spot.reason : "Items per second over the time of a batch, for each cell."}
+        of={names.shared}
+        legend={curves}
+        summary={`Items per second over the time of a batch, for each cell${best && spot?.winners.length === 1 ? `; ★ is ${best.name}` : ""}.`}
         reading="Up is more items per second, left is a quicker answer. Lines join the batch sizes of one number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}

@@ -59,7 +59,7 @@ function cellOf(side: Side, number: number): string {
 function sideAsked(benchmark: BenchmarkTold, number: number): SideAsked | null {
   const cell = benchmark.cells.find((one) => one.number === number);
   if (!cell || cell.instances > 1) return null;
-  const { contract, dims, inputs, options, sandbox, spinning, values, precisions } = benchmark.settings;
+  const { contract, dims, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;
   return {
     model_id: benchmark.model_id,
     engine: cell.engine,
@@ -74,6 +74,7 @@ function sideAsked(benchmark: BenchmarkTold, number: number): SideAsked | null {
     inputs,
     options,
     sandbox: sandbox === "required" ? "required" : "on",
+    signature,
     spinning,
     values,
   };

@@ -7,7 +7,8 @@ import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
 import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
 import { looksOf } from "@/features/compare/looks";
-import { placeName, placesOf, type Side } from "@/features/compare/picks";
+import { pairName, placeName, placesOf, type Side } from "@/features/compare/picks";
+import { seriesNames, type SeriesNames } from "@/features/compare/seriesNames";
 import type { Change, Chosen } from "@/features/compare/search";
 import { engineName } from "@/format/words";
 
@@ -27,7 +28,9 @@ export function Plots({ sides, cells, chosen, change }: Props) {
   const tab = chosen.tab && engines.includes(chosen.tab) ? chosen.tab : "all";
   const shown = useMemo(() => (tab === "all" ? sides : sides.filter((side) => side.engine === tab)), [sides, tab]);
   const looks = useMemo(() => looksOf(sides), [sides]);
-  const series = useMemo(() => shown.map((side) => seriesOf(side, metric, looks.get(side.pick))), [shown, metric, looks]);
+  // Of all sides, also where a tab shows one of them: a series keeps its name.
+  const names = useMemo(() => seriesNames(sides), [sides]);
+  const series = useMemo(() => shown.map((side) => seriesOf(side, metric, names, looks.get(side.pick))), [shown, metric, names, looks]);
   const isMany = shown.length > 2;
   return (
     <>
@@ -35,7 +38,7 @@ export function Plots({ sides, cells, chosen, change }: Props) {
         {engines.length > 1 ? (
           <Tabs value={tab} onChange={(found) => change({ tab: found === "all" ? undefined : (found ?? undefined) })} aria-label="Engines">
             <Tabs.List aria-label="Engines">
-              <Tabs.Tab value="all">BOTH</Tabs.Tab>
+              <Tabs.Tab value="all">{engines.length > 2 ? "ALL" : "BOTH"}</Tabs.Tab>
               {engines.map((engine) => (
                 <Tabs.Tab key={engine} value={engine}>
                   {engineName(engine).toUpperCase()}
@@ -50,7 +53,12 @@ export function Plots({ sides, cells, chosen, change }: Props) {
         )}
         <MetricChoice metric={metric} change={change} />
       </Group>
-      {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} cells={cells} looks={looks} all={sides} />}
+      {isMany && names.shared && (
+        <Text size="sm" className="dim">
+          All of {names.shared}
+        </Text>
+      )}
+      {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />}
       {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
     </>
   );
@@ -69,10 +77,10 @@ function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
 
 type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
 
-function Pair({ series, metric, sides, cells, looks, all }: Shown & { cells: readonly CellJudgementTold[]; looks: Looks; all: readonly Side[] }) {
+function Pair({ series, metric, sides, shared, cells, looks, all }: Shown & { shared: string; cells: readonly CellJudgementTold[]; looks: Looks; all: readonly Side[] }) {
   return (
     <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
-      <DotChart title={METRIC_WORDS[metric].label} rows={placesOf(sides)} series={series} metric={metric} />
+      <DotChart title={METRIC_WORDS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
       <Ratios cells={cells} looks={looks} sides={all} />
     </SimpleGrid>
   );
@@ -91,15 +99,17 @@ function Multiples({ series, metric, sides }: Shown) {
   );
 }
 
-type OneChart = { title: string; rows: readonly string[]; series: readonly DotSeries[]; metric: Metric; most?: number };
+type OneChart = { title: string; of?: string; rows: readonly string[]; series: readonly DotSeries[]; metric: Metric; most?: number };
 
-function DotChart({ title, rows, series, metric, most }: OneChart) {
+function DotChart({ title, of, rows, series, metric, most }: OneChart) {
   const { label, unit } = METRIC_WORDS[metric];
   const dots: Dots = useMemo(() => ({ rows, row: "cell", metric: label, unit, series, most }), [rows, label, unit, series, most]);
   const draw = useMemo(() => drawDots(dots), [dots]);
   return (
     <Chart
       title={title}
+      of={of}
+      legend={series.filter(({ name }) => name !== title)} // its title says it already
       summary={dotsSummary(dots)}
       reading="A dot is what was measured, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet."
       draw={draw}
@@ -137,16 +147,15 @@ function ratiosOf(cells: readonly CellJudgementTold[], a: Side, b: Side): Ratio[
     const one = a.benchmark.cells.find((found) => found.number === cell.a.number);
     const other = b.benchmark.cells.find((found) => found.number === cell.b.number);
     if (!cell.ratio || !one || !other) return [];
-    const [here, there] = [placeName(one), placeName(other)];
-    return [{ ...cell.ratio, row: here === there ? here : `${here} / ${there}`, faster: cell.faster, basis: cell.basis ?? "" }];
+    return [{ ...cell.ratio, row: pairName(one, other), faster: cell.faster, basis: cell.basis ?? "" }];
   });
 }
 
-function seriesOf(side: Side, metric: Metric, look: DotSeries["look"] | undefined): DotSeries {
+function seriesOf(side: Side, metric: Metric, names: SeriesNames, look: DotSeries["look"] | undefined): DotSeries {
   const dots = side.cells.flatMap((cell) => {
     const figure = METRIC_WORDS[metric].of(cell);
     if (!figure) return [];
     return [{ row: placeName(cell), ...figure, sessions: cell.sessions, isNoisy: cell.noise !== null && cell.noise !== "quiet" }];
   });
-  return { name: side.name, look: look ?? (() => ({ color: "#7a838d", mark: "circle", dash: "solid" })), dots };
+  return { name: names.of.get(side.pick) ?? side.name, look: look ?? (() => ({ color: "#7a838d", mark: "circle", dash: "solid" })), dots };
 }

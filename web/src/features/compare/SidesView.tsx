@@ -112,7 +112,7 @@ function Remarks({ cells }: { cells: readonly CellJudgementTold[] }) {
       <List size="sm" spacing={2}>
         {cells.length > 1 && cells.map((cell) => <List.Item key={`${cell.a.number} ${cell.b.number}`}>{place(cell)}: {cell.sentence}</List.Item>)}
         {said.map((why) => (
-          <List.Item key={why}>Note: {why}.</List.Item>
+          <List.Item key={why}>Note: {why?.replace(/\.$/, "")}.</List.Item>
         ))}
         {noisy.length > 0 && (
           <List.Item>

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 
 import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
-import { choicesOf, firstPair, judged, nearestPair, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
+import { choicesOf, firstPair, judged, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
+import { seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
 
@@ -52,9 +53,42 @@ describe("counterparts", () => {
     expect(a && b && placesOf([a, b])).toEqual(["1 core · batch 1", "1 core · batch 8", "4 cores · batch 1"]);
   });
 
+  test("in two places are told with what they share said once", () => {
+    expect(pairName(cell(0, 1), cell(1, 1, { batch_size: 8 }))).toBe("1 core · batch 1 / batch 8");
+    expect(pairName(cell(0, 1), cell(1, 1, { streams: 2 }))).toBe("1 core · batch 1 / 1 core · batch 1 · 2 streams");
+  });
+
   test("that are missing are replaced by the nearest", () => {
     const far = sideOf("9", [measured(9, cell(0, 1, { batch_size: 64 }), cell(1, 1, { batch_size: 2 }))]);
     expect(a && far && nearestPair(a, far)).toEqual(["2:0", "9:1"]);
+  });
+});
+
+describe("series", () => {
+  const two = measured(2, cell(0, 1), cell(1, 2, { batch_size: 8 }), cell(2, 3, { engine: "openvino", precision: "fp32" }));
+  const again = { ...measured(5, cell(0, 1), cell(1, 2, { batch_size: 8 })), name: "b2" };
+  const named = (...picks: string[]) => {
+    const sides = picks.flatMap((pick) => sideOf(pick, [two, again, { ...measured(7, cell(0, 1)), name: "m.onnx · ONNX Runtime" }]) ?? []);
+    const { of, shared } = seriesNames(sides);
+    return { names: [...of.values()], shared };
+  };
+
+  test("of one benchmark go by what differs, and its name is said once", () => {
+    expect(named("2:0", "2:1")).toEqual({ names: ["A · batch 1", "B · batch 8"], shared: "b2 · m.onnx · ONNX Runtime · 1 core" });
+    expect(named("2:0", "2:2")).toEqual({ names: ["A · ONNX Runtime", "B · OpenVINO · fp32"], shared: "b2 · m.onnx · 1 core · batch 1" });
+  });
+
+  test("that differ in nothing go by their numbers", () => {
+    expect(named("5", "2@onnxruntime").names).toEqual(["A · #5", "B · #2"]);
+  });
+
+  test("say how many batches each has only where that tells them apart", () => {
+    expect(named("5", "5:1").names).toEqual(["A · batch 1, 8", "B · batch 8"]);
+  });
+
+  test("that nobody named go by what was measured", () => {
+    expect(named("7", "5:0")).toEqual({ names: ["A · #7", "B · b2"], shared: "m.onnx · ONNX Runtime · 1 core · batch 1" });
+    expect(named("7", "2:2").names).toEqual(["A · ONNX Runtime", "B · b2 · OpenVINO · fp32"]);
   });
 });
 

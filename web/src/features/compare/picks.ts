@@ -40,17 +40,34 @@ export function sideOf(text: string | undefined, all: readonly Measured[]): Side
   return { pick: text ?? "", name: sideName(benchmark, pick), engine: engines.length === 1 ? (engines[0] ?? "") : "", benchmark, cells };
 }
 
+/** What somebody called it; null where nobody did: then it is called "net.onnx · OpenVINO", of what else is said of it. */
+export function ownName(benchmark: Measured): string | null {
+  const known = [benchmark.model_name, enginesOf(benchmark).map(engineName).join(", ")];
+  return benchmark.name.split(" · ").every((part) => known.includes(part)) ? null : benchmark.name;
+}
+
 function sideName(benchmark: Measured, pick: Pick): string {
   const cell = benchmark.cells.find((one) => one.number === pick.cell);
-  const words = [benchmark.name];
-  if (cell) words.push(engineName(cell.engine), placeName(cell));
-  else words.push(pick.engine ? engineName(pick.engine) : enginesOf(benchmark).map(engineName).join(" + "));
+  const name = ownName(benchmark) ?? benchmark.model_name;
+  // A field is narrow, and ends in dots: what tells parts of a benchmark apart comes first.
+  const words = cell
+    ? [placeName(cell), name, engineName(cell.engine)]
+    : pick.engine
+      ? [engineName(pick.engine), name]
+      : [name, enginesOf(benchmark).map(engineName).join(" + ")];
   return `${words.join(" · ")} #${benchmark.id}`;
 }
 
 /** Where a cell stands among those it can be held against. */
 export function placeName(cell: CellTold): string {
   return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
+}
+
+/** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
+export function pairName(a: CellTold, b: CellTold): string {
+  const [here, there] = [placeName(a).split(" · "), placeName(b).split(" · ")];
+  if (here.length !== there.length) return `${placeName(a)} / ${placeName(b)}`;
+  return here.map((part, at) => (part === there[at] ? part : `${part} / ${there[at]}`)).join(" · ");
 }
 
 /** What there is to choose, benchmark by benchmark. */

@@ -5,13 +5,13 @@ import { Link } from "@tanstack/react-router";
 import { enginesQuery, systemQuery } from "@/api/queries";
 import type { EngineTold, HealthTold } from "@/api/schema.gen";
 import { FITNESS, healthWords, machineWords } from "@/features/home/machine";
-import { engineName } from "@/format/words";
+import { engineName, isForPeople } from "@/format/words";
 
 /** This machine, its engines, and whether it is fit to measure. */
 export function MachineLine() {
   const system = useQuery(systemQuery);
   const engines = useQuery(enginesQuery);
-  const known = engines.data?.engines.filter((engine) => engine.name !== "scripted") ?? [];
+  const known = engines.data?.engines.filter(isForPeople) ?? [];
   if (system.isPending) return <Skeleton height={64} />;
   return (
     <Card component="section" aria-label="This machine" padding="sm">

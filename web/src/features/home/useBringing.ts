@@ -70,7 +70,13 @@ export function useBringing(arrived: (model: ModelDetails) => void, target: numb
       void into(file.name, async (project) => {
         const tell = (name: string) => (share: number) => set({ step: "sending", name, share });
         let model = await follow(sendModel(project, file, tell(file.name)));
-        for (const [name, weights] of weightsAmong(chosen, model.missing)) {
+        const sent = new Set<string>();
+        // One by one: the index of a SavedModel's weights tells of further files.
+        for (;;) {
+          const next = weightsAmong(chosen, model.missing).find(([name]) => !sent.has(name));
+          if (!next) break;
+          const [name, weights] = next;
+          sent.add(name);
           model = await follow(sendWeights(model.id, name, weights, tell(name)));
         }
         return model;

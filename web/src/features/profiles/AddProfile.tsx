@@ -8,7 +8,7 @@ import { api, told } from "@/api/client";
 import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { EngineTold, ModelTold, ProfileTold } from "@/api/schema.gen";
-import { engineName, formatName } from "@/format/words";
+import { engineName, formatName, isForPeople } from "@/format/words";
 import { ReasonedSelect, type Reasoned } from "@/ui/ReasonedSelect";
 import { Trouble } from "@/ui/Trouble";
 
@@ -25,7 +25,7 @@ export function AddProfile({ pid, close, added }: Props) {
       {error ? (
         <Trouble error={error} />
       ) : models.data && engines.data && !system.isPending ? (
-        <Form pid={pid} models={models.data.items} engines={engines.data.engines.filter((one) => one.name !== "scripted" || models.data.items.some((model) => model.format === "scripted"))} cores={coresOf(system.data?.host)} close={close} added={added} />
+        <Form pid={pid} models={models.data.items} engines={engines.data.engines.filter((one) => isForPeople(one) || models.data.items.some((model) => model.format === "scripted"))} cores={coresOf(system.data?.host)} close={close} added={added} />
       ) : (
         <Skeleton height={280} />
       )}

@@ -16,7 +16,7 @@ export function Breakdown({ result, by, view, isShare, jump }: Props) {
   const slices = useMemo(() => slicesOf(result, by), [result, by]);
   const bars = useMemo(() => drawBars(slices, isShare), [slices, isShare]);
   const tree = useMemo(() => drawTreemap(slicesOf(result, "operator"), slicesOf(result, "node")), [result]);
-  if (view === "table") return <SliceTable slices={slices} by={by} jump={jump} />;
+  if (view === "table") return <SliceTable slices={slices} by={by} jump={jump} hasLimits={result.roof.ridge_flop_per_byte !== null} />;
   const common = { summary: sliceSummary(slices, by), table: sliceTable(slices, by) };
   if (view === "treemap") {
     return (
@@ -43,7 +43,9 @@ export function Breakdown({ result, by, view, isShare, jump }: Props) {
   );
 }
 
-export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by: By; jump: (name: string) => void }) {
+type TableProps = { slices: readonly Slice[]; by: By; jump: (name: string) => void; hasLimits: boolean };
+
+function SliceTable({ slices, by, jump, hasLimits }: TableProps) {
   const unit = unitOf(slices);
   const link = (row: Slice) => (
     <Anchor component="button" type="button" size="sm" onClick={() => jump(row.name)}>
@@ -58,7 +60,8 @@ export function SliceTable({ slices, by, jump }: { slices: readonly Slice[]; by:
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
     { id: "gflops", header: "GFLOP/s", value: (row) => row.limit.gflops, show: (row) => rate(row.limit.gflops), isNumber: true },
     { id: "gbytes", header: "GB/s", value: (row) => row.limit.gbytes, show: (row) => rate(row.limit.gbytes), isNumber: true },
-    { id: "limit", header: "Limit", value: (row) => row.limit.bound, show: (row) => <LimitBadge limit={row.limit} /> },
+    // Without the machine's peaks nothing is known of any row: the page says so once, and what to do.
+    ...(hasLimits ? [{ id: "limit", header: "Limit", value: (row: Slice) => row.limit.bound, show: (row: Slice) => <LimitBadge limit={row.limit} /> }] : []),
   ];
   return <DataTable label={`Time by ${by}`} rows={slices} columns={columns} rowId={(row) => `${row.name}\n${row.op}\n${row.ms}`} />;
 }

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { profileDiffQuery, profileQuery, profileResultQuery } from "@/api/queries";
 import type { DiffTold, ProfileDocument, ProfileTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
-import { barsHeight, drawChanges } from "@/charts/profileBars";
+import { CHANGES_LEGEND, barsHeight, drawChanges } from "@/charts/profileBars";
 import { changeSummary, changeTable, changesOf, deltaText, ranText, sliceText, standingText, unitOfChanges, type By, type Change } from "@/charts/profileRows";
 import { Caution } from "@/ui/Caution";
 import { DataTable, type Column } from "@/ui/DataTable";
@@ -31,7 +31,7 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
 function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: DiffTold; by: By; isTable: boolean; jump: Jump }) {
   const changes = useMemo(() => changesOf(diff.changes), [diff]);
   const labels = useMemo(() => ({ a: `#${a.profile.id} ${a.profile.name}`, b: `#${b.profile.id} ${b.profile.name}` }), [a.profile, b.profile]);
-  const draw = useMemo(() => drawChanges(changes, labels), [changes, labels]);
+  const draw = useMemo(() => drawChanges(changes), [changes]);
   const open = (name: string) => {
     const change = changes.find((one) => one.name === name);
     const side = change?.b ? b : a;
@@ -50,6 +50,7 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Di
       ) : (
         <Chart
           title={`What changes from ${labels.a} (A) to ${labels.b} (B), by ${by}`}
+          legend={CHANGES_LEGEND}
           summary={changeSummary(changes)}
           reading="A is the outline, B is filled; the largest change first. Grey: the intervals overlap, so there is no clear difference. Click a bar or its name to see it in the graph."
           draw={draw}

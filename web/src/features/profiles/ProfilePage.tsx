@@ -13,7 +13,7 @@ import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { duration, percent, plural, type Interval } from "@/format/numbers";
-import { cellName, engineName } from "@/format/words";
+import { cellName, engineName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
@@ -23,6 +23,7 @@ import { Figure } from "@/ui/Figure";
 import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
 import { Section } from "@/ui/Section";
+import { Ticked } from "@/ui/Ticked";
 import { Trouble } from "@/ui/Trouble";
 
 const FROM = "/p/$pid/profiles/$fid" as const;
@@ -202,7 +203,7 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
         <Stack gap={2}>
           {result.notes.map((note) => (
             <Text key={note} size="sm" className="dim">
-              {note}
+              {sentence(note)}
             </Text>
           ))}
         </Stack>
@@ -228,6 +229,7 @@ const SLOWEST = 3;
 function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "node" }) {
   const rows = by === "node" ? result.nodes.map((one) => ({ ...one, name: one.node })) : result.operators.map((one) => ({ ...one, name: one.op_type }));
   const isKnown = result.roof.ridge_flop_per_byte !== null;
+  const command = result.roof.text.split("`")[1];
   return (
     <Section title="What limits it">
       <Stack gap={4}>
@@ -237,9 +239,12 @@ function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "nod
               <b>{one.name}</b>: {one.bound ?? "not known"}. <span className="dim">{one.bound_reason}.</span>
             </Text>
           ))}
-        <Text size="sm" className="dim">
-          {isKnown ? "Held against the" : "Not known:"} {result.roof.text}.
-        </Text>
+        <Group gap={4} wrap="nowrap">
+          <Text size="sm" className="dim">
+            {isKnown ? "Held against the" : "Not known:"} <Ticked text={result.roof.text} />.
+          </Text>
+          {command && <Copy text={command} label="Copy the command" />}
+        </Group>
       </Stack>
     </Section>
   );

@@ -38,12 +38,12 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
 function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold | undefined }) {
   return (
     <li>
-      <Group justify="space-between" gap="xs" wrap="nowrap" align="flex-start">
-        <Group gap="xs" style={{ minWidth: 0 }} align="flex-start">
+      <Group justify="space-between" gap="xs" align="flex-start">
+        <Group gap="xs" wrap="nowrap" style={{ minWidth: 0, flex: "1 1 14rem" }} align="flex-start">
           {one.state && <StateBadge state={one.state} />}
           <Text size="sm" component="div">
             {one.subject === "model" ? (
-              <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
+              <Anchor fw={600} renderRoot={(props) => <Link {...props} to="/p/$pid/models/$mid" params={{ pid, mid: one.id }} />}>
                 {one.sentence}
               </Anchor>
             ) : (

@@ -11,21 +11,21 @@ export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; co
     [
       "Bring a model",
       counts.models > 0,
-      <Button key="model" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />}>
+      <Button key="model" size="xs" variant="light" miw="max-content" renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />}>
         Add model
       </Button>,
     ],
     [
       counts.active_jobs > 0 && !isMeasured ? "Measure it (under way)" : "Measure it",
       isMeasured,
-      <Button key="measure" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>
+      <Button key="measure" size="xs" variant="light" miw="max-content" renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>
         Add benchmark
       </Button>,
     ],
     [
       "Compare engines, batch sizes or versions",
       isCompared,
-      <Button key="compare" size="xs" variant="light" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} />}>
+      <Button key="compare" size="xs" variant="light" miw="max-content" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} />}>
         Compare
       </Button>,
     ],

@@ -13,6 +13,7 @@ export function SoFar({ rows }: { rows: readonly BenchmarkRowTold[] }) {
   return (
     <Chart
       title="Measured so far"
+      legend={dots.series}
       summary={dotsSummary(dots)}
       reading="A dot is the newest number of a cell, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
       draw={draw}

@@ -3,7 +3,7 @@ import { useLocalStorage } from "@mantine/hooks";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
-import { benchmarksQuery } from "@/api/queries";
+import { benchmarksQuery, profilesQuery } from "@/api/queries";
 
 type Stop = { name: string; words: string; path: string; search?: { tab: "reproduce" } };
 
@@ -14,7 +14,10 @@ export function Tour({ pid }: { pid: number }) {
   const [at, setAt] = useLocalStorage({ key: "modeldyno.tour", defaultValue: 0, getInitialValueInEffect: false });
   const navigate = useNavigate();
   const newest = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, limit: 1 }), enabled: at !== OVER }).data?.pages[0]?.items[0];
-  const stops = stopsOf(pid, newest?.id);
+  const profiles = useInfiniteQuery({ ...profilesQuery({ project_id: pid, limit: 10 }), enabled: at !== OVER }).data?.pages[0]?.items;
+  // One that has something to show, where there is one already.
+  const profile = profiles?.find((row) => row.last_run_at !== null) ?? profiles?.[0];
+  const stops = stopsOf(pid, newest?.id, profile?.id);
   const stop = stops[at];
   if (!stop) return null;
   const next = stops[at + 1];
@@ -47,11 +50,11 @@ export function Tour({ pid }: { pid: number }) {
   );
 }
 
-function stopsOf(pid: number, benchmark: number | undefined): readonly Stop[] {
+function stopsOf(pid: number, benchmark: number | undefined, profile: number | undefined): readonly Stop[] {
   return [
     { name: "Best so far", words: "Who leads by latency and by throughput on this machine, with intervals; what overlaps is not ranked.", path: `/p/${pid}` },
     { name: "Benchmarks", words: "Every number with its interval, how many sessions it rests on, and how quiet the machine was. ADD BENCHMARK measures more.", path: `/p/${pid}/benchmarks` },
-    { name: "Profile", words: "Where the time goes, operator by operator; a click leads to the node in the graph.", path: `/p/${pid}/profiles` },
+    { name: "Profile", words: "Where the time goes, operator by operator; a click leads to the node in the graph.", path: profile === undefined ? `/p/${pid}/profiles` : `/p/${pid}/profiles/${profile}` },
     {
       name: "Reproduce",
       words: "The same measurement for a terminal, curl and Python, and the machine it was made on.",

@@ -3,9 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 
 import { enginesQuery } from "@/api/queries";
 import type { EngineTold } from "@/api/schema.gen";
-import { engineName, formatName } from "@/format/words";
+import { engineName, formatName, isForPeople } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { Section } from "@/ui/Section";
+import { Ticked } from "@/ui/Ticked";
 import { Trouble } from "@/ui/Trouble";
 
 export function Engines() {
@@ -16,7 +17,7 @@ export function Engines() {
       {engines.isPending && <Skeleton height={160} />}
       {engines.data && (
         <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="xs">
-          {engines.data.engines.map((engine) => (
+          {engines.data.engines.filter(isForPeople).map((engine) => (
             <EngineCard key={engine.name} engine={engine} />
           ))}
         </SimpleGrid>
@@ -64,7 +65,7 @@ function EngineCard({ engine }: { engine: EngineTold }) {
         )}
         {[...missing, ...notes].map(([device, why]) => (
           <Text key={device} size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
-            {device}: {why}
+            {device}: <Ticked text={why} />
           </Text>
         ))}
       </Stack>

@@ -1,4 +1,4 @@
-import { Badge, Button, Card, Code, Group, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
+import { Badge, Button, Card, Group, Progress, SimpleGrid, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
 import { doctorQuery } from "@/api/queries";
@@ -7,6 +7,7 @@ import { findingsOf, type Finding, type FindingState } from "@/features/system/f
 import { Ago } from "@/ui/Ago";
 import { Copy } from "@/ui/Copy";
 import { Section } from "@/ui/Section";
+import { Ticked } from "@/ui/Ticked";
 import { Trouble } from "@/ui/Trouble";
 
 const SIGNS: Record<FindingState, { sign: string; color: string; word: string }> = {
@@ -108,9 +109,4 @@ function Shown({ found }: { found: Finding }) {
       )}
     </Card>
   );
-}
-
-/** Commands stand between backticks. */
-function Ticked({ text }: { text: string }) {
-  return text.split("`").map((part, place) => (place % 2 ? <Code key={place}>{part}</Code> : part));
 }
