@@ -31,7 +31,7 @@ def test_what_is_no_file_is_refused_and_what_a_link_leads_to_is_left_alone(odd, 
     home.mkdir()
     (home / "net.onnx").write_text("secret")
     (home / "net.onnx").chmod(0o600)
-    names = ("net.onnx",)
+    names: tuple[str, ...] = ("net.onnx",)
     match odd:
         case "link":
             (scratch / "net.onnx").symlink_to(home / "net.onnx")

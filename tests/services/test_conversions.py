@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from modeldyno.core.errors import Cancelled
-from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.ids import ConversionId, ModelId, ProjectId
 from modeldyno.core.jobs import Failed
 from modeldyno.core.results import Failure
 from modeldyno.services.conversions import ConversionService
@@ -56,7 +56,7 @@ def jobs():
 
 @pytest.fixture
 def service(jobs):
-    made = ConversionService(None, Models(), None, jobs)
+    made = ConversionService(None, Models(), None, jobs)  # type: ignore[arg-type]  # all it needs
     yield made
     made.close()
 
@@ -93,7 +93,7 @@ def test_one_that_is_being_stopped_is_not_given_to_who_asks_anew(service, jobs):
 @pytest.mark.engine("openvino")
 def test_a_cancel_just_before_the_job_is_submitted_is_not_lost(service, jobs):
     over = ended(service)
-    ids = []
+    ids: list[ConversionId] = []
     known = threading.Event()
 
     def cancel():
