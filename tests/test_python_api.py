@@ -155,6 +155,28 @@ def test_a_comparison_can_be_written_as_json_csv_and_html(slower, models):
     assert "B is" in slower._repr_html_()
 
 
+# ---------------------------------------------------------------- rank
+
+
+def test_models_are_ranked_and_one_that_fails_spoils_no_other(models, tmp_path):
+    broken = script(tmp_path / "broken.json", faults=[fault("raise")])
+    found = modeldyno.rank(*models, broken, engine="scripted", pairs=4, quick=True)
+    fast, slow, failed = found.sides
+    assert (fast.place, slow.place, failed.place) == (1, 2, None)
+    assert failed.failure
+    assert f"{broken}: {failed.failure.title}" in str(found)
+    assert str(found).startswith("place  model")
+    schemas.check("ranking", document := json.loads(found.to_json()))
+    assert [one["place"] for one in document["sides"]] == [1, 2, None]
+
+
+def test_in_all_engines_is_in_those_that_can_run_it(model):
+    found = modeldyno.rank(model, pairs=2, quick=True)
+    engines = [one.label.partition("engine=")[2] for one in found.sides]
+    assert {"onnxruntime", "openvino"} <= set(engines)
+    assert all(one.place and one.parity for one in found.sides[1:])
+
+
 # ---------------------------------------------------------------- inspect
 
 

@@ -14,9 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from modeldyno.client.clients import AsyncClient, Client
-    from modeldyno.python_api import bench, compare, convert, graph, inspect, profile
+    from modeldyno.python_api import bench, compare, convert, graph, inspect, profile, rank
 
-__all__ = ["AsyncClient", "Client", "bench", "compare", "convert", "graph", "inspect", "profile"]
+__all__ = [
+    "AsyncClient",
+    "Client",
+    "bench",
+    "compare",
+    "convert",
+    "graph",
+    "inspect",
+    "profile",
+    "rank",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -10,9 +10,10 @@ from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.rankings import Ranking
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.core.sessions import OptionValue
-from modeldyno.services import requests
+from modeldyno.services import rankings, requests
 from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
@@ -157,6 +158,57 @@ def compare(
     result = _workbench(workspace).service.run(spec, listen)
     assert isinstance(result, ComparisonResult)
     return result
+
+
+def rank(
+    *models: str | Path,
+    engine: str = "all",
+    batch: int = 1,
+    cores: int = 1,
+    contract: str = "api",
+    dims: Mapping[str, int] | None = None,
+    values: Mapping[str, float] | None = None,
+    data: str | Path | None = None,
+    inputs: Sequence[str] = (),
+    options: Mapping[str, OptionValue] | None = None,
+    margin: float = 0.02,
+    quick: bool = False,
+    thorough: bool = False,
+    budget: float | None = None,
+    pairs: int | None = None,
+    timeout: float = 600.0,
+    memory_limit: int | None = None,
+    sandbox: str = "on",
+    seed: int = 0,
+    workspace: str | Path | None = None,
+    listen: Listener | None = None,
+) -> Ranking:
+    """Which is fastest, each compared with the first; in all engines that can run it, or in one.
+
+    Sides may carry options, as in ``compare``. What cannot be told apart shares a place; one that
+    fails says why and spoils no other. Ctrl-C returns what was measured until then.
+    """
+    in_all = engine == "all"
+    cells = CellOptions(
+        () if in_all else (engine,),
+        (batch,),
+        (cores,),
+        contract=contract,
+        options=options or {},
+        sandbox=sandbox,
+    )
+    how = {
+        "margin": margin,
+        "budget": requests.choose_budget(quick, thorough, budget),
+        "pairs": pairs,
+        "timeout_s": timeout,
+        "memory_limit_bytes": memory_limit,
+        "seed": seed,
+    }
+    given = InputOptions(dims or {}, values or {}, data, inputs)
+    service = _workbench(workspace).service
+    words = [str(model) for model in models]
+    return rankings.ranked(words, cells, given, how, service, listen, in_all=in_all)
 
 
 def profile(

@@ -143,18 +143,13 @@ def _rank(
 ) -> int:
     from modeldyno.cli import ranking
     from modeldyno.cli.progress import live
-    from modeldyno.services import rankings, requests
+    from modeldyno.services import rankings
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
     service = open_workbench(Settings.read(workspace)).service
-    sides = requests.said_sides(files, cells, inputs)
-    if in_all:
-        sides = rankings.in_every_engine(sides, service)
-    rankings.expect_some(sides)
-    like = requests.comparison_between(sides[0], sides[1], **more)
     with live(quiet or as_json) as listen:
-        found = rankings.ranking(sides, like, service, listen)
+        found = rankings.ranked(files, cells, inputs, more, service, listen, in_all=in_all)
     ranking.present(found, as_json, quiet)
     if found.interrupted:
         return INTERRUPTED

@@ -20,10 +20,10 @@ def present(found: Ranking, as_json: bool, quiet: bool) -> None:
 
 
 def _show(found: Ranking, quiet: bool) -> None:
-    from modeldyno.core.tables import ranking_rows
+    from modeldyno.core.tables import RANKING_WORDS, ranking_rows
 
     head, rows = ranking_rows(found)
-    output.table(head, rows, left=("place", "model", "engine", "precision", "outputs"))
+    output.table(head, rows, left=RANKING_WORDS)
     for one in found.sides:
         if one.failure is not None:
             output.fault(one.label, one.failure)

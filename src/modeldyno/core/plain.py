@@ -7,9 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.figures import counted
+from modeldyno.core.rankings import Ranking
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
 from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
-from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
+from modeldyno.core.tables import (
+    RANKING_WORDS,
+    WORDS,
+    benchmark_rows,
+    comparison_rows,
+    ranking_rows,
+)
 
 
 def benchmark_text(result: BenchmarkResult) -> str:
@@ -30,6 +37,14 @@ def comparison_text(result: ComparisonResult) -> str:
     head, rows = comparison_rows(result)
     table = table_text(head, rows, left=("", "model", "engine", "precision"))
     return f"{table}\n\n{result.verdict}: {comparison_sentence(result)}"
+
+
+def ranking_text(found: Ranking) -> str:
+    head, rows = ranking_rows(found)
+    lines = [table_text(head, rows, left=RANKING_WORDS)]
+    lines += [f"{one.label}: {one.failure.title}" for one in found.sides if one.failure]
+    lines += [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
+    return "\n".join(lines)
 
 
 def benchmark_name(result: BenchmarkResult) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from modeldyno.core.results import ComparisonResult, Estimate, Failure, Noise, SideResult
 from modeldyno.core.sessions import Parity
@@ -43,6 +44,18 @@ class Ranking:
         if first is None or one.side is None or one.ratio is None:
             return None
         return one.ratio.value * first.floor_s * one.side.items / first.items
+
+    def __str__(self) -> str:
+        """The table of the terminal."""
+        from modeldyno.core.plain import ranking_text
+
+        return ranking_text(self)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``modeldyno compare --engine all --json`` prints."""
+        from modeldyno.core import exports, public
+
+        return exports.deliver(exports.json_text(public.ranking_json(self)), path)
 
 
 def first_of(found: Sequence[ComparisonResult]) -> Ranked:

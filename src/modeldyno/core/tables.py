@@ -176,6 +176,9 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     return _with_streams_if_any(head, rows, (result.a, result.b))
 
 
+RANKING_WORDS = ("place", "model", "engine", "precision", "outputs")  # what is not a number
+
+
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
     floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]

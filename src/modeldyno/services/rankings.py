@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError
 from modeldyno.core.models import ModelFacts
@@ -12,9 +13,30 @@ from modeldyno.core.rankings import Ranked, Ranking, first_of, other_of, placed
 from modeldyno.core.results import ComparisonResult, Failure
 from modeldyno.core.specs import ComparisonSpec, InferenceSpec, InspectionSpec, SideSpec
 from modeldyno.engines import catalog
+from modeldyno.services import requests
+from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.services.runs import Listener, RunService
 
 MOST_SIDES = 30
+
+
+def ranked(
+    words: Sequence[str],
+    cells: CellOptions,
+    inputs: InputOptions,
+    how: dict[str, Any],
+    runs: RunService,
+    listen: Listener | None,
+    *,
+    in_all: bool,
+) -> Ranking:
+    """Sides as people write them; ``how`` is that of ``requests.comparison_between``."""
+    sides = requests.said_sides(words, cells, inputs)
+    if in_all:
+        sides = in_every_engine(sides, runs)
+    expect_some(sides)
+    like = requests.comparison_between(sides[0], sides[1], **how)
+    return ranking(sides, like, runs, listen)
 
 
 def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSpec, ...]:
