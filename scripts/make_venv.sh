@@ -32,5 +32,10 @@ fi
 
 echo "Installing $requirement into $folder (a minute or two the first time) ..."
 [ -x "$folder/bin/python" ] || "$python" -m venv "$folder"
-"$folder/bin/python" -m pip install -qq --disable-pip-version-check \
+"$folder/bin/python" -m pip install -qq --disable-pip-version-check --no-compile \
     -c constraints.txt -e "$requirement"
+# pip would compile one file after the other, and the tests of every package, too. Workers may not
+# write beside their engine, so what is not compiled now would be compiled in each of them again.
+packages=$("$folder/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+"$folder/bin/python" -m compileall -qq -j 0 -x '/tests/' "$packages" src ||
+    true # templates in some packages are no Python

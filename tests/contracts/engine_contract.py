@@ -3,11 +3,13 @@
 The engine runs here in the test's own process: workers are tested elsewhere.
 """
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
 import pytest
 
+from modeldyno.core.errors import BadValue
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.catalog import find
 from modeldyno.engines.outputs import compare
@@ -47,6 +49,17 @@ class EngineContract:
         assert facts.device in self.engine.capabilities.devices
         assert facts.providers
         assert facts.threads == 1
+
+    @pytest.mark.parametrize("wanted", [True, False])
+    def test_threads_spin_as_they_are_told_or_it_is_refused(self, wanted, target):
+        """Silently another way is the one answer that is wrong."""
+        asked = replace(target, threads=2, spinning=wanted)
+        try:
+            with self.engine.open(asked) as session:
+                told = session.facts.spinning
+        except BadValue as error:
+            told = wanted if "threads spin cannot be set" in error.title else None
+        assert told is wanted
 
     def test_running_gives_outputs_by_name_and_leaves_the_inputs_alone(self, target):
         inputs = self.inputs()

@@ -119,3 +119,9 @@ def test_what_was_measured_otherwise_is_said(profile):
     found = diff(profile, replace(profile, batch_size=8))
     assert found.differences == ("batch size: 1 in A, 8 in B",)
     assert "no clear difference" in diff_sentence(found)
+    cell = replace(profile.spec.cell, contract="e2e", options={"xnnpack": False})
+    other = replace(profile, spec=replace(profile.spec, cell=cell))
+    assert diff(profile, other).differences == (
+        "contract: hot in A, e2e in B",
+        "options: no options in A, xnnpack=off in B",
+    )

@@ -225,6 +225,7 @@ def test_an_apple_gpu_that_is_not_there_is_refused(engine, weights):
         {"device": "tpu"},
         {"device": "cuda:x"},
         {"precision": "int8"},
+        {"spinning": True},
         {"options": {"speed": 1}},
         {"options": {"channels_last": "yes"}},
         {"options": {"compile": "quickly"}},

@@ -38,4 +38,8 @@ def test_a_comparison_is_named_after_what_differs():
 
 def test_sides_go_by_their_settings_or_by_their_labels():
     assert side_names(pair(ORT, OV)) == ("ONNX Runtime", "OpenVINO")
+    assert side_names(pair(OV, replace(OV, streams=2))) == ("1 stream", "2 streams")
+    assert side_names(pair(ORT, replace(ORT, contract="hot"))) == ("contract api", "contract hot")
+    off = replace(CellSpec(engine="litert"), options={"xnnpack": False})
+    assert side_names(pair(replace(off, options={}), off)) == ("no options", "xnnpack=off")
     assert side_names(pair(ORT, ORT)) == ("net.onnx", "net.onnx")

@@ -78,6 +78,8 @@ EVIL = {
     "a class of its own": tf.layer("Mine", "evil") | {"registered_name": "mine>Mine"},
     "a file of words": tf.layer("StringLookup", "evil", vocabulary="/etc/passwd"),
     "deep inside": tf.layer("Dense", "d", activation={"class_name": "x", "module": "subprocess"}),
+    "a value of a module": {"class_name": "__slice__", "module": "os", "config": {}},
+    "what was a value once": {"class_name": "slice", "module": "os", "config": {}},
     "a SavedModel": tf.layer("TFSMLayer", "evil", filepath="/tmp/other"),
 }
 
@@ -89,6 +91,15 @@ def test_what_would_run_more_than_keras_is_refused(tmp_path, layer):
         with pytest.raises(UnsafeFormat, match="more than Keras's own layers") as caught:
             look(path)
         assert "model.export" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["__slice__", "__bytes__", "__ellipsis__", "__numpy__"])
+def test_plain_values_of_a_call_are_no_classes(tmp_path, name):
+    """``x[:, 0]`` is written with a slice."""
+    value = {"class_name": name, "config": {"start": None, "stop": None, "step": None}}
+    layer = tf.layer("GetItem", "part", module="keras.src.ops.numpy")
+    layer["inbound_nodes"] = [{"args": [[value]], "kwargs": {}}]
+    assert catalog.read(saved(tmp_path, layer)).nodes_by_op == {"GetItem": 1}
 
 
 def test_a_damaged_one_says_so(tmp_path):

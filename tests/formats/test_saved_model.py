@@ -157,3 +157,30 @@ def test_no_truncated_one_passes_for_a_whole(tmp_path):
         path.write_bytes(content[:length])
         with pytest.raises(ModelUnreadable):
             catalog.read(path, without_weights=True)
+
+
+def test_a_graph_in_two_parts_is_looked_at_whole(tmp_path):
+    """As protobuf reads them: a field that is there twice is put together."""
+    usual = tf.signature({"x": tf.info("x:0", -1, 3)}, {"y": tf.info("y:0", -1, 2)})
+    whole = tf.saved_model(tf.linear(), {"serving_default": usual})
+    evil = tf.graph_def(tf.node("evil", "ReadFile", "x"))
+    about = tf.held(1, tf.held(4, "serve"))
+    signed = tf.held(5, tf.entry("serving_default", usual))
+    parted = about + tf.held(2, evil) + tf.held(2, tf.linear()) + signed
+    (tmp_path / "saved_model.pb").write_bytes(whole)
+    assert catalog.read(tmp_path / "saved_model.pb").nodes_by_op == {"MatMul": 1, "BiasAdd": 1}
+    (tmp_path / "saved_model.pb").write_bytes(tf.number(1, 1) + tf.held(2, parted))
+    with pytest.raises(UnsafeFormat, match="reach outside"):
+        catalog.read(tmp_path / "saved_model.pb")
+
+
+def test_words_are_read_from_an_asset_and_from_no_other_file(tmp_path):
+    usual = tf.signature({"x": tf.info("x:0", -1, 3)}, {"y": tf.info("y:0", -1, 2)})
+    words = tf.node("words", "InitializeTableFromTextFileV2", "x", "w")
+    graph = tf.linear() + tf.held(1, words)
+    path = tmp_path / "saved_model.pb"
+    path.write_bytes(tf.saved_model(graph, {"serving_default": usual}, assets=("words.txt",)))
+    assert catalog.read(path, without_weights=True).missing == ("assets/words.txt",)
+    path.write_bytes(tf.saved_model(graph, {"serving_default": usual}))
+    with pytest.raises(UnsafeFormat, match="reach outside"):
+        catalog.read(path)

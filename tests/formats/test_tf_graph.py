@@ -101,7 +101,20 @@ def test_a_truncated_and_a_damaged_graph_say_so(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "op", ["ReadFile", "WriteFile", "PyFunc", "EagerPyFunc", "TFRecordDataset"]
+    "op",
+    [
+        "ReadFile",
+        "WriteFile",
+        "PyFunc",
+        "EagerPyFunc",
+        "TFRecordDataset",
+        "MatchingFilesDataset",
+        "DatasetToTFRecord",
+        "ListSnapshotChunksDataset",
+        "DebugIdentity",
+        "DebugNumericSummaryV2",
+        "InitializeTableFromTextFileV2",
+    ],
 )
 def test_what_reaches_out_of_the_model_is_refused(tmp_path, op):
     content = tf.graph_def(tf.placeholder("x", 1), tf.node("evil", op, "x"))
@@ -114,6 +127,14 @@ def test_what_reaches_out_is_found_in_functions_that_nobody_calls(tmp_path):
     hidden = tf.function_def("hidden", (), {}, tf.node("evil", "WriteFile", "a", "b"))
     content = tf.graph_def(tf.placeholder("x", 1), functions=(hidden,))
     with pytest.raises(UnsafeFormat, match="reach outside"):
+        catalog.read(saved(tmp_path, content))
+
+
+def test_two_functions_of_one_name_are_refused(tmp_path):
+    """TensorFlow may take the one that we would not look at."""
+    both = [tf.function_def("same", (), {}, tf.node("n", op)) for op in ("WriteFile", "NoOp")]
+    content = tf.graph_def(tf.placeholder("x", 1), functions=tuple(both))
+    with pytest.raises(ModelUnreadable, match="damaged"):
         catalog.read(saved(tmp_path, content))
 
 

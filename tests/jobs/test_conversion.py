@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 import modeldyno
-from modeldyno.core.errors import BadValue, EngineFailed, TimedOut, WorkerGarbled, WrongOutput
+from modeldyno.core.errors import (
+    BadValue,
+    EngineFailed,
+    StorageFailed,
+    TimedOut,
+    WorkerGarbled,
+    WrongOutput,
+)
+from modeldyno.core.models import Making
 from modeldyno.engines import conversions
+from modeldyno.jobs import conversion
 from tests import onnx_models, schemas
 from tests.terminal import modeldyno as terminal
 
@@ -89,12 +98,36 @@ def test_openvino_gets_every_weight_of_an_onnx_model_as_it_was(linear, tmp_path)
     )
 
 
-def test_nothing_is_ever_written_over(linear, tmp_path):
-    (tmp_path / "net.bin").write_bytes(b"mine")
+@pytest.mark.parametrize("taken", ["net.bin", "net.xml.modeldyno.toml"])
+def test_nothing_is_ever_written_over(taken, linear, tmp_path):
+    (tmp_path / taken).write_bytes(b"mine")
     with pytest.raises(BadValue, match="is there already"):
         modeldyno.convert(linear, "openvino")
-    assert (tmp_path / "net.bin").read_bytes() == b"mine"
+    assert (tmp_path / taken).read_bytes() == b"mine"
     assert not (tmp_path / "net.xml").exists()
+
+
+@pytest.mark.parametrize("taken", ["net.onnx", "net.onnx.modeldyno.toml"])
+def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_beside_it(
+    taken, linear, tmp_path
+):
+    facts = modeldyno.inspect(linear)
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / taken).write_bytes(b"mine")
+    making = Making(
+        source="net.pth",
+        source_sha256=facts.sha256,
+        source_format="torch-state-dict",
+        tool="torch",
+        versions={},
+        at="2026-01-01T00:00:00+00:00",
+        checks=2,
+        max_rel_error=0.0,
+    )
+    with pytest.raises(StorageFailed):
+        conversion._keep(facts, linear, folder / "net.onnx", making)
+    assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(taken, b"mine")]
 
 
 def test_what_cannot_be_converted_says_what_could_be():

@@ -16,6 +16,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -131,12 +132,47 @@ FIRING: dict[str, Change] = {
     "M37 constants": _in_constants,
     "M39 opaque object": _in_opaque_object,
 }
+M38 = "M38 custom object"
+
+
+@dataclass(frozen=True)
+class Hostile:
+    path: Path  # in a folder of its own
+    marker: Path  # what its payload makes
+
+
+@pytest.fixture(scope="module")
+def hostile(honest, tmp_path_factory):
+    """Every file with a payload, by name."""
+    found: dict[str, Hostile] = {}
+
+    def place(name: str, file: str) -> Hostile:
+        folder = tmp_path_factory.mktemp("hostile")
+        return found.setdefault(name, Hostile(folder / file, folder / "marker"))
+
+    for name, change in {**FIRING, M38: _in_custom_object}.items():
+        one = place(name, "net.pt2")
+        changed(honest, one.path, change, made.payload(one.marker))
+    for name, save in CHECKPOINTS.items():
+        one = place(name, "weights.pt")
+        save(one.path, one.marker)
+    return found
+
+
+@pytest.fixture(scope="module")
+def fired(hostile):
+    """The control of them all: whose payload runs where they are loaded without us."""
+    load_without_us(*(one.path for one in hostile.values()))
+    found = {name for name, one in hostile.items() if one.marker.is_dir()}
+    for name in found:
+        hostile[name].marker.rmdir()
+    return found
 
 
 @pytest.mark.parametrize("name", FIRING)
-def test_an_export_with_a_payload_needs_trust_and_then_meets_the_sandbox(name, honest, tmp_path):
-    marker = tmp_path / "marker"
-    path = changed(honest, tmp_path / "net.pt2", FIRING[name], made.payload(marker))
+def test_an_export_with_a_payload_needs_trust_and_then_meets_the_sandbox(name, hostile, fired):
+    path, marker = hostile[name].path, hostile[name].marker
+    assert name in fired
 
     refused = bench(path, MODELDYNO_REQUIRE_TRUST="1")
     assert (refused.code, marker.exists()) == (8, False)
@@ -148,20 +184,16 @@ def test_an_export_with_a_payload_needs_trust_and_then_meets_the_sandbox(name, h
 
     assert bench(path, "--no-sandbox").code == 1  # the control: it fails, and it is too late
     assert marker.is_dir()
-    marker.rmdir()
-    load_without_us(path)
-    assert marker.is_dir()
 
 
-def test_m38_a_custom_object_is_read_by_a_loader_that_knows_no_python(honest, tmp_path):
+def test_m38_a_custom_object_is_read_by_a_loader_that_knows_no_python(hostile, fired):
     """The one member whose payload does not fire: torch reads it in C++."""
-    marker = tmp_path / "marker"
-    path = changed(honest, tmp_path / "net.pt2", _in_custom_object, made.payload(marker))
+    path = hostile[M38].path
     assert any("mkdir" in name for name in modeldyno.inspect(path).imports)
     assert bench(path, MODELDYNO_REQUIRE_TRUST="1").code == 8
     assert bench(path, "--no-sandbox").code == 1
-    load_without_us(path)
-    assert not marker.exists()
+    assert M38 not in fired
+    assert not hostile[M38].marker.exists()
 
 
 def test_the_honest_export_runs_once_it_is_trusted(honest, tmp_path):
@@ -257,30 +289,32 @@ def _old(path: Path, marker: Path) -> None:
     torch.save({"weight": made.Payload(marker)}, path, _use_new_zipfile_serialization=False)
 
 
-@pytest.mark.parametrize("save", [_new, _old], ids=["zip", "before 1.6"])
-def test_m1_m3_a_checkpoint_that_is_refused_is_never_loaded_a_second_way(save, tmp_path):
-    marker, path = tmp_path / "marker", tmp_path / "weights.pt"
-    save(path, marker)
+def _tar(path: Path, marker: Path) -> None:
+    (path.parent / "storages").write_bytes(made.payload(marker))
+    with tarfile.open(path, "w") as file:
+        for name in ("storages", "tensors", "pickle"):
+            file.add(path.parent / "storages", name)
+
+
+CHECKPOINTS = {"zip": _new, "before 1.6": _old, "tar": _tar}
+
+
+@pytest.mark.parametrize("name", ["zip", "before 1.6"])
+def test_m1_m3_a_checkpoint_that_is_refused_is_never_loaded_a_second_way(name, hostile, fired):
+    path = hostile[name].path
     trusting(path)
     for walls in ((), ("--no-sandbox",)):
         refused = bench(path, *IDENTITY, *walls)
         assert refused.code == 8
         assert "more than weights" in refused.err
-    assert not marker.exists()
-    load_without_us(path)
-    assert marker.is_dir()
+    assert not hostile[name].marker.exists()
+    assert name in fired
 
 
-def test_m1_the_tar_format_of_old_is_not_run(tmp_path):
-    marker, path = tmp_path / "marker", tmp_path / "weights.pt"
-    (tmp_path / "storages").write_bytes(made.payload(marker))
-    with tarfile.open(path, "w") as file:
-        for name in ("storages", "tensors", "pickle"):
-            file.add(tmp_path / "storages", name)
-    assert bench(path, *IDENTITY, "--no-sandbox").code == 2
-    assert not marker.exists()
-    load_without_us(path)
-    assert marker.is_dir()
+def test_m1_the_tar_format_of_old_is_not_run(hostile, fired):
+    assert bench(hostile["tar"].path, *IDENTITY, "--no-sandbox").code == 2
+    assert not hostile["tar"].marker.exists()
+    assert "tar" in fired
 
 
 def test_an_architecture_is_code_that_needs_trust_in_its_weights(tmp_path):
@@ -301,18 +335,29 @@ def _none(data: bytes) -> bytes:
     return b""
 
 
+LINEAR = (
+    *("--architecture", "torch.nn:Linear", "--arg", "in_features=4", "--arg", "out_features=64"),
+    *("--input", "input=float32[1,4]"),
+)
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    """Weights that run: the control of those that are spoilt."""
+    path = tmp_path_factory.mktemp("good") / "good.pt"
+    torch.save({"weight": torch.ones(64, 4), "bias": torch.ones(64)}, path)
+    assert bench(path, *LINEAR).code == 0
+    return path
+
+
 @pytest.mark.parametrize("spoil", [_cut, _none])
-def test_m2_storages_shorter_than_their_tensors_are_told_not_read(spoil, tmp_path):
-    good, bad = tmp_path / "good.pt", tmp_path / "bad.pt"
-    torch.save({"weight": torch.ones(64, 4), "bias": torch.ones(64)}, good)
+def test_m2_storages_shorter_than_their_tensors_are_told_not_read(spoil, good, tmp_path):
+    bad = tmp_path / "bad.pt"
     with zipfile.ZipFile(good) as source, zipfile.ZipFile(bad, "w") as target:
         for name in source.namelist():
             data = source.read(name)
             target.writestr(name, spoil(data) if "/data/" in name else data)
-    linear = ("--architecture", "torch.nn:Linear", "--arg", "in_features=4")
-    said = (*linear, "--arg", "out_features=64", "--input", "input=float32[1,4]")
-    assert bench(good, *said).code == 0
-    ended = bench(bad, *said)
+    ended = bench(bad, *LINEAR)
     assert ended.code in (1, 2), ended.err
     assert "error[BUG]" not in ended.err
 
@@ -389,11 +434,20 @@ def test_an_endless_loop_ends_at_the_time_limit(tmp_path):
     assert bench(endless, *VECTOR, "--timeout", 10).code == 124
 
 
+LIMIT = ("--memory-limit", "2G")
+
+
+@pytest.fixture(scope="module")
+def little_fits(tmp_path_factory):
+    """The control of the bombs."""
+    path = tmp_path_factory.mktemp("small") / "small.pt"
+    return bench(scripted(Swells(10), path), *VECTOR, *LIMIT).code == 0
+
+
 @pytest.mark.parametrize("size", [10**9, 2**40, 2**62])
-def test_a_memory_bomb_fails_alone(size, tmp_path):
-    limit = ("--memory-limit", "2G")
-    assert bench(scripted(Swells(10), tmp_path / "small.pt"), *VECTOR, *limit).code == 0
-    ended = bench(scripted(Swells(size), tmp_path / "bomb.pt"), *VECTOR, *limit)
+def test_a_memory_bomb_fails_alone(size, little_fits, tmp_path):
+    assert little_fits
+    ended = bench(scripted(Swells(size), tmp_path / "bomb.pt"), *VECTOR, *LIMIT)
     assert ended.code in (137, 1)  # the latter where sizes overflow
     assert "error[BUG]" not in ended.err
 

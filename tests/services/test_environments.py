@@ -85,6 +85,17 @@ def test_our_own_python_is_refused():
     assert "in which Modeldyno runs" in refusal("second", python=sys.executable).title
 
 
+def test_another_python_beside_our_own_is_none_of_ours(tmp_path, monkeypatch):
+    """As /usr/bin/python3.12 is beside /usr/bin/python3.11."""
+    for name in ("python3.11", "python3.12"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "python3").symlink_to("python3.11")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python3.11"))
+    assert "is no Python" in refusal("second", python=str(tmp_path / "python3.12")).title
+    assert "in which Modeldyno runs" in refusal("second", python=str(tmp_path / "python3")).title
+
+
 def test_a_program_that_is_no_python_is_refused(tmp_path):
     assert "is no Python" in refusal("second", python=shutil.which("true")).title
 

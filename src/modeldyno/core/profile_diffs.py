@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from modeldyno.core import figures
+from modeldyno.core.options import options_told
 from modeldyno.core.results import NodeResult, ProfileResult
 from modeldyno.core.work import family, plain_name
 
@@ -318,6 +319,9 @@ def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
         ("precision", a.facts.precision, b.facts.precision),
         ("batch size", a.batch_size, b.batch_size),
         ("cores", a.spec.cell.cores, b.spec.cell.cores),
+        ("streams", a.spec.cell.streams, b.spec.cell.streams),
+        ("contract", a.spec.cell.contract, b.spec.cell.contract),
+        ("options", options_told(a.spec.cell.options), options_told(b.spec.cell.options)),
         ("machine", a.host.fingerprint, b.host.fingerprint),
     ):
         if mine != theirs:

@@ -15,6 +15,7 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.engines import spinning
 from modeldyno.engines.protocol import Capabilities, Tensors
 
 ITSELF, FALLBACK = "DeepSparse", "ONNX Runtime inside DeepSparse"
@@ -48,8 +49,7 @@ class DeepSparse:
                 why="an ONNX file fixes its precision",
                 fix="Give a model that was converted to that precision",
             )
-        if target.spinning is not None:
-            raise BadValue("DeepSparse has no switch for spinning", fix="Leave --spin out")
+        spinning.refuse("DeepSparse", target)
         threads_before = _threads()
         try:
             with _with_sizes(target.model, shapes) as model:

@@ -16,6 +16,7 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.signatures import Signature, names_of, serving
+from modeldyno.engines import spinning
 from modeldyno.engines.litert_operands import Listed, listed
 from modeldyno.engines.litert_profiling import LiteRtProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
@@ -271,8 +272,7 @@ def _check(target: Target) -> None:
             why="a LiteRT file fixes its precision",
             fix="Give a model that was converted to that precision",
         )
-    if target.spinning is not None:
-        raise BadValue("Whether LiteRT's threads spin cannot be set", fix="Leave it out")
+    spinning.refuse("LiteRT", target)
 
 
 def _interpreter(target: Target, takes_xnnpack: bool) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.work import Operand, Operands
-from modeldyno.engines import openvino_devices
+from modeldyno.engines import openvino_devices, spinning
 from modeldyno.engines.openvino_profiling import Described, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.tf_loading import USUAL, saved_model_folder
@@ -89,6 +89,7 @@ class OpenVinoSession:
     def __init__(
         self, target: Target, version: str, extra: Mapping[str, Any] | None = None
     ) -> None:
+        spinning.refuse("OpenVINO", target)
         if target.options:
             raise BadValue(f"OpenVINO has no option {next(iter(target.options))!r}")
         if target.signature not in ("", USUAL):

@@ -16,7 +16,7 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, ModeldynoError
 from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Target
-from modeldyno.engines import torch_precision
+from modeldyno.engines import spinning, torch_precision
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.torch_loading import Loaded, load, refuse_old
 from modeldyno.engines.torch_profiling import TorchProfiled
@@ -86,6 +86,7 @@ class Asked:
     def of(cls, target: Target) -> Asked:
         import torch
 
+        spinning.refuse("PyTorch", target)
         if target.precision not in (None, "fp32", *_AUTOCAST):
             raise BadValue(
                 f"PyTorch cannot run in precision {target.precision!r}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modeldyno.core.figures import counted
 from modeldyno.core.names import name_of_file
+from modeldyno.core.options import options_told
 from modeldyno.core.specs import (
     BenchmarkSpec,
     CellSpec,
@@ -80,6 +81,9 @@ def _words(cell: CellSpec) -> tuple[str, ...]:
         cell.precision or "its own precision",
         counted(cell.cores, "core"),
         f"batch {cell.batch_size}",
+        counted(cell.streams, "stream"),
         counted(cell.instances, "instance"),
         "spinning" if cell.spinning else "not spinning" if cell.spinning is False else "as usual",
+        f"contract {cell.contract}",
+        options_told(cell.options),
     )

@@ -37,6 +37,7 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
+from modeldyno.engines import spinning
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.tallies import Event, Tally
 
@@ -69,6 +70,7 @@ _sessions = itertools.count()  # that this process has opened
 
 class ScriptedSession:
     def __init__(self, script: dict[str, Any], target: Target) -> None:
+        spinning.refuse("a script", target)
         self._script = script
         self._target = target
         number = next(_sessions)

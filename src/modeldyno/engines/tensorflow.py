@@ -14,7 +14,7 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.engines import tf_process
+from modeldyno.engines import spinning, tf_process
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.tf_loading import load
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
@@ -59,6 +59,7 @@ class TensorFlowSession:
     def __init__(self, target: Target) -> None:
         if target.device != "cpu":
             raise BadValue(f"TensorFlow cannot use device {target.device!r} here")
+        spinning.refuse("TensorFlow", target)
         self._settled = tf_process.settle(target)
         self._tf = tf_process.imported()
         config = tf_process.config(self._tf, target.threads)

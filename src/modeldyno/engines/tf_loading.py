@@ -12,6 +12,7 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import Target
+from modeldyno.engines import tf_process
 
 SAVED_MODEL = "saved_model.pb"
 SERVE, USUAL = "serve", "serving_default"
@@ -191,8 +192,7 @@ class _Exported:
 @functools.lru_cache(maxsize=4)
 def _exported(path: str, changed_ns: int) -> _Exported:
     """As a SavedModel in the scratch folder, once for all sessions of a process."""
-    import keras
-
+    keras = tf_process.keras()
     folder = Path(tempfile.mkdtemp(prefix="keras-"))
     named = folder / "model.keras"  # Keras goes by the name
     named.symlink_to(path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -56,10 +57,32 @@ def imported(setting: Setting | None = None) -> Any:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever build it is
     os.environ.update(KERAS_BACKEND="tensorflow")
-    with its_threads():
+    # Both are a third of the time that its import takes, and only Keras files need the one.
+    with its_threads(), _absent("keras", "sklearn"):
         import tensorflow
 
     return tensorflow
+
+
+def keras() -> Any:
+    """Keras, on top of TensorFlow; what it has for scikit-learn is not for us."""
+    imported()
+    with _absent("sklearn"):
+        import keras
+
+    return keras
+
+
+@contextlib.contextmanager
+def _absent(*packages: str) -> Iterator[None]:
+    """As if they were not installed, for who can do without; those that are loaded stay."""
+    hidden = [name for name in packages if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not to be found
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def settle(target: Target) -> Settled:

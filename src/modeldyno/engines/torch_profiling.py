@@ -59,9 +59,10 @@ class TorchProfiled:
         activities = [ProfilerActivity.CPU]
         if self._device == "cuda":
             activities.append(ProfilerActivity.CUDA)
-        with profile(activities=activities, acc_events=True) as profiler:
+        with profile(activities=activities) as profiler:
             yield
-        # Its own tables take a hundred times as long to build as all these calls took.
+        # Its own tables take several times as long to build as all these calls took: they are
+        # neither asked for nor accumulated.
         self._events += profiler.profiler.kineto_results.events()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
@@ -110,7 +111,7 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
     )
     counted = wanted(len(calls), keep, "PyTorch's profiler")
     operators = sorted((event for event in events if _is_operator(event)), key=_start)
-    on_device = _device_times(events, operators)
+    on_device = _device_times(events, operators) if device != "cpu" else {}
     tally, place = Tally(_MOST_EVENT_NS, with_way=device == "cpu"), 0
     for number, (begin, end) in enumerate(calls):
         inside = []

@@ -32,7 +32,7 @@ _MODULES = re.compile(
 )
 _CLASS = re.compile(r"[A-Za-z]\w{0,99}")
 _CODE = ("Lambda", "__lambda__", "TorchModuleWrapper", "FlaxLayer", "JaxLayer", "TFSMLayer")
-_VALUES = (TENSOR, "__tensor__", "__numpy__", "__ellipsis__", "__tuple__", "slice")
+_VALUES = (TENSOR, "__tensor__", "__numpy__", "__ellipsis__", "__bytes__", "__slice__")
 _MODELS = ("Functional", "Sequential", "Model")
 _DEEPEST = 64  # of a description
 _MOST_LAYERS = 100_000
@@ -227,7 +227,7 @@ def _check_class(path: Path, said: dict[str, Any]) -> None:
     registered = said.get("registered_name")
     if name in _CODE:
         raise _unsafe(path, f"it has a {name} layer, which is code of whoever made it")
-    if name in _VALUES:
+    if name in _VALUES and not said.get("module"):
         return
     if not isinstance(name, str) or not _CLASS.fullmatch(name):
         raise _unsafe(path, f"it names a class {str(name)[:100]!r}")

@@ -38,7 +38,7 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
     """
     with reading(path) as data:
         meta = serving(path, data)
-        tf_safety.check(path, meta.graph)
+        tf_safety.check(path, meta.graph, has_assets=bool(meta.assets))
         name = signature_of(path, meta, signature)
         part = model_of(meta, name)
         facts = facts_of(path, part, FORMAT, f"TensorFlow {meta.version}".strip())

@@ -155,6 +155,8 @@ def graph_def(data: memoryview) -> GraphDef:
             for inner, function in values(_bytes(value)):
                 if inner == 1:
                     found = _function(_bytes(function))
+                    if found.name in functions:  # readers differ on which of them counts
+                        raise Foreign(0)
                     functions[found.name] = found
         elif number == 4:
             numbers = dict(values(_bytes(value)))
@@ -169,7 +171,7 @@ def meta_graphs(data: memoryview) -> list[MetaGraph]:
 
 
 def _meta_graph(data: memoryview) -> MetaGraph:
-    graph = GraphDef((), {}, None)
+    graphs: list[memoryview] = []
     tags: list[str] = []
     version = ""
     signatures: dict[str, Signature] = {}
@@ -183,13 +185,15 @@ def _meta_graph(data: memoryview) -> MetaGraph:
                     elif inner == 5:
                         version = _text(told)
             case 2:
-                graph = graph_def(_bytes(value))
+                graphs.append(_bytes(value))
             case 5:
                 name, signature = _entry(_bytes(value))
                 signatures[name] = _signature(signature)
             case 6:
                 assets += [_text(told) for inner, told in values(_bytes(value)) if inner == 2]
-    return MetaGraph(graph, tuple(tags), version, signatures, tuple(assets))
+    # A message that is there twice is one: its parts, one after the other, are read as such.
+    graph = graphs[0] if len(graphs) == 1 else memoryview(b"".join(graphs))
+    return MetaGraph(graph_def(graph), tuple(tags), version, signatures, tuple(assets))
 
 
 def _signature(data: memoryview) -> Signature:
@@ -244,7 +248,7 @@ def _function(data: memoryview) -> FunctionDef:
                 if inner == 1:
                     name = _text(told)
                 elif inner in (2, 3):
-                    (arguments if inner == 2 else declared).append(_first_text(_bytes(told)))
+                    (arguments if inner == 2 else declared).append(_name(_bytes(told)))
         elif number == 3:
             nodes.append(_node(_bytes(value)))
         elif number == 4:
@@ -281,7 +285,7 @@ def _attribute_value(number: int, value: int | memoryview) -> tuple[str, Attribu
         case 8:
             return "tensor", _tensor(_bytes(value))
         case 10:
-            return "function", Function(_first_text(_bytes(value)))
+            return "function", Function(_name(_bytes(value)))
         case _:
             return "", None
 
@@ -331,8 +335,13 @@ def _entry(data: memoryview) -> tuple[str, memoryview]:
     return key, held
 
 
-def _first_text(data: memoryview) -> str:
-    return next((_text(value) for number, value in values(data) if number == 1), "")
+def _name(data: memoryview) -> str:
+    """The last one counts, as it does for every reader of protobuf."""
+    name = ""
+    for number, value in values(data):
+        if number == 1:
+            name = _text(value)
+    return name
 
 
 def _either(data: memoryview) -> str | bytes:

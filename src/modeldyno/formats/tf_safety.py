@@ -16,7 +16,10 @@ _REACH_OUT = re.compile(
     |(Eager)?PyFunc(Stateless)?                                 # Python of whoever made it
     |(WholeFile|TextLine|TFRecord|FixedLengthRecord|LMDB|Identity)Reader(V2)?
     |(Experimental)?(TextLine|TFRecord|FixedLengthRecord|CSV|LMDB|Sql|Avro)\w*Dataset(V\d)?
-    |(Save|Load|Snapshot|Cache|AssertPrevLatest|DataService)\w*Dataset(V\d)?
+    |(Save|Load|Snapshot|Cache|AssertPrevLatest|DataService|ListSnapshot|Register)\w*Dataset(V\d)?
+    |(Experimental)?(MatchingFilesDataset|DatasetToTFRecord)|SnapshotDatasetReader|DistributedSave
+    |Debug(Identity|NanCount|NumericSummary)(V\d)?              # to addresses and files
+    |FileSystemSetConfiguration
     |(Save|SaveSlices|Restore|RestoreSlice)                     # checkpoints of TensorFlow 1
     |(Generate|Remap|LoadAndRemap)\w*(Vocab|Matrix)\w*
     |(Shell|System|Subprocess|Rpc|TryRpc|Grpc\w*|Http\w*)\w*
@@ -26,13 +29,14 @@ _REACH_OUT = re.compile(
     re.VERBOSE,
 )
 _PRINTS = "PrintV2"
+_WORDS = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")  # from an asset
 _CONSOLE = ("stderr", "stdout", "log(info)", "log(warning)", "log(error)")
 
 
-def check(path: Path, graph: GraphDef) -> None:
+def check(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
     """All of the file, with what the model itself does not call: loading may. Raises
     UnsafeFormat."""
-    found = sorted({node.op for node in graph.every_node if _reaches_out(node)})
+    found = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
     if found:
         names = ", ".join(found[:5]) + (" and more" if len(found) > 5 else "")
         raise UnsafeFormat(
@@ -43,7 +47,9 @@ def check(path: Path, graph: GraphDef) -> None:
         )
 
 
-def _reaches_out(node: Node) -> bool:
+def _reaches_out(node: Node, has_assets: bool) -> bool:
+    if node.op in _WORDS:
+        return not has_assets
     if node.op == _PRINTS:
         return node.get("output_stream") not in (None, *_CONSOLE)
     return _REACH_OUT.fullmatch(node.op) is not None

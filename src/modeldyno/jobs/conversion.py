@@ -6,8 +6,6 @@ to write to. What it leaves there is copied by name, links not followed, and rea
 
 from __future__ import annotations
 
-import os
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,7 +21,6 @@ from modeldyno.core.errors import (
     InputUnresolved,
     ModelUnreadable,
     StorageFailed,
-    WorkerGarbled,
     WrongOutput,
 )
 from modeldyno.core.hints import says_mask
@@ -39,9 +36,9 @@ from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.leavings import take
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
-from modeldyno.store.beneath import open_beneath
 from modeldyno.store.models import copy_privately, transfer
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
@@ -108,7 +105,8 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
 
 def expect_free(output: Path, to: str) -> None:
     """Nothing is ever written over."""
-    for path in (output, output.with_suffix(".bin")) if to == "openvino" else (output,):
+    weights = (output.with_suffix(".bin"),) if to == "openvino" else ()
+    for path in (output, *weights, _beside(output)):
         if path.exists() or path.is_symlink():
             raise BadValue(
                 f'"{path.name}" is there already',
@@ -351,67 +349,42 @@ def _engine(examined: Examined) -> str:
 
 
 def _taken(context: Context, route: Route) -> Path:
-    """A copy of what the worker left, out of its reach: links and other oddities are refused."""
+    """A copy of what the worker left, out of its reach."""
     place = context.folder.model / "made"
     place.mkdir(parents=True)
-    scratch = os.open(context.folder.scratch, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        for name in route.names:
-            _take(scratch, name, place / name)
-    finally:
-        os.close(scratch)
+    for name in route.names:
+        take(context.folder.scratch, ("made", name), place / name)
     return place / route.names[0]
-
-
-def _take(scratch: int, name: str, target: Path) -> None:
-    try:
-        found = open_beneath(scratch, ("made", name), os.O_RDONLY)
-    except FileNotFoundError as error:
-        raise EngineFailed(
-            "The converter made no file", why=f"there is no {name}", fix="The log may say why"
-        ) from error
-    except OSError as error:
-        raise _odd(name) from error
-    try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise _odd(name)
-        with target.open("xb") as writing:
-            transfer(found, writing.fileno())
-    finally:
-        os.close(found)
-    target.chmod(0o444)
-
-
-def _odd(name: str) -> WorkerGarbled:
-    return WorkerGarbled(
-        "The converter left something that is not a file",
-        why=f"{name} is a link, a folder or a device",
-        fix="Nothing was kept: do not trust this model",
-    )
 
 
 def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
     """All files or none. The model's own comes last: whoever finds it finds the rest."""
-    beside = Path(str(output) + sidecar.SUFFIX)
     files = [(made, output)]
     files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]
-    written: list[Path] = []
+    written: list[Path] = []  # by us: what somebody else put there meanwhile stays
     try:
-        written.append(beside)
-        beside.write_text(sidecar.text_of(making), "utf-8")
+        with _beside(output).open("x", encoding="utf-8") as writing:
+            written.append(_beside(output))
+            writing.write(sidecar.text_of(making))
         for source, target in reversed(files):
-            with source.open("rb") as reading, target.open("xb") as writing:
+            with source.open("rb") as reading, target.open("xb") as copying:
                 written.append(target)
-                transfer(reading.fileno(), writing.fileno())
-    except OSError as error:
+                transfer(reading.fileno(), copying.fileno())
+    except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)
-        raise StorageFailed(
-            f"The converted model could not be written to {output.parent}",
-            why=error.strerror or str(error),
-            fix="Free some space, or name another place with --output",
-        ) from error
+        if isinstance(error, OSError):
+            raise StorageFailed(
+                f"The converted model could not be written to {output.parent}",
+                why=error.strerror or str(error),
+                fix="Free some space, or name another place with --output",
+            ) from error
+        raise
     external = tuple(
         replace(file, location=output.with_suffix(".bin").name) for file in model.external
     )
     return replace(model, path=str(output), external=external, made=making)
+
+
+def _beside(output: Path) -> Path:
+    return Path(str(output) + sidecar.SUFFIX)

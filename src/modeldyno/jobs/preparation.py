@@ -16,6 +16,7 @@ from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
 from modeldyno.engines.catalog import Entry
+from modeldyno.jobs.leavings import take
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
 from modeldyno.worker.messages import Examine, Examined, LowerOpset, OpsetLowered
@@ -155,8 +156,8 @@ def _readable(
     trying.ours.ask(command, OpsetLowered, deadline_s, context.stop)
     kept = context.folder.model / f"lowered-{name}" / copy.name
     kept.parent.mkdir(exist_ok=True)
-    made.replace(kept)
-    kept.chmod(0o444)
+    take(context.folder.scratch, (made.name,), kept)
+    made.unlink()
     lowest = f"opset {min(opset, newest_opset)}, IR {min(ir, newest_ir)}"
     return kept, (
         f"{entry.title or entry.name} got a copy converted from opset {opset}, IR {ir} to {lowest}"

@@ -75,7 +75,7 @@ class ConversionService:
         self._known: OrderedDict[ConversionId, Conversion] = OrderedDict()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
-        self._runs: dict[ConversionId, RunId] = {}  # that can be stopped
+        self._runs: dict[ConversionId, RunId | None] = {}  # of those whose turn it is
         self._stopped: set[ConversionId] = set()
         self._listeners: list[Tell] = []
         self._thread = ThreadPoolExecutor(1, "convert")
@@ -103,7 +103,7 @@ class ConversionService:
         with self._lock:
             open_ones = [one for one in self._known.values() if one.state == "converting"]
             for one in open_ones:
-                if (one.model_id, one.to) == (model_id, to):
+                if (one.model_id, one.to) == (model_id, to) and one.id not in self._stopped:
                     return one
             if len(open_ones) >= MOST_WAITING:
                 raise TooBusy(
@@ -137,19 +137,29 @@ class ConversionService:
     def cancel(self, number: ConversionId) -> Conversion:
         """It ends within two seconds, and nothing is kept. What is over stays as it is."""
         found = self.get(number)
-        if found.state == "converting":
-            with self._lock:
+        run_id = None
+        with self._lock:
+            is_waiting = number not in self._runs
+            now = self._known.get(number, found)
+            if now.state != "converting":
+                return now
+            if is_waiting:  # its turn may be minutes away
+                now = replace(now, state="cancelled", doing="")
+                self._remember(now)
+            else:
                 self._stopped.add(number)
-                run_id = self._runs.get(number)
-            if run_id is not None:
-                self._jobs.cancel(run_id)
-        return self.get(number)
+                run_id = self._runs[number]
+        if is_waiting:
+            self._tell(now)
+        elif run_id is not None:
+            self._jobs.cancel(run_id)
+        return now
 
     def close(self) -> bool:
         """What is under way is stopped. False: it is still at work."""
         with self._lock:
             self._stopped.update(self._known)
-            runs = [*self._runs.values()]
+            runs = [run_id for run_id in self._runs.values() if run_id is not None]
         for run_id in runs:
             self._jobs.cancel(run_id)
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -158,6 +168,20 @@ class ConversionService:
     # ------------------------------------------------------------ inside
 
     def _run(self, made: Conversion) -> None:
+        with self._lock:
+            known = self._known.get(made.id)
+            if known is None or known.state != "converting":  # cancelled while it waited
+                return
+            self._runs[made.id] = None
+        try:
+            self._end(made)
+        finally:
+            with self._lock:
+                del self._runs[made.id]
+                self._stopped.discard(made.id)
+
+    def _end(self, made: Conversion) -> None:
+        """Convert it, and tell what became of it."""
         try:
             with TemporaryDirectory(prefix="modeldyno-") as place:
                 model, result = self._convert(made, Path(place))
@@ -215,15 +239,14 @@ class ConversionService:
         with self._lock:
             self._runs[made.id] = folder.id
             is_stopped = made.id in self._stopped
-        try:
-            if is_stopped:
-                raise Cancelled("Stopped before it started")
-            self._jobs.submit(folder, spec, record)
-            self._jobs.wait(folder.id)
-        finally:
-            with self._lock:
-                del self._runs[made.id]
-                self._stopped.discard(made.id)
+        if is_stopped:
+            raise Cancelled("Stopped before it started")
+        self._jobs.submit(folder, spec, record)
+        with self._lock:
+            is_stopped = made.id in self._stopped
+        if is_stopped:  # a cancel that came before it was there to be cancelled
+            self._jobs.cancel(folder.id)
+        self._jobs.wait(folder.id)
         result = ending.result_or_raise()
         assert isinstance(result, ConversionResult)
         return self._files.add_made(made.project_id, spec.output, name, source.name), result
@@ -234,6 +257,9 @@ class ConversionService:
     def _change(self, conversion: Conversion) -> None:
         with self._lock:
             self._remember(conversion)
+        self._tell(conversion)
+
+    def _tell(self, conversion: Conversion) -> None:
         for tell in self._listeners:
             tell(conversion)
 

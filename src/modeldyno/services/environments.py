@@ -257,13 +257,19 @@ def _interpreter(said: str) -> str:
             fix="Give the path of an interpreter, such as ~/envs/ort/bin/python",
         )
     path = path.absolute()
-    if path == Path(sys.executable) or path.parent == Path(sys.executable).parent:
+    if _is_ours(path):
         raise BadValue(
             "That is the Python in which Modeldyno runs",
             why="its engines are here already",
             fix="See `modeldyno engines`",
         )
     return str(path)
+
+
+def _is_ours(python: Path) -> bool:
+    """By place and by file: environments are links to one interpreter, folders hold several."""
+    ours = Path(sys.executable)
+    return python.parent.resolve() == ours.parent.resolve() and python.resolve() == ours.resolve()
 
 
 def _probe(python: str) -> tuple[tuple[int, ...], tuple[str, ...]]:

@@ -60,10 +60,11 @@ def ranking(
     """``like`` says how; its sides do not matter. Ctrl-C ends it with what was measured."""
     failed: dict[str, Failure] = {}
     waiting = list(sides)
+    is_stopped = False
     while len(waiting) > 1:
         first, *others = waiting
         found: list[ComparisonResult] = []
-        is_stopped = is_first_at_fault = False
+        is_first_at_fault = False
         for other in others:
             try:
                 result = runs.run(replace(like, a=first, b=other), listen)
@@ -90,7 +91,7 @@ def ranking(
         return Ranking(_in_order(sides, found, failed), first.label, is_stopped)
     if not failed:
         raise Cancelled("Stopped before there was anything to compare")
-    return Ranking(_in_order(sides, [], failed), "")
+    return Ranking(_in_order(sides, [], failed), "", is_stopped)
 
 
 def _in_order(

@@ -3602,6 +3602,8 @@ export interface components {
             sandbox: string | null;
             /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
             spinning: boolean | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
             /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["ComparisonDocumentSurprise"][];
             /** @description Threads that compute, counted after loading; null when unknown. */

@@ -9,3 +9,9 @@ test("a ratio that says nothing does not stretch the axis", () => {
   expect(edges([ratio(0.04, 47)])).toEqual({ low: 0.5, high: 2 });
   expect([clearly(ratio(0.9, 1.3)), clearly(ratio(0.04, 47))]).toEqual(["no clear difference", "unusable: the interval is too wide"]);
 });
+
+test("a wide interval is no reason to doubt a clear verdict", () => {
+  const clear = { low: 0.1, high: 0.5, faster: "b" as const };
+  expect(clearly(clear)).toBe("B is faster");
+  expect(edges([clear])).toEqual({ low: 0.1, high: 1 });
+});

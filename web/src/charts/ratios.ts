@@ -66,22 +66,22 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
   };
 }
 
-/** An interval wider than this says nothing. */
+/** An interval wider than this says nothing, unless the verdict is clear all the same. */
 const WIDEST = 4;
 
-export function isUnusable({ low, high }: Pick<Ratio, "low" | "high">): boolean {
-  return high > WIDEST * low;
+export function isUnusable({ faster, low, high }: Pick<Ratio, "faster" | "low" | "high">): boolean {
+  return faster === null && high > WIDEST * low;
 }
 
 /** What is drawn: all that says something. What says nothing does not stretch the axis, but is cut off at it. */
-export function edges(ratios: readonly Pick<Ratio, "low" | "high">[]): { low: number; high: number } {
+export function edges(ratios: readonly Pick<Ratio, "faster" | "low" | "high">[]): { low: number; high: number } {
   const useful = ratios.filter((one) => !isUnusable(one));
   const [low, high] = useful.length > 0 ? [1, 1] : [0.5, 2];
   return { low: Math.min(low, ...useful.map((one) => one.low)), high: Math.max(high, ...useful.map((one) => one.high)) };
 }
 
 export function clearly({ faster, low, high }: Pick<Ratio, "faster" | "low" | "high">): string {
-  if (isUnusable({ low, high })) return "unusable: the interval is too wide";
+  if (isUnusable({ faster, low, high })) return "unusable: the interval is too wide";
   return faster ? `${faster.toUpperCase()} is faster` : "no clear difference";
 }
 

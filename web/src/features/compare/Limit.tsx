@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { Chart } from "@/charts/Chart";
 import { drawTradeoff, tradeoffTable, type Curve } from "@/charts/tradeoff";
 import { looksOf } from "@/features/compare/looks";
-import { placeName, type Side } from "@/features/compare/picks";
+import { lineOf, placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
 import { cellOf, seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot, type Candidate } from "@/features/compare/sweetSpot";
@@ -24,13 +24,13 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
     // Of several that are not apart none is the spot.
-    const places = new Set(candidates.map(({ cell }) => `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`));
+    const places = new Set(candidates.map(({ cell }) => lineOf(cell)));
     const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
         cell.ms_per_batch && cell.items_per_s
-          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: `${cell.cores} ${cell.instances}`, isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: lineOf(cell), isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
           : [],
       );
       return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
-import { choicesOf, firstPair, judged, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
+import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
@@ -24,6 +24,14 @@ describe("what is picked", () => {
     expect(pickOf("12:10")).toEqual({ benchmark: 12, cell: 10, engine: null });
     expect(pickOf("12@openvino")).toEqual({ benchmark: 12, cell: null, engine: "openvino" });
     expect(pickOf("x")).toBeNull();
+  });
+
+  test("is one line only where the batch size alone differs", () => {
+    const one = cell(0, 1);
+    expect(lineOf(cell(1, 1, { batch_size: 8 }))).toBe(lineOf(one));
+    for (const more of [{ cores: 2 }, { instances: 2 }, { streams: 2 }, { device: "cuda" }]) {
+      expect(lineOf(cell(1, 1, more))).not.toBe(lineOf(one));
+    }
   });
 
   test("begins with the two newest, or with both engines of the newest", () => {

@@ -63,6 +63,11 @@ export function placeName(cell: CellTold): string {
   return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
 }
 
+/** What cells share that differ in the batch size only. */
+export function lineOf(cell: CellTold): string {
+  return `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`;
+}
+
 /** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
 export function pairName(a: CellTold, b: CellTold): string {
   const [here, there] = [placeName(a).split(" · "), placeName(b).split(" · ")];

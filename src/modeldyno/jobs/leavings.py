@@ -1,0 +1,52 @@
+"""Files that a worker left in its scratch folder. It ran somebody's model: trust nothing there."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from modeldyno.core.errors import EngineFailed, StorageFailed, WorkerGarbled
+from modeldyno.store.beneath import open_beneath
+from modeldyno.store.models import transfer
+
+
+def take(scratch: Path, names: tuple[str, ...], target: Path) -> None:
+    """Copy the file of these names below ``scratch`` to where the worker cannot write.
+
+    Links are not followed. Raises EngineFailed where it is not there, WorkerGarbled where it is no
+    file, and StorageFailed.
+    """
+    folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        found = open_beneath(folder, names, os.O_RDONLY)
+    except FileNotFoundError as error:
+        raise EngineFailed(
+            "The worker made no file", why=f"there is no {names[-1]}", fix="The log may say why"
+        ) from error
+    except OSError as error:
+        raise _odd(names[-1]) from error
+    finally:
+        os.close(folder)
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise _odd(names[-1])
+        with target.open("xb") as writing:
+            transfer(found, writing.fileno())
+            os.fchmod(writing.fileno(), 0o444)
+    except OSError as error:
+        raise StorageFailed(
+            "What the worker made could not be kept",
+            why=error.strerror or str(error),
+            fix="Free some space or choose another folder with --workspace",
+        ) from error
+    finally:
+        os.close(found)
+
+
+def _odd(name: str) -> WorkerGarbled:
+    return WorkerGarbled(
+        "The worker left something that is not a file",
+        why=f"{name} is a link, a folder or a device",
+        fix="Nothing was kept: do not trust this model",
+    )
