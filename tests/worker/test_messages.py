@@ -108,8 +108,8 @@ def test_every_reply_survives_the_trip(reply):
 
 def test_a_frame_begins_with_the_length_of_its_body():
     frame = pack(Inspect("m.onnx"))
-    body = b'{"path":"m.onnx","without_weights":false,"kind":"inspect"}'
-    assert frame == b"\x00\x00\x00\x3a" + body
+    body = b'{"path":"m.onnx","without_weights":false,"signature":"","kind":"inspect"}'
+    assert frame == b"\x00\x00\x00\x49" + body
     assert frame_length(frame[: HEADER.size]) == len(frame) - HEADER.size
 
 
