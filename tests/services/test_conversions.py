@@ -46,6 +46,8 @@ class Models:
             path="net.onnx",
             sha256="0" * 64,
             facts=SimpleNamespace(format="onnx"),
+            format="onnx",
+            boundary=None,
         )
 
 

@@ -159,7 +159,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def _here() -> Mapping[str, Entry]:
-    return _installed(_last_changes())
+    return _installed(BUILT_IN, _last_changes())
 
 
 def _last_changes() -> tuple[tuple[str, int], ...]:
@@ -172,8 +172,8 @@ def _last_changes() -> tuple[tuple[str, int], ...]:
 
 
 @functools.lru_cache(maxsize=1)
-def _installed(_: tuple[tuple[str, int], ...]) -> Mapping[str, Entry]:
-    known = {entry.name: entry for entry in BUILT_IN}
+def _installed(ours: tuple[Entry, ...], _: tuple[tuple[str, int], ...]) -> Mapping[str, Entry]:
+    known = {entry.name: entry for entry in ours}
     known |= {entry.name: entry for entry in LEGACY if is_usable(entry)}
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         entry = _announced(point)
