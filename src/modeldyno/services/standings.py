@@ -141,10 +141,10 @@ def _best(
         running = [one for one in usable if not any(_is(one, loser) for loser in lost)] or usable
     leader = min(running, key=lambda one: _seconds(one.cell, by).value)
     tied = [one for one in running if one is not leader and not _is_behind(leader, one, by)]
-    return Best(by, leader, tuple(tied), _note(leader, tied, by))
+    return Best(by, leader, tuple(tied), _note(leader, tied, by, len(sure) - len(usable)))
 
 
-def _note(leader: Contender, tied: Sequence[Contender], by: Objective) -> str:
+def _note(leader: Contender, tied: Sequence[Contender], by: Objective, unusable: int) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
@@ -152,6 +152,9 @@ def _note(leader: Contender, tied: Sequence[Contender], by: Objective) -> str:
     if leader.cell.noise == "contended":
         floor = ": read the floor" if by == "latency" else ""  # throughput has none
         notes.append(f"other work ran beside{floor}")
+    if unusable:
+        verb = "is" if unusable == 1 else "are"
+        notes.append(f"{counted(unusable, 'number')} {verb} unusable and left out")
     return "; ".join(notes)
 
 

@@ -61,6 +61,7 @@ def test_an_unusable_number_is_never_the_best_and_a_contended_one_says_so(served
     told = standing(served, project)
     assert leader(told) == (slower, True)
     assert "other work" in told["best"][0]["note"]
+    assert told["best"][0]["note"].endswith("; 1 number is unusable and left out")
     assert "rerun-benchmark" in actions(told)
 
 

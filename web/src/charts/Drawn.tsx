@@ -18,7 +18,6 @@ export type Saver = (format: "png" | "svg", name: string) => void;
 
 type Props = { draw: Drawing; isDark: boolean; height: number; title: string; hidden: ReadonlySet<string>; saver: RefObject<Saver | null>; pick?: (name: string) => void };
 
-const STILL = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export function Drawn({ draw, isDark, height, title, hidden, saver, pick }: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -59,7 +58,7 @@ function themed(draw: Drawing, isDark: boolean): EChartsCoreOption {
   const theme = isDark
     ? { isDark, ink: "#e4e7ea", dim: "#a3adb8", line: "#3a4149", paper: "#242424" }
     : { isDark, ink: "#1c2024", dim: "#5b6470", line: "#d9dde2", paper: "#ffffff" };
-  return { animation: !STILL && false, textStyle: { color: theme.ink, fontFamily: "system-ui, sans-serif" }, ...draw(theme) };
+  return { animation: false, textStyle: { color: theme.ink, fontFamily: "system-ui, sans-serif" }, ...draw(theme) };
 }
 
 /** Its legend is beside it, as words of the page: those wrap where it is narrow, and everybody can read them. */

@@ -2,7 +2,7 @@ import { Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/co
 import { Link } from "@tanstack/react-router";
 
 import type { BestTold, ContenderTold } from "@/api/schema.gen";
-import { cellName, engineName } from "@/format/words";
+import { cellName, engineName, sentence } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
@@ -61,9 +61,9 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
               {tied.length > 3 && ` and ${tied.length - 3} more`}
             </Text>
           )}
-          {note && best.is_clear && (
+          {note && (
             <Text size="sm" className="dim">
-              {note}
+              {sentence(note)}
             </Text>
           )}
         </>
