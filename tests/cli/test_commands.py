@@ -25,6 +25,7 @@ from modeldyno.services.requests import (
     choose_budget,
     comparison_spec,
 )
+from tests.onnx_models import linear, saved
 from tests.scripts import script
 
 
@@ -48,8 +49,9 @@ def spec_of(typed, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_benchmark_with_many_settings_is_the_same_again(spec_of, model):
-    cells = CellOptions(["scripted"], (1, 2), spin=False, contract="hot", precision=["fp32"])
+def test_a_benchmark_with_many_settings_is_the_same_again(spec_of, tmp_path):
+    model = saved(linear(), tmp_path / "it's a net.onnx")
+    cells = CellOptions(["onnxruntime"], (1, 2), spin=False, contract="hot", precision=["fp32"])
     spec = benchmark_spec(
         model,
         cells,

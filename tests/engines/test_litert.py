@@ -11,6 +11,7 @@ from modeldyno.core.work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
 from modeldyno.engines.litert import LiteRt, _precision, _taken
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, Recorded
+from modeldyno.engines.litert_nothing import NOTHING
 from modeldyno.engines.litert_operands import Listed, listed, operands_of
 from modeldyno.engines.litert_profiling import events_of
 from modeldyno.engines.tallies import Tally
@@ -313,3 +314,10 @@ def test_a_library_without_a_profiler_is_told(linear, monkeypatch):
         pytest.raises(EngineFailed, match="no profiler that we can use"),
     ):
         profiled.bind(X, "hot")
+
+
+def test_the_model_that_computes_nothing_is_the_one_that_we_can_write():
+    tensors = [litert_files.tensor(name, [1]) for name in "xy"]
+    graph = litert_files.graph(tensors, [0], [1], [litert_files.operator(0, [0], [1])])
+    relu = litert_files.operator_code(litert_files.RELU)
+    assert litert_files.written(litert_files.model([relu], [graph], [])) == NOTHING

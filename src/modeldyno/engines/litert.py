@@ -17,6 +17,7 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.signatures import Signature, names_of, serving
 from modeldyno.engines import spinning
+from modeldyno.engines.litert_nothing import NOTHING
 from modeldyno.engines.litert_operands import Listed, listed
 from modeldyno.engines.litert_profiling import LiteRtProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
@@ -130,11 +131,21 @@ class LiteRtSession:
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        given = self._given(inputs)
+        return self._bound(given, contract, self._interpreter.invoke)
+
+    def bare(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        """The same call, but of operators only one that does nothing."""
+        empty = _interpreter(self._target, self._takes_xnnpack, NOTHING)
+        empty.allocate_tensors()
+        return self._bound(self._given(inputs), contract, empty.invoke)
+
+    def _bound(
+        self, given: dict[int, Any], contract: CallContract, invoke: Callable[[], object]
+    ) -> Callable[[], object]:
         import numpy as np
 
-        given = self._given(inputs)
-        set_tensor, invoke = self._interpreter.set_tensor, self._interpreter.invoke
-        get_tensor = self._interpreter.get_tensor
+        set_tensor, get_tensor = self._interpreter.set_tensor, self._interpreter.get_tensor
         made = [port.tensor for port in self.outputs]
         self._set(given)
         if contract == "hot":  # outputs stay where the interpreter puts them
@@ -275,7 +286,8 @@ def _check(target: Target) -> None:
     spinning.refuse("LiteRT", target)
 
 
-def _interpreter(target: Target, takes_xnnpack: bool) -> Any:
+def _interpreter(target: Target, takes_xnnpack: bool, content: bytes | None = None) -> Any:
+    """Of the target's model, or of another one."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     resolver = (
@@ -284,7 +296,10 @@ def _interpreter(target: Target, takes_xnnpack: bool) -> Any:
     )  # fmt: skip
     try:
         return Interpreter(
-            target.model, num_threads=target.threads, experimental_op_resolver_type=resolver
+            None if content else target.model,
+            model_content=content,
+            num_threads=target.threads,
+            experimental_op_resolver_type=resolver,
         )
     except (RuntimeError, ValueError) as error:
         raise _cannot_load(error) from error

@@ -48,8 +48,8 @@ def test_a_model_becomes_another_one_of_its_project(served, project):
         assert begun.headers["Location"] == f"/api/v1/conversions/{begun.json['id']}"
         told = ended(served, begun.json["id"])
         assert told["state"] == "done", told
-        heard: dict[str, Any] = {}
-        while heard.get("conversion.progress", {}).get("state") != "done":
+        heard: dict[str, Any] = {"conversion.progress": begun.json}
+        while "model.created" not in heard or heard["conversion.progress"]["state"] != "done":
             _, message = client.receive(timeout=PATIENCE_S)
             heard[message["kind"]] = message["data"]
     assert heard["model.created"] == {"id": told["made_id"]}
