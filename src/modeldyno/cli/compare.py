@@ -81,7 +81,10 @@ def compare(
     files, words = split_models(sides, dim)
     is_ranking = engine == ALL or len(files) > 2
     if len(files) < 2 and not is_ranking:
-        raise typer.BadParameter("a comparison has two sides, A and B; 1 given")
+        raise typer.BadParameter(
+            "a comparison has two sides, A and B; 1 given. "
+            "Give another one, or --engine all: in each engine that can run it"
+        )
     sizes = parse_pairs("--dim", words)
     inputs = InputOptions(
         {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},

@@ -65,6 +65,13 @@ class CellJudgement:
             return f"Not comparable: {self.why}."
         assert self.verdict != "not-comparable"
         ratio = self.ratio.value, self.ratio.low, self.ratio.high
+        sides = {"A": self.a, "B": self.b}
+        unusable = [name for name, cell in sides.items() if cell.noise == "unusable"]
+        if self.verdict == "inconclusive" and unusable:
+            # The interval may lie clear of 1 all the same, and must not read as "no difference".
+            span = f"B takes {self.ratio.low:.3f} to {self.ratio.high:.3f} times as long as A"
+            verb = "are" if len(unusable) > 1 else "is"
+            return f"Not judged: {' and '.join(unusable)} {verb} unusable ({span}, 95 %)."
         return pair_sentence(self.verdict, ratio, MARGIN)
 
 

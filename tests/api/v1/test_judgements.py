@@ -63,6 +63,7 @@ def test_an_unusable_number_is_never_called_faster(served, slow_and_quick):
     rewrite(served, run, 0.001)
     assert (cell["verdict"], cell["faster"]) == ("inconclusive", None)
     assert cell["why"] == "the number of B is unusable: It moved."
+    assert cell["sentence"].startswith("Not judged: B is unusable (B takes 0.3")
 
 
 def test_all_settings_stand_side_by_side_and_those_that_differ_are_counted(served, slow_and_quick):

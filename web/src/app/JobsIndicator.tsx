@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Popover, Progress, Stack, Text } from "@mantine/core";
+import { Anchor, Box, Button, Group, Popover, Progress, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
@@ -20,8 +20,13 @@ export function JobsIndicator() {
   return (
     <Popover position="bottom-end" width={340} withArrow shadow="md" trapFocus>
       <Popover.Target>
-        <Button variant="light" size="compact-sm" leftSection={<span aria-hidden>●</span>}>
-          {words}
+        <Button variant="light" size="compact-sm" aria-label={words} leftSection={<span aria-hidden>●</span>}>
+          <Box component="span" visibleFrom="xs">
+            {words}
+          </Box>
+          <Box component="span" hiddenFrom="xs">
+            {runs.length + waits.length}
+          </Box>
         </Button>
       </Popover.Target>
       <Popover.Dropdown>
