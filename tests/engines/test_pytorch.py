@@ -18,6 +18,7 @@ from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import refuse_old
 from modeldyno.engines.torch_operands import operands_of
+from tests.contracts.engine_contract import EngineContract
 
 pytestmark = [
     pytest.mark.engine("pytorch"),
@@ -55,6 +56,32 @@ def conv(tmp_path):
     exported = torch.export.export(module, (torch.ones(2, 3, 8, 8),), dynamic_shapes=({0: batch},))
     torch.export.save(exported, tmp_path / "conv.pt2")
     return tmp_path / "conv.pt2", module
+
+
+class Named(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        return {"y": self.layer(x)}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory):
+    path = tmp_path_factory.mktemp("named") / "net.pt2"
+    sizes = ({0: torch.export.Dim("batch")},)
+    exported = torch.export.export(Named().eval(), (torch.ones(2, 4),), dynamic_shapes=sizes)
+    torch.export.save(exported, path)
+    return path
+
+
+class TestContract(EngineContract):
+    engine = catalog.load("pytorch")
+
+    @pytest.fixture
+    def target(self, named):
+        return target(named, "torch-export")
 
 
 # ---------------------------------------------------------------- loading and calling
