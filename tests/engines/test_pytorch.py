@@ -3,7 +3,10 @@
 # PyTorch's types are skipped (pyproject.toml), so they are unknown here.
 # mypy: disable-error-code="misc, name-defined"
 
+import os
 import sys
+import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +15,16 @@ import torch
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineUnavailable
+from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import Architecture
-from modeldyno.core.sessions import Target
+from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import refuse_old
 from modeldyno.engines.torch_operands import operands_of
+from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.messages import OpenSide, Side, SideReady
 from tests.contracts.engine_contract import EngineContract
 
 pytestmark = [
@@ -221,6 +228,23 @@ def test_a_session_takes_its_threads_back(engine, weights):
         assert isinstance(session, Resumes)
         session.resume()
         assert torch.get_num_threads() == 1
+
+
+@pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
+def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
+    """It outlives sessions, and the next lease may be of other cores."""
+    first, second = allowed_cpus()[:2]
+    path, _ = conv(tmp_path)
+    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", 2, readable=(tmp_path,))
+    inputs = InputPlan((TensorPlan("input", "float32", (64, 3, 8, 8)),), 64)
+    plan = SessionPlan(iterations=2, warmup_calls=1)
+    with closing(Stop()) as stop, launched(surroundings) as worker:
+        for cpu in (first, second):
+            side = Side(target(path, "torch-export", threads=2, cpus=(cpu,)), inputs, "api")
+            worker.ask(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
+            tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
+            assert len(tasks) > 1
+        assert {tuple(os.sched_getaffinity(task)) for task in tasks} == {(second,)}
 
 
 def test_a_cpu_has_no_clock_of_its_own(engine, weights):

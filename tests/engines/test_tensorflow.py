@@ -6,7 +6,7 @@ TensorFlow is imported once here, with one thread; what needs another setting ru
 import importlib.metadata
 import json
 import os
-import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
+from modeldyno.core.inputs import InputPlan, TensorPlan
+from modeldyno.core.sessions import SessionPlan
 from modeldyno.core.work import work_of
 from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
@@ -21,6 +23,8 @@ from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.messages import OpenSide, Side, SideReady
 from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
@@ -154,23 +158,20 @@ def test_a_process_has_one_number_of_threads():
 
 
 @pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
-def test_a_session_moves_its_own_threads_and_nobody_elses():
-    """Another engine may share the process, with other CPUs."""
-    cpus, done = allowed_cpus(), threading.Event()
-    other = threading.Thread(target=done.wait)
-    other.start()
-    assert other.native_id is not None
-    try:
-        for wanted in (cpus[:1], cpus):
-            with ENGINE.open(of("net.pb", cpus=tuple(wanted))) as session:
-                session.run(X)
-                found = [os.sched_getaffinity(one) for one in tf_process.own_threads()]
-            assert len(found) > 1
-            assert all(one == set(wanted) for one in found)
-            assert os.sched_getaffinity(other.native_id) == set(cpus)
-    finally:
-        done.set()
-        other.join()
+def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
+    """It outlives sessions, and a confined worker can place no thread but the calling one."""
+    first, *others = allowed_cpus()
+    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(MODELS,))
+    inputs = InputPlan((TensorPlan("x", "float32", (2, 4)),), 2)
+    stop, plan = Stop(), SessionPlan(iterations=2, warmup_calls=1)
+    with launched(surroundings) as worker:
+        for cpus in ((first,), tuple(others)):
+            side = Side(of("net.pb", cpus=cpus), inputs, "api")
+            worker.ask(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
+            tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
+            assert len(tasks) > 1
+            assert {tuple(os.sched_getaffinity(task)) for task in tasks} == {cpus}
+    stop.close()
 
 
 def test_each_number_of_threads_gets_a_process_of_its_own():

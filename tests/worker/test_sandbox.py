@@ -8,9 +8,11 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,7 @@ from modeldyno.worker import landlock, sandbox
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, check_sandbox, launched
 from modeldyno.worker.messages import Inspect, Inspected, MeasureSession, SessionMeasured
 from tests.worker import probes
+from tests.worker.probes import NOBODY
 
 SOON = 30.0
 needs_landlock = pytest.mark.skipif(
@@ -55,42 +58,99 @@ def python(code, **environment):
 # ---------------------------------------------------------------- denied inside, done outside
 
 
+@dataclass(frozen=True)
+class Setting:
+    """Who tries, and on what kind of system."""
+
+    unprivileged: bool
+    walled: bool = True
+    landlock_abi: int | None = None  # None: the kernel's own
+    namespaces: bool = True
+
+
+# Tests may run as root, as in CI: then the same is tried as an ordinary user, too.
+USERS = (False, True) if os.geteuid() == 0 else (False,)
+CONTROLS = [Setting(user, walled=False) for user in USERS]
+INSIDE = [
+    *(Setting(user, landlock_abi=abi) for user in USERS for abi in (None, 3, 5, 6)),
+    Setting(USERS[-1], namespaces=False),
+]
+# Copying programs go on when a file system has no attributes, and end when they are forbidden.
+OTHER_ANSWERS = {"read a file's attributes": errno.errorcode[errno.ENOTSUP]}
+
+
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory):
-    """What every probe came to, without and with the sandbox."""
-    return {
-        walled: _probed(tmp_path_factory.mktemp("inside" if walled else "outside"), walled)
-        for walled in (False, True)
-    }
+def outcomes():
+    """What every probe came to, in each setting."""
+    return {setting: _probed(setting) for setting in (*CONTROLS, *INSIDE)}
 
 
-def _probed(folder, walled):
+def _probed(setting):
+    # Not pytest's own folder: an ordinary user must be able to come here.
+    with tempfile.TemporaryDirectory(prefix="modeldyno-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with ExitStack() as stack:
+            return _probed_in(folder, setting, stack)
+
+
+def _probed_in(folder, setting, stack):
     place = _place(folder)
-    with ExitStack() as stack:
-        victim = stack.enter_context(subprocess.Popen(["sleep", "100"]))
-        stack.callback(victim.kill)
-        tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        udp.bind(("127.0.0.1", 0))
-        for address in (f"\0{folder.name}-{os.getpid()}", str(place["outside"] / "s")):
-            local = stack.enter_context(socket.socket(socket.AF_UNIX))
-            local.bind(address)
-            local.listen()
-        told = place | {
-            "victim": victim.pid,
-            "port": tcp.getsockname()[1],
-            "udp_port": udp.getsockname()[1],
-            "abstract": f"{folder.name}-{os.getpid()}",
-        }
-        spec = SandboxSpec(str(place["scratch"]), (str(place["model"].parent),))
-        request = {"place": told, "spec": encode(spec) if walled else None}
-        ran = subprocess.run(
-            [sys.executable, "-m", "tests.worker.probes"],
-            input=json.dumps(request, default=str), capture_output=True, text=True, timeout=60,
-            check=False, env=os.environ | {"PYTHONPATH": f"{PACKAGE_ROOT}:{Path.cwd()}"},
-        )  # fmt: skip
+    number = NOBODY if setting.unprivileged else None
+    groups: list[int] | None = [] if setting.unprivileged else None
+
+    def victim():
+        process = subprocess.Popen(
+            ["sleep", "100"], start_new_session=True, user=number, group=number, extra_groups=groups
+        )
+        stack.callback(process.wait)
+        stack.callback(process.kill)
+        return process
+
+    tcp = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+    udp = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    udp.bind(("127.0.0.1", 0))
+    abstract = f"{folder.name}-{os.getpid()}"
+    for address in (f"\0{abstract}", str(place["outside"] / "s")):
+        local = stack.enter_context(socket.socket(socket.AF_UNIX))
+        local.bind(address)
+        local.listen()
+    datagrams = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    datagrams.bind(str(place["outside"] / "d"))
+    if setting.unprivileged:
+        for path in folder.rglob("*"):
+            os.chown(path, NOBODY, NOBODY)
+    shared = _program({"unprivileged": setting.unprivileged, "make": True})
+    stack.callback(probes.remove_shared_things, shared)
+    targets = {name: victim() for name in probes.SIGNALLED_BY}
+    place |= shared | {
+        "victim": victim().pid,
+        "targets": {name: process.pid for name, process in targets.items()},
+        "port": tcp.getsockname()[1],
+        "udp_port": udp.getsockname()[1],
+        "abstract": abstract,
+    }
+    spec = SandboxSpec(str(place["scratch"]), (str(place["model"].parent),))
+    request = asdict(setting) | {"place": place, "spec": encode(spec) if setting.walled else None}
+    found = _program(request)
+    return found | {"signalled": {name: _signal_of(one, found) for name, one in targets.items()}}
+
+
+def _program(request):
+    ran = subprocess.run(
+        [sys.executable, "-m", "tests.worker.probes"],
+        input=json.dumps(request, default=str), capture_output=True, text=True, timeout=60,
+        check=False, env=os.environ | {"PYTHONPATH": f"{PACKAGE_ROOT}:{Path.cwd()}"},
+    )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
+
+
+def _signal_of(process, found):
+    """What ended it, or None. Outside, wait until it is delivered; inside, it must never be."""
+    if found["report"] is None:
+        return -process.wait(timeout=SOON)
+    return process.poll()
 
 
 def _place(folder):
@@ -100,6 +160,8 @@ def _place(folder):
     for name in ("secret.txt", "to-delete", "to-move", "to-truncate", "to-chmod", "to-touch"):
         (place["outside"] / name).write_text("secret")
     (place["outside"] / "to-mark").write_text("")
+    (place["outside"] / "marked").write_text("")
+    os.setxattr(place["outside"] / "marked", "user.secret", b"secret")
     (place["outside"] / "runs/other").mkdir(parents=True)
     (place["outside"] / "runs/other/result.json").write_text("{}")
     models = place.pop("models")
@@ -108,20 +170,73 @@ def _place(folder):
     return place | {"model": models / "model.onnx"}
 
 
+def _is_older_than(setting):
+    return (setting.landlock_abi or 0) > landlock.kernel_abi()
+
+
 @needs_landlock
 @pytest.mark.parametrize("name", probes.PROBES)
 def test_a_worker_cannot(name, outcomes):
-    assert outcomes[True]["report"] == "full"
     # "Another device" is what Landlock says to links and moves between folders.
-    assert outcomes[True]["outcome"][name] in ("EPERM", "EACCES", "EXDEV")
+    expected = {OTHER_ANSWERS[name]} if name in OTHER_ANSWERS else {"EPERM", "EACCES", "EXDEV"}
+    answers = {
+        setting: outcomes[setting]["outcome"][name]
+        for setting in INSIDE
+        if not _is_older_than(setting)
+    }
+    assert {setting: answer for setting, answer in answers.items() if answer not in expected} == {}
 
 
 @needs_landlock
+@pytest.mark.parametrize("setting", INSIDE, ids=str)
+def test_a_sandbox_that_holds_is_called_full(setting, outcomes):
+    """Without namespaces, too: the filter denies what they would hide."""
+    if _is_older_than(setting):
+        pytest.skip("this kernel is older still")
+    assert outcomes[setting]["report"] == "full"
+
+
+@needs_landlock
+@pytest.mark.parametrize("setting", CONTROLS, ids=str)
 @pytest.mark.parametrize("name", probes.PROBES)
-def test_outside_the_sandbox_one_can(name, outcomes):
-    if name in probes.ROOT_ONLY and os.geteuid() != 0:
+def test_outside_the_sandbox_one_can(name, setting, outcomes):
+    is_root = os.geteuid() == 0 and not setting.unprivileged
+    if name in probes.ROOT_ONLY and not is_root:
         pytest.skip("only root can, and we are not")
-    assert outcomes[False]["outcome"][name] == "done"
+    if name in probes.TRACING and not is_root and _yama():
+        pytest.skip("Yama keeps ordinary users from tracing")
+    answer = outcomes[setting]["outcome"][name]
+    if answer == "ENOSYS":
+        pytest.skip("this kernel has no such call")
+    assert answer == "done"
+
+
+def _yama():
+    scope = Path("/proc/sys/kernel/yama/ptrace_scope")
+    return scope.exists() and scope.read_text().strip() != "0"
+
+
+@needs_landlock
+@pytest.mark.parametrize("way", probes.SIGNALLED_BY)
+def test_a_worker_ends_no_process_by_way_of_a_descriptor(way, outcomes):
+    """Seen from the process that would be signalled; outside, it is."""
+    assert {outcomes[setting]["signalled"][way] for setting in CONTROLS} == {signal.SIGIO}
+    assert {outcomes[setting]["signalled"][way] for setting in INSIDE} == {None}
+
+
+@needs_landlock
+@pytest.mark.skipif(os.geteuid() != 0, reason="already an ordinary user")
+def test_the_ordinary_user_of_these_tests_has_no_rights_of_root(outcomes):
+    for setting in (*CONTROLS, *INSIDE):
+        who = outcomes[setting]["who"]
+        if setting.unprivileged:
+            assert who["Uid"] == who["Gid"] == [str(NOBODY)]
+            rights = {
+                int(mask, 16) for kind, masks in who.items() if "Cap" in kind for mask in masks
+            }
+            assert rights == {0}
+        else:
+            assert who["Uid"] == ["0"]
 
 
 # ---------------------------------------------------------------- workers that drive a device
@@ -294,15 +409,17 @@ def test_without_landlock_the_report_says_so_and_means_it(tmp_path):
         (7, None, None, None, "full"),
         (1, None, None, None, "full"),
         (7, None, "not permitted", None, "full"),  # the filter denies every socket
-        (7, None, None, "no", "partial (no seccomp: no, so it can start programs and use local "
-         "sockets)"),
-        (5, None, "no", "no", "partial (no seccomp: no, so it can start programs and use local "
-         "sockets; no network namespace: no, so it can use the network; landlock 5 of 6: it can "
-         "signal your processes)"),
+        (7, None, None, "no", "partial (no seccomp: no, so it can start programs, use local "
+         "sockets, watch your files and slow down your processes)"),
+        (5, None, "no", "no", "partial (no seccomp: no, so it can start programs, use local "
+         "sockets, watch your files and slow down your processes; no network namespace: no, so "
+         "it can use the network and the message queues, semaphores and memory that your "
+         "processes share; landlock 5 of 6: it can signal your processes)"),
         (0, "no", None, None, "partial (no landlock: no, so it can read and write your files)"),
         (0, "a", "b", "c", "none (no landlock: a, so it can read and write your files; no "
-         "seccomp: c, so it can start programs and use local sockets; no network namespace: b, "
-         "so it can use the network)"),
+         "seccomp: c, so it can start programs, use local sockets, watch your files and slow down "
+         "your processes; no network namespace: b, so it can use the network and the message "
+         "queues, semaphores and memory that your processes share)"),
     ],
 )  # fmt: skip
 def test_the_report_names_what_is_open(abi, landlock_, network, seccomp, said):
@@ -314,6 +431,76 @@ def test_local_sockets_of_a_gpu_worker_need_the_network_namespace():
     assert str(sandbox.judge(7, None, "denied", None)) == "full"
     told = str(sandbox.judge(7, None, "denied", None, listens=True))
     assert told == "partial (no network namespace: denied, so it can listen on local sockets)"
+
+
+def test_what_was_seen_not_to_hold_is_reported():
+    leaking = sandbox.judge(7, None, None, None, leaks=("watch files", "open sockets"))
+    assert str(leaking) == (
+        "partial (the system-call filter has a hole: it can watch files; the system-call filter "
+        "has a hole: it can open sockets)"
+    )
+    privileged = sandbox.judge(7, None, None, None, kept_rights="not permitted")
+    assert str(privileged) == (
+        "partial (capabilities kept: not permitted, so it can use rights of root)"
+    )
+
+
+@needs_landlock
+def test_a_worker_tries_what_must_be_refused_before_it_is_called_full(tmp_path):
+    """Outside the sandbox all of it is possible; so inside, its refusal is the sandbox's doing."""
+    outside = python(
+        """
+        import json
+        from modeldyno.worker import sandbox
+        print(json.dumps([list(sandbox.unrefused(exec_)) for exec_ in (False, True)]))
+        """
+    )
+    assert len(outside[0]) == 17
+    assert set(outside[0]) - set(outside[1]) == {"start programs"}
+    inside = entered(tmp_path, "answer = [str(report), list(sandbox.unrefused(False))]")
+    assert inside == ["full", []]
+
+
+@needs_landlock
+@pytest.mark.parametrize("devices", [(), ("/dev/null",)])
+def test_without_namespaces_only_a_gpu_worker_has_something_open(tmp_path, devices):
+    told = python(
+        f"""
+        import json
+        from modeldyno.core.sandbox import SandboxSpec
+        from modeldyno.worker import sandbox
+        from tests.worker import probes
+        probes.switch_off_namespaces()
+        report = sandbox.enter(SandboxSpec({str(tmp_path)!r}, devices={devices!r}))
+        print(json.dumps([str(report), report.layers]))
+        """
+    )
+    open_ = " (no network namespace: operation not permitted, so it can listen on local sockets)"
+    level = f"partial{open_}" if devices else "full"
+    assert told == [level, ["landlock", "seccomp"]]
+
+
+@needs_linux
+def test_what_is_open_stands_in_the_checkup_and_in_the_result(tmp_path):
+    """On a system without Landlock."""
+    model = script(tmp_path, latency_us=20)
+    told = python(
+        f"""
+        import json, subprocess, sys
+        import modeldyno
+        from tests.worker import probes
+        probes.switch_off_landlock()
+        command = [sys.executable, "-m", "modeldyno", "doctor", "--json"]
+        command += ["--workspace", {str(tmp_path / "d")!r}]
+        doctor = subprocess.run(command, capture_output=True, text=True, check=True)
+        finding = next(f for f in json.loads(doctor.stdout)["findings"] if f["name"] == "sandbox")
+        run = modeldyno.bench({str(model)!r}, iterations=5, workspace={str(tmp_path / "w")!r})
+        result = json.loads(run.to_json())["cells"][0]["sandbox"]
+        print(json.dumps([finding["state"], finding["value"], result]))
+        """
+    )
+    words = "partial (no landlock: the kernel has none, so it can read and write your files)"
+    assert told == ["warning", words, words]
 
 
 def test_switched_off_is_not_called_a_sandbox():

@@ -64,8 +64,7 @@ class TensorFlowSession:
         self._tf = tf_process.imported()
         config = tf_process.config(self._tf, target.threads)
         _ask_precision(config, target.precision)
-        with tf_process.its_threads():
-            self._loaded = load(self._tf, target, config)
+        self._loaded = load(self._tf, target, config)
         self._target = target
 
     @property
@@ -96,10 +95,6 @@ class TensorFlowSession:
         names, fetches = zip(*self._loaded.outputs.items(), strict=True)
         outputs = self._loaded.session.run(list(fetches), self._given(inputs))
         return {name: np.array(one) for name, one in zip(names, outputs, strict=True)}
-
-    def resume(self) -> None:
-        """Another session may have moved the pool to other CPUs."""
-        tf_process.settle(self._target)
 
     def traced(
         self, inputs: Tensors, contract: CallContract, *, with_graph: bool = False

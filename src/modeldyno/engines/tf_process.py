@@ -22,7 +22,6 @@ from modeldyno.core.sessions import Target
 _TASKS = Path("/proc/self/task")
 _HELPERS = 1  # threads that stay beside the pool, once there was a session: "tf_graph_runner"
 _settled: list[Settled] = []  # one, or none yet
-_own: set[int] = set()  # threads that TensorFlow has started
 _settling = threading.Lock()
 
 
@@ -58,7 +57,7 @@ def imported(setting: Setting | None = None) -> Any:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever build it is
     os.environ.update(KERAS_BACKEND="tensorflow")
     # Both are a third of the time that its import takes, and only Keras files need the one.
-    with its_threads(), _absent("keras", "sklearn"):
+    with _absent("keras", "sklearn"):
         import tensorflow
 
     return tensorflow
@@ -98,25 +97,7 @@ def settle(target: Target) -> Settled:
             why=f"this one began with {_told(found.setting)}, and was asked for {_told(setting)}",
             fix="Ask for it in a process of its own",
         )
-    _move(target.cpus)
     return found
-
-
-@contextlib.contextmanager
-def its_threads() -> Iterator[None]:
-    """What begins in here is TensorFlow's, and goes where its sessions go. All else in the process
-    may belong to another engine, which has CPUs of its own."""
-    before = _tasks()
-    try:
-        yield
-    finally:
-        _own.update(_tasks() - before)
-
-
-def own_threads() -> frozenset[int]:
-    """Those that are still there."""
-    _own.intersection_update(_tasks())
-    return frozenset(_own)
 
 
 def uses_onednn() -> bool:
@@ -140,7 +121,7 @@ def _made(setting: Setting) -> Settled:
     before = _tasks()
     probe = config(tf, setting.threads)
     probe.use_per_session_threads = True  # those end with the session, the pool does not
-    with its_threads(), tf.compat.v1.Session(graph=tf.Graph(), config=probe):
+    with tf.compat.v1.Session(graph=tf.Graph(), config=probe):
         pass
     started = len(_tasks() - before) - _HELPERS
     return Settled(setting, started if started > 0 else None)
@@ -161,15 +142,6 @@ def _tasks() -> frozenset[int]:
     with contextlib.suppress(OSError):
         return frozenset(int(task.name) for task in _TASKS.iterdir())
     return frozenset()
-
-
-def _move(cpus: tuple[int, ...]) -> None:
-    """The pool was started on other CPUs than those that a later session may have."""
-    if not cpus or not hasattr(os, "sched_setaffinity"):
-        return
-    for thread in own_threads():
-        with contextlib.suppress(OSError):
-            os.sched_setaffinity(thread, cpus)
 
 
 def _told(setting: Setting) -> str:

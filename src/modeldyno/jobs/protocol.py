@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -68,7 +68,7 @@ class Context:
             memory_limit_bytes=memory_limit_bytes or 0,
             python=python,
             readable=(self.folder.model, *data, *(Path(folder) for folder in code if folder)),
-            devices=_devices(cells),
+            devices=device_nodes({cell.device.partition(":")[0] for cell in cells}),
             allow_exec=any(catalog.starts_programs(cell.engine, cell.options) for cell in cells),
             inspectable=tuple(originals),
             sandbox=sandbox,
@@ -83,8 +83,7 @@ _NODES = {
 }
 
 
-def _devices(cells: Sequence[CellSpec]) -> tuple[Path, ...]:
+def device_nodes(kinds: Collection[str] = tuple(_NODES)) -> tuple[Path, ...]:
     """The nodes of what computes, for workers that compute there."""
-    kinds = {cell.device.partition(":")[0] for cell in cells}
     patterns = {_NODES[kind] for kind in kinds if kind in _NODES}
     return tuple(sorted(node for pattern in patterns for node in Path("/dev").glob(pattern)))

@@ -18,7 +18,7 @@ from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.jobs.leases import Leases
-from modeldyno.jobs.protocol import Jobs
+from modeldyno.jobs.protocol import Jobs, device_nodes
 from modeldyno.measure import doctor, energy, host, probes, weather
 from modeldyno.measure.cpus import allowed_cpus, ranges
 from modeldyno.services import peaks
@@ -141,22 +141,28 @@ def _disk(workspace: Path) -> Finding:
     return Finding("disk", state, value, "a run stops when its samples cannot be written", fix)
 
 
-def confinement() -> SandboxReport | None:
+def confinement(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
     """What a worker that is started here and now is really confined by; None: it cannot start."""
     with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
-        surroundings = Surroundings(Path(folder) / "scratch", Path(folder) / "log.txt")
+        scratch, log = Path(folder) / "scratch", Path(folder) / "log.txt"
         try:
-            with launched(surroundings) as worker:
+            with launched(Surroundings(scratch, log, devices=devices)) as worker:
                 return worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)
         except (EOFError, RunFailed):
             return None
 
 
 def _sandbox() -> Finding:
+    """Workers that drive a device are confined less: judged by both kinds, if there are devices."""
+    nodes = device_nodes()
     report = confinement()
-    if report is None:
+    with_devices = confinement(nodes) if nodes else report
+    if report is None or with_devices is None:
         return Finding("sandbox", "problem", "a worker cannot start", "nothing can be measured")
-    if report.level == "full":
+    value = str(report)
+    if with_devices != report:
+        value += f"; with a GPU or NPU {with_devices}"
+    if report.level == with_devices.level == "full":
         return Finding("sandbox", "ok", "full")
     effect = "a hostile model file could do more than compute; numbers are the same"
-    return Finding("sandbox", "warning", str(report), effect, "measure files you trust")
+    return Finding("sandbox", "warning", value, effect, "measure files you trust")

@@ -28,6 +28,7 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.sandbox import Sandboxing, SandboxReport, SandboxSpec
+from modeldyno.worker import placement
 from modeldyno.worker.messages import (
     HEADER,
     Command,
@@ -150,6 +151,7 @@ class Worker:
 
     def tell(self, command: Command) -> None:
         """Send a command; its reply must be heard before the next one."""
+        placement.move_pools(self.pid, placement.cpus_for(command))
         with contextlib.suppress(BrokenPipeError):  # it is gone: hearing tells of what
             write_all(self._to, pack(command))
 

@@ -1,13 +1,15 @@
 """Confine this process for good, before any engine is imported. Standard library only.
 
 Limits, then an empty network, then no capabilities, then files (Landlock), then system calls
-(seccomp). What a system lacks is left out and told; see docs/decisions/0007-sandbox.md.
+(seccomp). Then it tries what must now be refused: the report says what was seen to hold on this
+system and for this user. See docs/decisions/0007-sandbox.md.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import struct
 import sys
@@ -21,7 +23,7 @@ from modeldyno.worker.landlock import READ, WRITE, Access, Grant
 LARGEST_FILE = 1 << 30
 MOST_FILES = 1024
 _NO_NEW_PRIVILEGES = 38
-_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
+_NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
 _CAPABILITIES_VERSION = 0x20080522
 _READ_ANY_FILE = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
 
@@ -57,13 +59,22 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
     if sys.platform != "linux":
         return SandboxReport("none", (f"{sys.platform} has none that we know",))
     abi = landlock.kernel_abi() if landlock_abi is None else landlock_abi
+    drives_device = bool(spec.devices)
     _prctl(_NO_NEW_PRIVILEGES)
     no_network = _try(_leave_the_network)
-    _try(_drop_capabilities)
+    kept_rights = _try(_drop_capabilities)
     no_landlock = _try(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
-    no_seccomp = _try(lambda: seccomp.install(spec.allow_exec, bool(spec.devices)))
-    listens = bool(spec.devices)
-    return judge(0 if no_landlock else abi, no_landlock, no_network, no_seccomp, listens)
+    no_seccomp = _try(lambda: seccomp.install(spec.allow_exec, drives_device))
+    leaks = () if no_seccomp else tuple(unrefused(spec.allow_exec))
+    return judge(
+        0 if no_landlock else abi,
+        no_landlock,
+        no_network,
+        no_seccomp,
+        listens=drives_device,
+        kept_rights=kept_rights,
+        leaks=leaks,
+    )
 
 
 def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
@@ -77,23 +88,36 @@ def judge(
     no_landlock: str | None,
     no_network: str | None,
     no_seccomp: str | None,
+    *,
     listens: bool = False,
+    kept_rights: str | None = None,
+    leaks: tuple[str, ...] = (),
 ) -> SandboxReport:
     """What is open, given the Landlock ABI and why each layer is missing (None: it is there).
 
     Layers overlap: the filter denies every socket, so that without a network namespace, or with a
     Landlock that knows no TCP, nothing is open. A worker that drives a device ``listens``: the
-    filter leaves it local sockets, which only the namespace keeps to itself.
+    filter leaves it local sockets, which only the namespace keeps to itself. ``leaks`` are things
+    that the filter should have refused and did not.
     """
     missing = []
     if no_network and listens and not no_seccomp:
         missing.append(f"no network namespace: {no_network}, so it can listen on local sockets")
+    if kept_rights:
+        missing.append(f"capabilities kept: {kept_rights}, so it can use rights of root")
     if no_landlock:
         missing.append(f"no landlock: {no_landlock}, so it can read and write your files")
+    missing += [f"the system-call filter has a hole: it can {leak}" for leak in leaks]
     if no_seccomp:
-        missing.append(f"no seccomp: {no_seccomp}, so it can start programs and use local sockets")
+        missing.append(
+            f"no seccomp: {no_seccomp}, so it can start programs, use local sockets, watch your "
+            "files and slow down your processes"
+        )
         if no_network:
-            missing.append(f"no network namespace: {no_network}, so it can use the network")
+            missing.append(
+                f"no network namespace: {no_network}, so it can use the network and the message "
+                "queues, semaphores and memory that your processes share"
+            )
         if 0 < abi < 3:
             missing.append(f"landlock {abi} of 3: it can truncate your files")
         if 0 < abi < 6:
@@ -105,6 +129,21 @@ def judge(
     if not missing:
         return SandboxReport("full", (), there, abi)
     return SandboxReport("partial" if there else "none", tuple(missing), there, abi)
+
+
+def unrefused(allow_exec: bool) -> Iterator[str]:
+    """What this process can do of the things that the filter must refuse, tried one by one.
+
+    Each is harmless if it succeeds: it changes nothing, or its arguments are nonsense.
+    """
+    for what, attempt in _attempts(allow_exec):
+        try:
+            attempt()
+        except OSError as error:
+            if error.errno not in _REFUSED:
+                yield what
+        else:
+            yield what
 
 
 def limit(memory_bytes: int) -> None:
@@ -134,41 +173,68 @@ def limit(memory_bytes: int) -> None:
 
 
 def _leave_the_network() -> None:
-    """Into a network namespace with nothing in it, not even a loopback that is up.
+    """Into namespaces with nothing in them: no network, not even a loopback that is up, and no
+    message queues, semaphores and shared memory.
 
-    Only root may make one alone; others need a user namespace around it, in which they keep their
-    own user and group number.
+    Only root may make them alone; others need a user namespace around them, in which they keep
+    their own user and group number.
     """
     user, group = os.geteuid(), os.getegid()
+    before = _network()
     try:
-        _unshare(_NEW_NETWORK)
+        _unshare_or_less(0)
     except OSError:
-        _unshare(_NEW_USER | _NEW_NETWORK)
+        _unshare_or_less(_NEW_USER)
         with contextlib.suppress(OSError):  # cosmetic: else files seem to belong to nobody
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    if before and before == _network():
+        raise OSError(errno.ENOSYS, "it took no effect")
+
+
+def _unshare_or_less(flags: int) -> None:
+    """Kernels can be built without IPC namespaces; the filter denies what they would hide."""
+    try:
+        _unshare(flags | _NEW_NETWORK | _NEW_IPC)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+        _unshare(flags | _NEW_NETWORK)
+
+
+def _network() -> str:
+    with contextlib.suppress(OSError):
+        return str(Path("/proc/self/ns/net").readlink())
+    return ""
 
 
 def _drop_capabilities() -> None:
     """All but those by which root reads files of others: Landlock says which ones."""
     kept = _READ_ANY_FILE if os.geteuid() == 0 else 0
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
-    effective, permitted = _capabilities()
+    effective, permitted, _ = _capabilities()
     wanted = (kept & effective, kept & permitted, 0)
     _checked(_libc().capset(header, struct.pack("=6I", *wanted, 0, 0, 0)))
+    if any(each & ~kept for each in _capabilities()):
+        raise OSError(errno.EPERM, "the kernel did not take them")
 
 
-def _capabilities() -> tuple[int, int]:
+def _capabilities() -> tuple[int, int, int]:
+    """Effective, permitted and inheritable ones."""
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     data = ctypes.create_string_buffer(24)
     _checked(_libc().capget(header, data))
-    effective, permitted, _ = struct.unpack("=3I", data.raw[:12])
-    return effective, permitted
+    low, high = struct.unpack("=3I", data.raw[:12]), struct.unpack("=3I", data.raw[12:])
+    effective, permitted, inheritable = (a | b << 32 for a, b in zip(low, high, strict=True))
+    return effective, permitted, inheritable
 
 
 def _restrict(spec: SandboxSpec, abi: int) -> None:
     landlock.restrict(_grants(spec, inspecting=True), _usable(abi))
+    with contextlib.suppress(PermissionError):
+        os.scandir("/").close()
+        raise OSError(errno.ENOSYS, "it took no effect")
 
 
 def _usable(abi: int) -> int:
@@ -201,6 +267,61 @@ def _python() -> list[str]:
     prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     return [path for path in dict.fromkeys((*prefixes, *sys.path, *libraries)) if path]
+
+
+# ---------------------------------------------------------------- what must be refused
+
+_REFUSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
+_SET_OWNER, _SET_OWNER_BY_IOCTL = 8, 0x8901
+
+
+def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
+    parent = os.getppid()
+    if parent:  # 0: it cannot be seen from our PID namespace, and cannot be reached
+        yield "signal your processes", lambda: os.kill(parent, 0)
+        yield "change priorities", lambda: os.setpriority(0, parent, os.getpriority(0, parent))
+        yield (
+            "move your processes",
+            lambda: os.sched_setaffinity(parent, os.sched_getaffinity(parent)),
+        )
+        yield "limit your processes", lambda: _system_call("prlimit64", parent, 0, None, None)
+    yield "signal your processes by fcntl", lambda: _on_a_pipe("fcntl", _SET_OWNER)
+    yield "signal your processes by ioctl", lambda: _on_a_pipe("ioctl", _SET_OWNER_BY_IOCTL)
+    yield "open sockets", lambda: _close_again(_system_call("socket", 2, 1, 0))
+    yield "share memory by key", lambda: _system_call("shmget", 0, 0, 0)
+    yield "use semaphores", lambda: _system_call("semop", -1, None, 0)
+    yield "use message queues", lambda: _system_call("msgsnd", -1, None, 0, 0)
+    yield "remove message queues", lambda: _system_call("mq_unlink", None)
+    yield "watch files", lambda: _close_again(_system_call("inotify_init1", 0))
+    yield "change files' modes", lambda: _system_call("fchmodat", -1, None, 0)
+    yield "mount file systems", lambda: _system_call("open_tree", -1, None, 0)
+    yield "trace your processes", lambda: _system_call("ptrace", 0x4206, -1, None, None)
+    yield "use io_uring", lambda: _system_call("io_uring_setup", 0, None)
+    if not allow_exec:
+        yield "start programs", lambda: _system_call("execve", None, None, None)
+
+
+def _on_a_pipe(call: str, command: int) -> None:
+    """Make nobody the one who is signalled."""
+    ends = os.pipe()
+    nobody = ctypes.c_int(0)
+    try:
+        _system_call(call, ends[0], command, ctypes.byref(nobody) if call == "ioctl" else 0)
+    finally:
+        for end in ends:
+            os.close(end)
+
+
+def _close_again(descriptor: int) -> None:
+    os.close(descriptor)
+
+
+def _system_call(name: str, *arguments: object) -> int:
+    plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    result: int = _libc().syscall(ctypes.c_long(seccomp.number_of(name)), *plain)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 # ---------------------------------------------------------------- system calls

@@ -1,6 +1,7 @@
 """A filter on system calls, assembled by hand: what Landlock leaves open, and no engine needs.
 
-Everything is allowed but what is named here. Classic BPF, as seccomp(2) wants it.
+An allow list (system_calls.py) in classic BPF, as seccomp(2) wants it. Only calls that are decided
+by their arguments cost anything: the kernel keeps the others, once allowed, in a bitmap.
 """
 
 from __future__ import annotations
@@ -10,139 +11,186 @@ import errno
 import os
 import platform
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+
+from modeldyno.worker import system_calls
+from modeldyno.worker.system_calls import FOR_ITSELF
 
 # Mode of seccomp(2), and a flag: without it, kernels before 5.16 switch off speculative execution
 # for filtered processes, which would make every measurement some percent slower.
 _SET_MODE_FILTER, _SPECULATION_ALLOWED = 1, 1 << 2
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-# Offsets in struct seccomp_data.
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
+# Offsets in struct seccomp_data; of each argument its lower half, which is all the kernel reads of
+# the arguments that are checked here.
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24, 32)
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_KEEP_BITS = 0x54
+_KEEP_BITS, _SHIFT_RIGHT = 0x54, 0x74
 _X32 = 0x40000000  # the same calls again, under other numbers
-_CLONE_THREAD = 0x00010000
-_CLONE_NEW_ANYTHING = 0x7E020080  # namespaces of every kind
-_SET_PARENT_DEATH_SIGNAL = 1
-_LOCAL, _SEQUENCED_PACKETS, _SOCKET_KIND = 1, 5, 0xF
 
-# Name: number on x86_64, number on aarch64 (-1: it has no such call).
-DENIED = {
-    # other processes
-    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
-    "pidfd_open": (434, 434), "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424),
-    "kcmp": (312, 272), "tkill": (200, 130),
-    # sockets of every kind, local ones too: Landlock does not see who connects to docker.sock
-    "socket": (41, 198),
-    "shmget": (29, 194), "shmat": (30, 196), "semget": (64, 190), "msgget": (68, 186),
-    "mq_open": (240, 180),
-    # a second way to make most system calls, which no filter sees
-    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
-    # what files are, beside their content: Landlock does not see these either
-    "truncate": (76, 45), "chmod": (90, -1), "fchmod": (91, 52), "fchmodat": (268, 53),
-    "fchmodat2": (452, 452), "chown": (92, -1), "fchown": (93, 55), "lchown": (94, -1),
-    "fchownat": (260, 54), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7),
-    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
-    "setxattrat": (463, 463), "removexattrat": (466, 466), "utime": (132, -1),
-    "utimes": (235, -1), "futimesat": (261, -1), "utimensat": (280, 88),
-    # the system
-    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
-    "move_mount": (429, 429), "open_tree": (428, 428), "fsopen": (430, 430),
-    "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433),
-    "mount_setattr": (442, 442), "unshare": (272, 97), "setns": (308, 268),
-    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
-    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
-    "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241),
-    "kexec_load": (246, 104), "kexec_file_load": (320, 294), "init_module": (175, 105),
-    "finit_module": (313, 273), "delete_module": (176, 106), "swapon": (167, 224),
-    "swapoff": (168, 225), "reboot": (169, 142), "acct": (163, 89),
-}  # fmt: skip
-_STARTS_A_PROGRAM = {
-    "execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1),
-}  # fmt: skip
-# CUDA opens a local socket of its own when it starts, and fails without. With a driver to talk to,
-# a worker may make sockets of that one kind, and connect none of them to anybody.
-_SOCKET, _CONNECT = DENIED["socket"], (42, 203)
-# Their first argument is a process: nobody, itself, or none of its business.
-_FOR_ITSELF_ONLY = {
-    "kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138),
-    "rt_tgsigqueueinfo": (297, 240), "prlimit64": (302, 261),
-}  # fmt: skip
+_CLONE_THREAD = 0x00010000
+_CLONE_PARENT = 0x00008000  # a child that is not ours to wait for
+_CLONE_NEW_ANYTHING = 0x7E020080  # namespaces of every kind
+
+_LOCAL, _STREAM, _SEQUENCED_PACKETS, _SOCKET_KIND = 1, 1, 5, 0xF
+
+# prctl(2): taking back its death signal, and sharing a core with other processes, are denied. Of
+# options after those of Linux 6.19, only the three that are no number in a row.
+_PRCTL_DENIED = (1, 62)
+_PRCTL_AFTER_NEWEST, _PRCTL_NAMED = 80, (0x41555856, 0x53564D41, 0x59616D61)
+
+# fcntl(2): descriptors, flags, locks, pipes and seals. Not who gets which signal (F_SETOWN,
+# F_SETSIG, F_SETOWN_EX), nor leases and notices, by which one process stops or watches another.
+_SET_FLAGS, _SIGNAL_WHEN_READY = 4, 0x2000
+_FCNTL_ALLOWED = (0, 1, 2, 3, 5, 6, 7, 9, 36, 37, 38, 1027, 1028, 1030, 1031, 1032, 1033, 1034)
+
+# ioctl(2): is it a terminal, how wide, how much can be read, (non-)blocking, close on exec, copies
+# that share blocks. Not FIOSETOWN and SIOCSPGRP (signals), TIOCSTI (typing for the user), or what
+# an owner may do to files through a descriptor that only reads (flags, verity, encryption).
+_IOCTL_ALLOWED = (
+    0x5401, 0x802C542A, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x40049409, 0x4020940D,
+)  # fmt: skip
+# A driver's commands are its own affair, unless they belong to terminals (T), sockets (0x89) or
+# file systems (f, v, X, 0x94), which these are the letters of.
+_IOCTL_LETTER, _NOT_OF_DRIVERS = 8, (0x54, 0x89, 0x66, 0x76, 0x58, 0x94)
+
+_PRIORITY_OF_PROCESS, _IO_PRIORITY_OF_PROCESS = 0, 1
 
 
 @dataclass(frozen=True)
 class _Machine:
     column: int
     audit: int
-    clone: int
-    clone3: int
-    prctl: int
     seccomp: int
 
 
 _MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, 56, 435, 157, 317),
-    "aarch64": _Machine(1, 0xC00000B7, 220, 435, 167, 277),
+    "x86_64": _Machine(0, 0xC000003E, 317),
+    "aarch64": _Machine(1, 0xC00000B7, 277),
 }
 
 
 def install(allow_exec: bool, drives_device: bool = False) -> None:
     """Filter this thread, and all it starts, for good. Needs no_new_privs. Raises OSError."""
-    machine = _MACHINES.get(platform.machine())
-    if machine is None:
-        raise OSError(errno.ENOSYS, f"no filter was written for {platform.machine()}")
-    program = b"".join(_program(machine, allow_exec, drives_device))
-    held = ctypes.create_string_buffer(program, len(program))
-    pointer = struct.pack("@HP", len(program) // 8, ctypes.addressof(held))
+    name = platform.machine()
+    if name not in _MACHINES:
+        raise OSError(errno.ENOSYS, f"no filter was written for {name}")
+    code = program(name, os.getpid(), allow_exec, drives_device)
+    held = ctypes.create_string_buffer(code, len(code))
+    pointer = struct.pack("@HP", len(code) // 8, ctypes.addressof(held))
     libc = ctypes.CDLL(None, use_errno=True)
     flags = ctypes.c_ulong(_SPECULATION_ALLOWED)
-    if libc.syscall(ctypes.c_long(machine.seccomp), _SET_MODE_FILTER, flags, pointer) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+    number = ctypes.c_long(_MACHINES[name].seccomp)
+    if libc.syscall(number, _SET_MODE_FILTER, flags, pointer) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def _program(machine: _Machine, allow_exec: bool, drives_device: bool) -> Iterator[bytes]:
-    denied = DENIED if allow_exec else DENIED | _STARTS_A_PROGRAM
-    if drives_device:
-        denied = denied | {"socket": (-1, -1), "connect": _CONNECT}
-    yield _load(_ARCHITECTURE)
-    yield from _unless(_IF_EQUAL, machine.audit, _deny())
-    yield _load(_NUMBER)
-    yield from _when(_IF_AT_LEAST, _X32, _deny())
-    for numbers in denied.values():
-        if numbers[machine.column] >= 0:
-            yield from _when(_IF_EQUAL, numbers[machine.column], _deny())
-    if drives_device:
-        yield from _when(_IF_EQUAL, _SOCKET[machine.column], _local_packets())
-    # Its flags lie in memory, where no filter can look; the C library falls back on clone.
-    yield from _when(_IF_EQUAL, machine.clone3, _deny(errno.ENOSYS))
-    yield from _when(_IF_EQUAL, machine.clone, _clone(allow_exec))
-    death_signal = b"".join(_when(_IF_EQUAL, _SET_PARENT_DEATH_SIGNAL, _deny()))
-    yield from _when(_IF_EQUAL, machine.prctl, _load(_FIRST_ARGUMENT) + death_signal + _allow())
-    for numbers in _FOR_ITSELF_ONLY.values():
-        yield from _when(_IF_EQUAL, numbers[machine.column], _itself(os.getpid()))
-    yield _allow()
+def number_of(name: str) -> int:
+    """A system call's number on this machine; -1 where it has none."""
+    machine = _MACHINES.get(platform.machine())
+    return system_calls.ALL[name][machine.column] if machine else -1
+
+
+def program(machine: str, pid: int, allow_exec: bool, drives_device: bool) -> bytes:
+    """The filter of a worker with this process number."""
+    of = _MACHINES[machine]
+    rules = _argument_rules(pid, allow_exec, drives_device)
+    parts = [_load(_ARCHITECTURE), *_unless(_IF_EQUAL, of.audit, _deny()), _load(_NUMBER)]
+    parts += _when(_IF_AT_LEAST, _X32, _deny())
+    for name, rule in rules.items():
+        parts += _when(_IF_EQUAL, system_calls.ALL[name][of.column], rule)
+    answers = _answers(of.column, allow_exec, drives_device)
+    (_, lowest), *others = _stretches(answers)
+    for first, answer in reversed(others):
+        parts += _when(_IF_AT_LEAST, first, answer)
+    return b"".join([*parts, lowest])
+
+
+def _answers(column: int, allow_exec: bool, drives_device: bool) -> dict[int, bytes]:
+    """What each number is answered with, whatever its arguments."""
+    by_list = (
+        (system_calls.ALLOWED, _allow()),
+        (system_calls.STARTS_PROGRAMS, _allow() if allow_exec else _deny()),
+        (system_calls.LISTENS, _allow() if drives_device else _deny()),
+        (system_calls.DENIED, _deny()),
+        (system_calls.UNSUPPORTED, _deny(errno.ENOTSUP)),
+        (system_calls.ABSENT, _deny(errno.ENOSYS)),
+    )
+    return {
+        numbers[column]: answer
+        for calls, answer in by_list
+        for numbers in calls.values()
+        if numbers[column] >= 0
+    }
+
+
+def _stretches(answers: dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
+    """Where each run of numbers with the same answer begins."""
+    unknown = _deny(errno.ENOSYS)
+    numbers = range(max(answers) + 2)
+    for answer, run in groupby(numbers, lambda number: answers.get(number, unknown)):
+        yield next(run), answer
+
+
+# ---------------------------------------------------------------- decided by arguments
+
+
+def _argument_rules(pid: int, allow_exec: bool, drives_device: bool) -> dict[str, bytes]:
+    return {name: _itself(0, pid) for name in FOR_ITSELF} | {
+        "clone": _clone(allow_exec),
+        "prctl": _prctl(),
+        "fcntl": _fcntl(),
+        "ioctl": _ioctl(drives_device),
+        "socket": _local_socket(_SEQUENCED_PACKETS) if drives_device else _deny(),
+        "socketpair": _local_socket(_STREAM, _SEQUENCED_PACKETS),
+        "setpriority": _priority(_PRIORITY_OF_PROCESS, pid),
+        "ioprio_set": _priority(_IO_PRIORITY_OF_PROCESS, pid),
+    }
 
 
 def _clone(allow_exec: bool) -> bytes:
     """Threads, yes; namespaces, no; processes, only where programs may be started."""
-    namespaces = b"".join(_when(_IF_ANY_BIT, _CLONE_NEW_ANYTHING, _deny()))
+    denied = _CLONE_NEW_ANYTHING | _CLONE_PARENT
     processes = b"" if allow_exec else b"".join(_unless(_IF_ANY_BIT, _CLONE_THREAD, _deny()))
-    return _load(_FIRST_ARGUMENT) + namespaces + processes + _allow()
+    return _argument(0) + b"".join(_when(_IF_ANY_BIT, denied, _deny())) + processes + _allow()
 
 
-def _local_packets() -> bytes:
-    """Sockets of this machine that carry packets in order; their kind shares a word with flags."""
-    local = b"".join(_unless(_IF_EQUAL, _LOCAL, _deny()))
-    kind = _load(_SECOND_ARGUMENT) + _instruction(_KEEP_BITS, _SOCKET_KIND)
-    packets = b"".join(_unless(_IF_EQUAL, _SEQUENCED_PACKETS, _deny()))
-    return _load(_FIRST_ARGUMENT) + local + kind + packets + _allow()
+def _prctl() -> bytes:
+    unknown = b"".join(_when(_IF_AT_LEAST, _PRCTL_AFTER_NEWEST, _deny(errno.EINVAL)))
+    named = _any_of(_PRCTL_NAMED, _allow())
+    return _argument(0) + _any_of(_PRCTL_DENIED, _deny()) + named + unknown + _allow()
 
 
-def _itself(pid: int) -> bytes:
-    mine = (b"".join(_when(_IF_EQUAL, number, _allow())) for number in (0, pid))
-    return _load(_FIRST_ARGUMENT) + b"".join(mine) + _deny()
+def _fcntl() -> bytes:
+    signals = _argument(2) + b"".join(_when(_IF_ANY_BIT, _SIGNAL_WHEN_READY, _deny())) + _allow()
+    flags = b"".join(_when(_IF_EQUAL, _SET_FLAGS, signals))
+    return _argument(1) + flags + _any_of(_FCNTL_ALLOWED, _allow()) + _deny()
+
+
+def _ioctl(drives_device: bool) -> bytes:
+    known = _argument(1) + _any_of(_IOCTL_ALLOWED, _allow())
+    if not drives_device:
+        return known + _deny()
+    letter = _instruction(_SHIFT_RIGHT, _IOCTL_LETTER) + _instruction(_KEEP_BITS, 0xFF)
+    return known + letter + _any_of(_NOT_OF_DRIVERS, _deny()) + _allow()
+
+
+def _local_socket(*kinds: int) -> bytes:
+    """Of this machine and connected, never of datagrams: those can be sent to any address, also
+    through one end of a pair. The kind shares a word with flags."""
+    local = _argument(0) + b"".join(_unless(_IF_EQUAL, _LOCAL, _deny()))
+    kind = _argument(1) + _instruction(_KEEP_BITS, _SOCKET_KIND)
+    return local + kind + _any_of(kinds, _allow()) + _deny()
+
+
+def _priority(of_a_process: int, pid: int) -> bytes:
+    """Of one process, not of a group or of all that a user runs; and that process is itself."""
+    return _argument(0) + b"".join(_unless(_IF_EQUAL, of_a_process, _deny())) + _itself(1, pid)
+
+
+def _itself(argument: int, pid: int) -> bytes:
+    return _argument(argument) + _any_of((0, pid), _allow()) + _deny()
 
 
 # ---------------------------------------------------------------- instructions
@@ -156,12 +204,20 @@ def _load(offset: int) -> bytes:
     return _instruction(_LOAD, offset)
 
 
+def _argument(number: int) -> bytes:
+    return _load(_ARGUMENTS[number])
+
+
 def _allow() -> bytes:
     return _instruction(_RETURN, _ALLOW)
 
 
 def _deny(number: int = errno.EPERM) -> bytes:
     return _instruction(_RETURN, _ERRNO | number)
+
+
+def _any_of(values: Iterable[int], then: bytes) -> bytes:
+    return b"".join(part for value in values for part in _when(_IF_EQUAL, value, then))
 
 
 def _when(test: int, value: int, then: bytes) -> Iterator[bytes]:
