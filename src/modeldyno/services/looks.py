@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from modeldyno.core.errors import FileNotFound, ModeldynoError, PathRefused, TooBusy
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import Model, ModelFacts
+from modeldyno.services.background import log_failure
 from modeldyno.services.model_files import Borrowed, ModelFiles
 from modeldyno.services.models import ModelService
 from modeldyno.services.remembered import Remembered
@@ -69,6 +70,7 @@ class Looks:
         running = self._threads.submit(self._run, path, started, found, failed)
         self._under_way[running] = None
         running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
+        running.add_done_callback(log_failure)
 
     def facts(self, path: str) -> ModelFacts:
         """Raises PathRefused, FileNotFound, and what reading the model raises."""
