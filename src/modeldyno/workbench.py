@@ -57,6 +57,9 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
+# Files that are read beside each other: one that takes a minute does not hold up the others.
+READERS = 4
+
 
 @dataclass(frozen=True)
 class Workbench:
@@ -106,6 +109,7 @@ class Server:
     standings: StandingService
     system: SystemService
     looking: Workbench  # inspects and reads graphs, beside whatever is measured
+    readers: LocalJobs  # where it does so
     demo: DemoProject
     held: ExitStack
 
@@ -120,6 +124,7 @@ class Server:
 
     def close(self) -> None:
         """What runs is stopped and can be resumed; what waits, waits for the next server."""
+        self.readers.cancel_all()
         is_still = self.queue.close()
         self.watch.close()
         is_still = self.looks.close() and is_still
@@ -132,10 +137,10 @@ class Server:
             self.held.close()
 
 
-def open_workbench(settings: Settings) -> Workbench:
+def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workbench:
     runs = Runs(settings.workspace / "runs")
     trust = Trust(settings.workspace / "trust.json")
-    jobs = LocalJobs()
+    jobs = jobs or LocalJobs()
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
     graphs = GraphService(service, Graphs(settings.workspace / "graphs"))
     return Workbench(runs, service, TrustService(trust, service), graphs)
@@ -254,7 +259,8 @@ def open_server(
         held.callback(records.close)
         sole = held.enter_context(SoleServer(records.database).held())
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
-        looking = open_workbench(settings)
+        readers = LocalJobs(at_once=READERS)
+        looking = open_workbench(settings, readers)
         trust = Trust(settings.workspace / "trust.json")
         models = ModelService(records, trust, looking.graphs)
         objects = Objects(settings.workspace / "objects")
@@ -327,6 +333,7 @@ def open_server(
             standings=StandingService(records, models),
             system=SystemService(settings, records, open_doctor(settings)),
             looking=looking,
+            readers=readers,
             demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons, profiles),
             held=held.pop_all(),
         )

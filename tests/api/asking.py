@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from modeldyno.api.access import CALLER, Access
-from modeldyno.api.guard import NO_UPLOADS, Guard, Rules
+from modeldyno.api.guard import LIMITS, NO_UPLOADS, Guard, Rules
 from modeldyno.api.listening import Listening
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
@@ -46,6 +47,7 @@ class Inner:
     body: bytes = b""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     error: Exception | None = None
+    meanwhile: Callable[[], Awaitable[None]] | None = None  # once, before it answers
 
     async def __call__(self, scope, receive, send):
         self.scopes.append(scope)
@@ -58,6 +60,9 @@ class Inner:
                 break
         if self.error:
             raise self.error
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
         await send({"type": "http.response.start", "status": 200, "headers": list(self.headers)})
         await send({"type": "http.response.body", "body": b"fine"})
 
@@ -69,7 +74,7 @@ class Inner:
 class Door:
     """A guarded application, its clock, and its sign-ins."""
 
-    def __init__(self, listening=HERE, uploads=NO_UPLOADS, trusts_proxy=False):
+    def __init__(self, listening=HERE, uploads=NO_UPLOADS, trusts_proxy=False, limits=LIMITS):
         self.clock = Clock()
         self.token = TOKEN
         self.sign_ins = SignIns(lambda: self.token, SignInsInMemory(), self.clock)
@@ -77,10 +82,23 @@ class Door:
         self.access = Access(known, listening.cookie, Failures(self.clock))
         self.inner = Inner()
         rules = Rules(listening.hosts, listening.origins, uploads, trusts_proxy)
-        self.guard = Guard(self.inner, rules, self.access)
+        self.guard = Guard(self.inner, rules, self.access, limits)
 
-    def ask(self, method="GET", path="/", *headers, kind="http", pieces=(b"",), query=""):
+    def ask(self, *said, pieces=(b"",), **more):
         """Headers as pairs of text; Host is ours unless given."""
+        return asyncio.run(self._ask(self.scope(*said, **more), list(pieces)))
+
+    def ask_during(self, first, *others):
+        """Answers to ``others`` while ``first`` is under way, and to that: arguments of ``ask``."""
+        replies = []
+
+        async def meanwhile():
+            replies.extend([await self._ask(self.scope(*said), [b""]) for said in others])
+
+        self.inner.meanwhile = meanwhile
+        return [self.ask(*first), *replies]
+
+    def scope(self, method="GET", path="/", *headers, kind="http", query=""):
         pairs = [(key.lower().encode(), value.encode("latin-1")) for key, value in headers]
         if not any(key == b"host" for key, _ in pairs):
             pairs.insert(0, (b"host", b"127.0.0.1:5000"))
@@ -93,7 +111,7 @@ class Door:
         }
         if kind == "http":
             scope["method"] = method
-        return asyncio.run(self._ask(scope, list(pieces)))
+        return scope
 
     async def _ask(self, scope, pieces):
         reply = Reply()

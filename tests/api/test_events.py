@@ -382,6 +382,64 @@ def test_a_hostile_client_is_hung_up_on_and_others_are_not(server, hostile):
         heard(control, 1)
 
 
+def is_sent_away(link):
+    """By the check of its token, not because it answers no ping: those come much later."""
+    try:
+        while link.recv(SOON_S) != "2":
+            pass
+    except ConnectionClosed:
+        return True
+    return False
+
+
+FORGED = '{"asgi.scope":{"modeldyno.caller":{"by":"token","under":"","sign_in":null}}}'
+# As after "42" and the namespace. python-socketio calls handlers of these names by itself, too.
+RESERVED = {
+    "connect": f'["connect",{FORGED}]',
+    "connect, acknowledged": f'7["connect",{FORGED}]',
+    "connect, with a token": f'["connect",{FORGED},{{"token":"x"}}]',
+    "connect, without arguments": '["connect"]',
+    "disconnect": '["disconnect"]',
+    "disconnect, acknowledged": '7["disconnect","bye"]',
+    "connect_error": '["connect_error",{}]',
+    "any": '["*","ping",{}]',
+    "no name": '[["connect"]]',
+}
+
+
+@pytest.mark.parametrize("namespace", ["/v1", "/"])
+@pytest.mark.parametrize("attack", RESERVED)
+def test_an_event_with_a_reserved_name_does_not_keep_a_connection_past_its_token(
+    server, namespace, attack
+):
+    auth = {"token": server.token}
+    prefix = f"{namespace}," if namespace != "/" else ""
+    with (
+        raw(server, namespace, auth) as (attacker, _),
+        raw(server, "/v1", auth) as (listener, _),
+        raw(server, "/", auth) as (old_client, _),
+    ):
+        attacker.send(f"42{prefix}{RESERVED[attack]}")
+        attacker.send(f"45{prefix}{RESERVED[attack]}")
+        attacker.send(f"451-{prefix}{RESERVED[attack]}")
+        listener.send('42/v1,1["ping"]')
+        assert listener.recv(SOON_S).startswith('43/v1,1[{"ok":true')
+        server.token_file.rotate()
+        assert is_sent_away(listener)
+        assert is_sent_away(old_client)
+        assert is_sent_away(attacker)
+
+
+def test_an_event_with_a_reserved_name_changes_nothing_for_its_sender(server):
+    with raw(server, auth={"token": server.token}) as (link, _):
+        for packet in RESERVED.values():
+            link.send(f"42/v1,{packet}")
+        link.send('42/v1,1["subscribe",{"project_id":null}]')
+        assert link.recv(SOON_S).startswith('43/v1,1[{"ok":true')
+        server.project()
+        assert '"project.created"' in link.recv(SOON_S)
+
+
 @pytest.mark.parametrize(
     ("word", "said", "code"),
     [

@@ -17,6 +17,31 @@ NOTHING: Any = None
 EVIL = ("Origin", "http://evil.example")
 
 
+def test_strangers_leave_room_for_those_who_are_known():
+    door = Door(limits=guard.Limits(known=2, strangers=1, polling=1))
+    cookie, _ = door.cookie()
+    page, known = ("GET", "/"), ("GET", "/api/v1/x", BEARER)
+    poll = ("GET", "/socket.io/")
+    replies = door.ask_during(page, page, known, ("GET", "/", cookie), poll)
+    assert [reply.status for reply in replies] == [200, 503, 200, 200, 200]
+    assert [reply.status for reply in door.ask_during(known, known, page)] == [200, 200, 200]
+    assert [reply.status for reply in door.ask_during(poll, poll, page)] == [200, 503, 200]
+    assert [reply.status for reply in (door.ask(*page), door.ask(*known))] == [200, 200]
+
+
+def test_who_finds_no_room_is_told_so_in_our_words():
+    door = Door(limits=guard.Limits(known=1))
+    known = ("GET", "/api/v1/x", BEARER)
+    _, refused = door.ask_during(known, known)
+    assert refused.status == 503
+    assert json.loads(refused.body)["code"] == "TOO_MANY_REQUESTS"
+    assert refused.header("content-type") == "application/problem+json"
+    assert refused.header("retry-after") == "1"
+    assert {name.decode(): refused.header(name.decode()) for name, _ in guard.ALWAYS} == {
+        name.decode(): value.decode() for name, value in guard.ALWAYS
+    }
+
+
 def test_a_good_request_reaches_the_application_and_says_who_asks():
     door = Door()
     assert door.ask("GET", "/api/v1/projects", BEARER).status == 200

@@ -435,7 +435,7 @@ DOCUMENTED = (
 
 # What the document leaves out, and its stock GUI calls.
 FURTHER = (
-    op("dataset/predefined", "POST framework domain domain_flavour?",
+    op("dataset/predefined", "POST framework domain domain_flavour",
        {"transform": object, "dataloader": object, "metric": object, "metric_param": object},
        body={"framework": "ONNXRT", "domain": "Image Recognition", "domain_flavour": ""}),
     op("dataset/delete", "POST id name", {"id": int}, body={"id": 1, "name": "Pictures"}),

@@ -1,30 +1,43 @@
 """A connection whose request does not come is closed: uvicorn itself would wait for ever.
 
-And what it cannot read is refused in our words, with our headers.
+And so is a stranger's that was idle for longest, when there are too many: whoever connects next may
+be the owner. What cannot be read is refused in our words, with our headers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import logging
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from modeldyno.api.errors import MALFORMED, body_of
-from modeldyno.api.guard import ALWAYS
+from modeldyno.api.guard import ALWAYS, RECOGNISE
+
+logger = logging.getLogger(__name__)
 
 HEADERS_WITHIN_S = 10.0
+# Three times the backlog: so many can come between a connection and the first look at its request.
+MOST_STRANGERS = 400
+MOST_CONNECTIONS = 800  # a process usually may have 1024 open files
 
 
 class ImpatientHttp(HttpToolsProtocol):
     """From the first byte of a request (of the first one: from the connection) to the end of its
     headers; bodies are the guard's business, the time in between that of ``timeout_keep_alive``."""
 
+    _turns = itertools.count()
     _overdue: asyncio.TimerHandle | None = None
+    _turn = 0  # grows with each connection, and each request: the lowest was idle for longest
+    _is_known = False  # a request on it came from somebody we know
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._turn = next(self._turns)
         self._expect()
+        self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
@@ -34,6 +47,8 @@ class ImpatientHttp(HttpToolsProtocol):
         if self._overdue is None:
             self._expect()
         super().on_message_begin()
+        self._turn = next(self._turns)
+        self.scope[RECOGNISE] = self._recognise  # type: ignore[literal-required]  # ours
 
     def on_headers_complete(self) -> None:
         self._arrived()
@@ -46,6 +61,28 @@ class ImpatientHttp(HttpToolsProtocol):
         lines += [name + b": " + value for name, value in (*headers, *ALWAYS)]
         self.transport.write(b"\r\n".join((*lines, b"connection: close", b"", body)))
         self.transport.close()
+
+    def _recognise(self) -> None:
+        self._is_known = True
+
+    @property
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _make_room(self) -> None:
+        """For this connection, if need be at the cost of the stranger that was idle for longest."""
+        if len(self.connections) <= MOST_STRANGERS:
+            return
+        opened = [one for one in self.connections if not one.transport.is_closing()]
+        strangers = [one for one in opened if isinstance(one, ImpatientHttp) and not one._is_known]
+        if len(strangers) <= MOST_STRANGERS and len(opened) <= MOST_CONNECTIONS:
+            return
+        idle = [one for one in strangers if one is not self and one._is_idle]
+        if idle:
+            min(idle, key=lambda one: one._turn).transport.close()
+        elif len(opened) > MOST_CONNECTIONS:
+            logger.warning("a connection was refused: %s are open and busy", len(opened))
+            self.transport.close()
 
     def _expect(self) -> None:
         self._overdue = self.loop.call_later(HEADERS_WITHIN_S, self.transport.close)

@@ -147,6 +147,14 @@ STOPPING = Refusal(
     "nobody will wait for this measurement, so it was cancelled",
     "Ask again when it is back",
 )
+NO_ROOM = Refusal(
+    503,
+    "TOO_MANY_REQUESTS",
+    "Too many requests at once",
+    "so many are answered at a time, fewer of clients that did not sign in",
+    "Try again in a second; requests with the token have room of their own",
+    ((b"retry-after", b"1"),),
+)
 BUG = Refusal(
     500, "BUG", "Something went wrong in the server", "it is our bug", "The server's log says more"
 )

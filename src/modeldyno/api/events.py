@@ -20,7 +20,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import socketio
+from engineio.exceptions import EngineIOError
 from pydantic import Field, ValidationError
+from socketio import packet
 from socketio.exceptions import ConnectionRefusedError as Refused
 
 from modeldyno.api.access import CALLER, OPEN_DOOR, Access, Caller
@@ -46,6 +48,7 @@ from modeldyno.core.events import (
 )
 from modeldyno.core.queue import Job
 from modeldyno.core.redaction import without_folders
+from modeldyno.services.background import log_failure, repeat
 from modeldyno.services.conversions import Conversion, ConversionService
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.fetches import Fetch, Fetches
@@ -64,6 +67,14 @@ MOST_UNHEARD = 2000  # events on their way from the feed's thread
 _MISSED_AT_ONCE = 200
 _SENT_AT_ONCE = 16
 _MOST_NUMBER = 2**53
+# Names that python-socketio gives a meaning, and those that the protocol keeps for its libraries.
+RESERVED = frozenset(
+    (
+        *socketio.AsyncServer.reserved_events,
+        *("connect", "connect_error", "disconnect", "disconnecting", "*"),
+        *("newListener", "removeListener"),
+    )
+)
 
 UNKNOWN = Refusal(
     400,
@@ -160,7 +171,9 @@ class EventSockets:
         self._sio.on("connect", self._connect, namespace=NAMESPACE)
         self._sio.on("disconnect", self._disconnect, namespace=NAMESPACE)
         self._sio.on("*", self._hear, namespace=NAMESPACE)
-        self.broadcast = broadcast.Broadcast(self._sio, access, self._hang_up)
+        self.broadcast = broadcast.Broadcast(
+            self._sio, access, lambda line: self._later(self._hang_up(line))
+        )
         feed.on_event(self._from_feed)
         progress.on_progress(self._from_progress)
         fetches.on_progress(self._from_fetch)
@@ -181,7 +194,7 @@ class EventSockets:
         """Around the feed's own life: nothing that it tells is missed."""
         self._loop = asyncio.get_running_loop()
         self._last = await asyncio.to_thread(self._events.last_number)
-        watching = asyncio.create_task(self._watch())
+        watching = asyncio.create_task(repeat(self._watch, "the check of open connections"))
         try:
             async with self.broadcast.running():
                 yield
@@ -255,7 +268,9 @@ class EventSockets:
 
     # ------------------------------------------------------------ clients come and go
 
-    async def _connect(self, sid: str, environ: dict[str, Any], auth: object = None) -> None:
+    async def _connect(self, sid: str, _environ: object, auth: object = None) -> None:
+        # What the server itself stored, never what came along with a packet.
+        environ = self._sio.get_environ(sid, NAMESPACE)
         try:
             caller: Caller | None = self._access.connects(environ["asgi.scope"], auth)
             refusal = TOKEN
@@ -270,6 +285,7 @@ class EventSockets:
         self._listeners[sid] = listener
         self._allowances[sid] = Allowance(WISHES_PER_S, WISHES_AT_ONCE)
         listener.sending = asyncio.create_task(self._send(listener))
+        listener.sending.add_done_callback(log_failure)
 
     async def _disconnect(self, sid: str, _reason: object = None) -> None:
         listener = self._listeners.get(sid)
@@ -312,29 +328,36 @@ class EventSockets:
         task = asyncio.ensure_future(doing)
         self._partings.add(task)
         task.add_done_callback(self._partings.discard)
+        task.add_done_callback(log_failure)
 
     async def _watch(self) -> None:
-        """Connections last; what let them in may not."""
-        while True:
-            await asyncio.sleep(self._patience.recheck_s)
-            callers = {listener.caller for listener in self._listeners.values()}
-            callers |= self.broadcast.callers
-            gone = await asyncio.to_thread(self._no_longer, callers) if callers else set()
-            now_s = time.monotonic()
-            for listener in [*self._listeners.values()]:
-                since_s = listener.stuck_since
-                if listener.caller in gone:
-                    self._part(listener, NO_LONGER)
-                elif since_s is not None and now_s - since_s > self._patience.stuck_s:
-                    self._part(listener, TOO_SLOW)
-            await self.broadcast.part(gone)
-            self._drop_strangers(now_s)
+        """One round. Connections last; what let them in may not."""
+        await asyncio.sleep(self._patience.recheck_s)
+        callers = {listener.caller for listener in self._listeners.values()}
+        callers |= self.broadcast.callers
+        gone = await asyncio.to_thread(self._no_longer, callers) if callers else set()
+        now_s = time.monotonic()
+        for listener in [*self._listeners.values()]:
+            since_s = listener.stuck_since
+            if listener.caller in gone:
+                self._part(listener, NO_LONGER)
+            elif since_s is not None and now_s - since_s > self._patience.stuck_s:
+                self._part(listener, TOO_SLOW)
+        self.broadcast.part(gone)
+        self._drop_strangers(now_s)
 
     def _no_longer(self, callers: set[Caller]) -> set[Caller]:
+        return {caller for caller in callers if not self._still(caller)}
+
+    def _still(self, caller: Caller) -> bool:
+        """Who cannot be checked is out, and keeps nobody else from being checked."""
         try:
-            return {caller for caller in callers if not self._access.still(caller)}
+            return self._access.still(caller)
         except ModeldynoError:  # the token's file became unusable: nobody is in
-            return callers
+            return False
+        except Exception:
+            logger.exception("a listener's right to listen cannot be checked")
+            return False
 
     def _strangers(self) -> list[str]:
         """Lines of clients that are in no namespace."""
@@ -470,7 +493,8 @@ class EventSockets:
 
     async def _send(self, listener: Listener) -> None:
         """Hands over a few at a time, and more only when those were taken."""
-        with contextlib.suppress(Exception):  # its connection is gone, and `_disconnect` follows
+        # Its connection is gone, and `_disconnect` follows.
+        with contextlib.suppress(EngineIOError, OSError):
             while True:
                 await listener.news()
                 for packed in listener.take(_SENT_AT_ONCE):
@@ -486,15 +510,27 @@ class EventSockets:
 
 
 class _Text(socketio.packet.Packet):  # type: ignore[misc]  # it ships no types
-    """JSON alone: no packet with bytes attached, in or out."""
+    """JSON alone: no packet with bytes attached, in or out. And no event of a reserved name:
+    python-socketio would call the handler of that name with whatever the client sent."""
 
     uses_binary_events = False
 
     def decode(self, encoded_packet: Any) -> Any:
         attachments = super().decode(encoded_packet)
-        if attachments:
+        if attachments or self.packet_type in (packet.BINARY_EVENT, packet.BINARY_ACK):
             raise ValueError("bytes are not taken")
+        if self.packet_type == packet.EVENT and not _is_event(self.data):
+            raise ValueError("this is not an event that a client may send")
         return attachments
+
+
+def _is_event(data: object) -> bool:
+    return (
+        isinstance(data, list)
+        and bool(data)
+        and isinstance(data[0], str)
+        and data[0] not in RESERVED
+    )
 
 
 def _server(origins: Iterable[bytes]) -> Any:

@@ -33,6 +33,11 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 SMALL_BODY = 64 << 10
 JSON_BODY = 1 << 20
 UPLOAD_BODY = 8 << 30
+# Requests at a time: of those who are known, of strangers on our pages, and of Socket.IO's clients
+# that poll, who say who they are only inside of its protocol (api/lines.py bounds its strangers).
+MOST_KNOWN, MOST_STRANGERS, MOST_POLLING = 400, 100, 400
+# In a scope: called when a request on this connection came from somebody we know.
+RECOGNISE = "modeldyno.recognise"
 PATIENCE_S = 60.0  # for a body that is no upload, and between two parts of one that is
 NO_UPLOADS = re.compile(r"(?!)")
 
@@ -73,11 +78,42 @@ class Rules:
     page_policy: bytes = PAGE_POLICY
 
 
+@dataclass(frozen=True)
+class Limits:
+    """Requests that are answered at a time."""
+
+    known: int = MOST_KNOWN
+    strangers: int = MOST_STRANGERS
+    polling: int = MOST_POLLING
+
+
+LIMITS = Limits()
+
+
+class _Room:
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self._taken >= self._most
+
+    def __enter__(self) -> None:
+        self._taken += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._taken -= 1
+
+
 class Guard:
-    def __init__(self, app: App, rules: Rules, access: Access) -> None:
+    def __init__(self, app: App, rules: Rules, access: Access, limits: Limits = LIMITS) -> None:
         self._app = app
         self._rules = rules
         self._access = access
+        self._known = _Room(limits.known)
+        self._strangers = _Room(limits.strangers)
+        self._polling = _Room(limits.polling)
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -97,11 +133,30 @@ class Guard:
             await _refuse(answer, kind, found)
             return
         head, caller = found
+        if caller is not None and RECOGNISE in scope:
+            scope[RECOGNISE]()
         seen = {**scope, "headers": head.headers, CALLER: caller}
-        if kind == "http":
-            await self._exchange(seen, head, self._body(head, receive, answer), answer)
-        else:
+        if kind == "websocket":
             await self._app(seen, receive, answer.send)
+            return
+        room = self._room(seen, surface, caller)
+        if room.is_full:
+            await answer.refuse(errors.NO_ROOM)
+            return
+        with room:
+            await self._exchange(seen, head, self._body(head, receive, answer), answer)
+
+    def _room(
+        self, scope: MutableMapping[str, Any], surface: Surface, caller: Caller | None
+    ) -> _Room:
+        """Strangers take none from those who are known. Whose browser opens a page is looked up
+        only when it matters."""
+        if caller is not None:
+            return self._known
+        if surface == "socket":
+            return self._polling
+        is_known = self._strangers.is_full and self._access.seen(scope) is not None
+        return self._known if is_known else self._strangers
 
     def _judge(
         self, scope: MutableMapping[str, Any], surface: Surface

@@ -17,7 +17,9 @@ UVICORN: dict[str, Any] = {
     "proxy_headers": False,
     "server_header": False,
     "access_log": False,
-    "limit_concurrency": 200,
+    # No limit_concurrency: it counts idle strangers against the owner, and answers without our
+    # headers. Connections are bounded by api/connections.py, requests by api/guard.py.
+    "backlog": 128,
     "timeout_keep_alive": 60,
     "timeout_graceful_shutdown": 3,  # a slow download does not keep a stopped server alive
     "h11_max_incomplete_event_size": 32 << 10,

@@ -14,6 +14,7 @@ from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.formats.digest import sha256
 from modeldyno.formats.onnx_damage import damage
 from modeldyno.formats.onnx_external import external_files
+from modeldyno.formats.onnx_functions import MOST_WRITTEN_OUT, functions_of
 from modeldyno.formats.onnx_graph import graphs, nodes, tensors
 from modeldyno.formats.onnx_indices import index_ranges
 from modeldyno.formats.onnx_types import dtype_name, tensor_spec
@@ -75,6 +76,12 @@ def parse(path: Path) -> ModelProto:
 
 
 def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
+    if functions_of(model).are_too_many:
+        raise ModelUnreadable(
+            f"{shown(path)} calls its own functions too often",
+            why=f"with every call written out, they are more than {MOST_WRITTEN_OUT} nodes",
+            fix="Export it without functions that call functions",
+        )
     external, missing = external_files(path, tensors(model), without_weights)
     weights = _weights_by_dtype(model)
     return ModelFacts(

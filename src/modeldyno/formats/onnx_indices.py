@@ -7,18 +7,19 @@ bodies and local functions, until it indexes something of known size. The smalle
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from modeldyno.core.models import IndexRange
+from modeldyno.formats.onnx_functions import functions_of
 from modeldyno.formats.onnx_graph import subgraphs
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
     _Found = Iterator[tuple[str, IndexRange]]
-    _Functions = dict[tuple[str, str], FunctionProto]
+    _Functions = Mapping[tuple[str, str], FunctionProto]
 
 # Operators whose outputs hold (some of) the values of these inputs; None means of all inputs.
 _PASSES: dict[str, tuple[int, ...] | None] = {
@@ -33,7 +34,7 @@ _PASSES: dict[str, tuple[int, ...] | None] = {
 _KEEPS_ROWS = ("Identity", "Cast", "DequantizeLinear", "QuantizeLinear")
 # Of ONNX Runtime's fused embedding: which input indexes which table.
 _FUSED_EMBEDDING = ((0, 2), (1, 4), (8, 3))
-_DEEPEST_CALL = 8  # local functions that call themselves are not ONNX, but may be in a file
+_DEEPEST_CALL = 8  # of local functions inside each other
 
 
 @dataclass
@@ -54,7 +55,7 @@ class _Scope:
 def index_ranges(model: ModelProto, inputs: Iterable[str]) -> dict[str, IndexRange]:
     """The range of each named input that provably indexes something."""
     found: dict[str, IndexRange] = {}
-    functions = {(f.domain, f.name): f for f in model.functions}
+    functions = functions_of(model).bodies
     scope = _Scope({name: frozenset((name,)) for name in inputs})
     for name, bound in _follow_graph(model.graph, scope, functions):
         if name not in found or bound.high < found[name].high:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from modeldyno.formats.onnx_functions import MOST_WRITTEN_OUT, functions_of
 from modeldyno.formats.onnx_graph import graphs, tensors
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ def with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
     size = model.ByteSize()
     if size > _LARGEST_MODEL:
         return model, f"shapes are those in the file: {size >> 20} MiB are too much to infer more"
+    if functions_of(model).are_too_many:
+        return model, (
+            "shapes are those in the file: the calls of its functions stand for more than "
+            f"{MOST_WRITTEN_OUT} nodes"
+        )
     from onnx import shape_inference
 
     try:

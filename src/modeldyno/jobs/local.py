@@ -1,7 +1,7 @@
-"""Jobs on this machine: one long-lived supervisor thread runs them and starts their workers.
+"""Jobs on this machine: long-lived supervisor threads run them and start their workers.
 
-The thread must outlive its workers, since the kernel ends a worker with the thread that started
-it; so there is exactly one, and it stays.
+A thread must outlive its workers, since the kernel ends a worker with the thread that started it;
+so threads stay. What is measured has exactly one.
 """
 
 from __future__ import annotations
@@ -46,11 +46,15 @@ class _Job:
 
 
 class LocalJobs:
-    def __init__(self, leases: Leases | None = None) -> None:
+    """``at_once`` run beside each other; the others wait, first come first served."""
+
+    def __init__(self, leases: Leases | None = None, at_once: int = 1) -> None:
         self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
-        self._thread: threading.Thread | None = None
+        self._at_once = at_once
+        self._threads: list[threading.Thread] = []
+        self._starting = threading.Lock()
 
     def submit(
         self, folder: RunFolder, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
@@ -58,14 +62,22 @@ class LocalJobs:
         job = _Job(folder, spec, record, earlier)
         self._jobs[folder.id] = job
         self._queue.put(job)
-        if self._thread is None or not self._thread.is_alive():  # a fork leaves threads behind
-            self._thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
-            self._thread.start()
+        with self._starting:
+            # A fork leaves threads behind.
+            self._threads = [thread for thread in self._threads if thread.is_alive()]
+            if len(self._threads) < self._at_once:
+                thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+                self._threads.append(thread)
+                thread.start()
 
     def cancel(self, run_id: RunId) -> None:
         job = self._jobs.get(run_id)  # in one step: whoever waits may take it out meanwhile
         if job is not None:  # else it is over
             job.stop.request()
+
+    def cancel_all(self) -> None:
+        for run_id in [*self._jobs]:
+            self.cancel(run_id)
 
     def wait(self, run_id: RunId) -> None:
         job = self._jobs.get(run_id)

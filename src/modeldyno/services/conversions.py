@@ -25,6 +25,7 @@ from modeldyno.engines import conversions as catalog
 from modeldyno.engines.conversions import Possibility
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
+from modeldyno.services.background import log_failure
 from modeldyno.services.boundaries import expect_whole
 from modeldyno.services.model_files import ModelFiles, looked_into
 from modeldyno.services.models import ModelService
@@ -117,6 +118,7 @@ class ConversionService:
         running = self._thread.submit(self._run, made)
         self._under_way[running] = None
         running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
+        running.add_done_callback(log_failure)
         return made
 
     def get(self, number: ConversionId) -> Conversion:

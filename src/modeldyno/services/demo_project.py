@@ -112,9 +112,10 @@ class DemoProject:
 
     def _prepared_model(self) -> PreparedModel:
         path = self._model()
-        with path.open("rb") as file, self._files.receiving(path.stat().st_size) as incoming:
-            incoming.copy(file.fileno())
-            return self._files.prepared_received(path.name, incoming, "example")
+        with path.open("rb") as file, self._files.receiving(path.stat().st_size) as arriving:
+            arriving.incoming.copy(file.fileno())
+            arriving.has_arrived()
+            return self._files.prepared_received(path.name, arriving.incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
         asked = two_sides()

@@ -20,6 +20,7 @@ from modeldyno.core.optimizations import NewOptimization
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.services.background import log_failure
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
@@ -93,6 +94,7 @@ class ExampleProjects:
         running = self._thread.submit(self._run, example, name, listener)
         self._under_way[running] = listener
         running.add_done_callback(self._left)
+        running.add_done_callback(log_failure)
 
     def close(self) -> bool:
         """What has come of a download stays for the next time. False: one is still at work."""

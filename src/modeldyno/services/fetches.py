@@ -13,6 +13,7 @@ from typing import Literal
 from modeldyno.core.errors import Cancelled, ModeldynoError, TooBusy
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.results import Failure
+from modeldyno.services.background import log_failure
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles
 from modeldyno.store.records.all import Records
@@ -82,6 +83,7 @@ class Fetches:
         running = self._threads.submit(self._run, fetch)
         self._under_way[running] = None
         running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
+        running.add_done_callback(log_failure)
         return fetch
 
     def of(self, example: str) -> tuple[Fetch, ...]:

@@ -14,14 +14,17 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from modeldyno.core.errors import FileNotFound, ModeldynoError, PathRefused, TooBusy
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import Model, ModelFacts
+from modeldyno.services.background import log_failure
 from modeldyno.services.model_files import Borrowed, ModelFiles
 from modeldyno.services.models import ModelService
+from modeldyno.services.places import Places
 from modeldyno.services.remembered import Remembered
 from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 2
+MOST_AT_ONCE = 4
+MOST_ASKED = 12  # whoever asks for a graph holds one of the server's threads
 MOST_WAITING = 20
 LEAVE_S = 5.0  # for those under way when we close
 # A file that changed so shortly ago may change again without its times telling it.
@@ -47,7 +50,7 @@ class Looks:
         self._hashes = Remembered[tuple[int, ...], str]()
         self._facts = Remembered[str, ModelFacts]()
         # Each copies a file and starts a process.
-        self._looking = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self._looking = Places(MOST_ASKED, "being read", "each is read by a process of its own")
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "look")
         self._lock = threading.Lock()
         self._waiting = 0
@@ -69,6 +72,7 @@ class Looks:
         running = self._threads.submit(self._run, path, started, found, failed)
         self._under_way[running] = None
         running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
+        running.add_done_callback(log_failure)
 
     def facts(self, path: str) -> ModelFacts:
         """Raises PathRefused, FileNotFound, and what reading the model raises."""
@@ -79,7 +83,7 @@ class Looks:
         facts = self._facts.find(known) if known else None
         if facts is not None:
             return facts
-        with self._looking, self._files.borrowed(path) as borrowed:
+        with self._looking.taken(), self._files.borrowed(path) as borrowed:
             facts = self._files.look(borrowed.model)
             self._note(borrowed)
             self._facts.remember(borrowed.sha256, facts)
@@ -114,7 +118,7 @@ class Looks:
         known = self._models.known_graph(sha256) if sha256 else None
         if known is not None:
             return known
-        with self._looking, self._files.borrowed(path) as borrowed:
+        with self._looking.taken(), self._files.borrowed(path) as borrowed:
             graph = self._models.graph_of(borrowed.model, path.rpartition("/")[2])
             self._note(borrowed)
             return graph

@@ -29,7 +29,6 @@ from modeldyno.core.errors import (
     ModelUnreadable,
     OutOfMemory,
     TimedOut,
-    TooBusy,
     WorkerCrashed,
     WorkerGarbled,
     WrongState,
@@ -41,6 +40,7 @@ from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.formats.saved_model import INDEX
 from modeldyno.formats.sidecar import SUFFIX
+from modeldyno.services.places import Places
 from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
@@ -52,7 +52,8 @@ from modeldyno.store.writers import is_being_written
 
 logger = logging.getLogger(__name__)
 
-MOST_AT_ONCE = 2
+MOST_ARRIVING = 2
+MOST_READING = 12  # in workers, or waiting for one; each holds one of the server's threads
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
 MOST_SAID = 64 << 10  # bytes of what somebody wrote about a model
 UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
@@ -79,6 +80,14 @@ class PreparedModel:
         new = self._new
         with self._records.database.writing():
             return self._records.models.at(new.project_id, new.name, new.path) or self.add()
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """A file that is being received."""
+
+    incoming: Incoming
+    has_arrived: Callable[[], None]  # say so: the place is free for the next, this one is read
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,11 @@ class ModelFiles:
         self._roots = roots
         self._looking = looking
         self._kept = kept
-        self._under_way = threading.BoundedSemaphore(MOST_AT_ONCE)
+        # Apart: a file that takes long to read does not keep others from arriving.
+        self._arriving = Places(
+            MOST_ARRIVING, "being received", "more at once would only take longer, each of them"
+        )
+        self._reading = Places(MOST_READING, "being read", "each is read by a process of its own")
         self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
         self._gathering: dict[ModelId, threading.Lock] = {}
@@ -118,10 +131,12 @@ class ModelFiles:
     # ------------------------------------------------------------ in
 
     @contextmanager
-    def receiving(self, announced: int = 0) -> Iterator[Incoming]:
+    def receiving(self, announced: int = 0) -> Iterator[Arriving]:
         """For the pieces of an upload; raises TooBusy when two are under way already."""
-        with self._place(), self._objects.receiving(announced) as incoming:
-            yield incoming
+        with ExitStack() as place:
+            place.enter_context(self._arriving.taken())
+            with self._objects.receiving(announced) as incoming:
+                yield Arriving(incoming, place.close)
 
     def add(
         self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
@@ -337,25 +352,18 @@ class ModelFiles:
     # ------------------------------------------------------------ inside
 
     def _prepared(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
-        with self._place():
-            return self._copied(self._roots, project_id, path, name, "path")
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        """One of the two for files on their way in."""
-        if not self._under_way.acquire(blocking=False):
-            raise TooBusy(
-                f"{MOST_AT_ONCE} files are being received already",
-                why="more at once would only take longer, each of them",
-                fix="Wait until one has arrived, then send it again",
-            )
-        try:
-            yield
-        finally:
-            self._under_way.release()
+        with ExitStack() as place:
+            place.enter_context(self._arriving.taken())
+            return self._copied(self._roots, project_id, path, name, "path", place.close)
 
     def _copied(
-        self, roots: Roots, project_id: ProjectId, path: str, name: str, origin: Origin
+        self,
+        roots: Roots,
+        project_id: ProjectId,
+        path: str,
+        name: str,
+        origin: Origin,
+        has_arrived: Callable[[], None] = lambda: None,
     ) -> PreparedModel:
         owner = secrets.token_hex(16)
         with (
@@ -368,6 +376,7 @@ class ModelFiles:
             if _unwritten(file) != before:
                 raise _being_written(file.name)
             stored = incoming.settle()
+            has_arrived()
             held.enter_context(self._at_work_on(stored.sha256, owner))
             incoming.keep(stored)
 
@@ -504,7 +513,8 @@ class ModelFiles:
             without_weights=without_weights,
         )
         try:
-            facts = self._looking.run(spec)
+            with self._reading.taken():
+                facts = self._looking.run(spec)
         except UNREADABLE as error:
             raise ModelUnreadable(
                 f"{path.name} cannot be read: {error.title}", why=error.why, fix=error.fix

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Callable
 
-from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import Event
 
 logger = logging.getLogger(__name__)
@@ -48,5 +47,5 @@ class Sweeping:
             for sweep in self._sweeps:
                 try:
                     sweep()
-                except (ModeldynoError, OSError):
+                except Exception:  # whatever it is, the next sweep comes
                     logger.exception("not everything could be swept; the next time is soon")

@@ -17,14 +17,25 @@ if TYPE_CHECKING:
     from yaml import MappingNode, SafeLoader
 
 NAME = "config.yaml"
+# INC Bench has a file of the same name, whose readers may look for a section that ours has not.
+_HEADING = """\
+# Repeat this with `modeldyno bench --config`. INC Bench wrote an `evaluation:` section instead:
+# its warmup, iteration, cores_per_instance and num_of_instance are warmup, iterations, cores and
+# instances here.
+"""
 MOST_BYTES = 64 << 10
 
 
 def config_text(spec: BenchmarkSpec | OptimizationSpec) -> str:
+    if isinstance(spec, BenchmarkSpec):
+        return _HEADING + _yaml(config_of(spec))
+    return _yaml(tuning_config(spec))
+
+
+def _yaml(values: dict[str, Any]) -> str:
     import yaml
 
-    told = config_of(spec) if isinstance(spec, BenchmarkSpec) else tuning_config(spec)
-    return yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=100)
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 
 
 def write_config(folder: Path, spec: RunSpec) -> None:

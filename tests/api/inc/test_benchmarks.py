@@ -13,6 +13,7 @@ from modeldyno.core.optimizations import NewOptimization, Pin, Trial
 from modeldyno.core.public import cell_json
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.store.configs import read_config
 from tests.api.inc.events import PATIENCE_S
 from tests.onnx_models import embedding, linear, saved
 from tests.scripts import fault
@@ -373,6 +374,8 @@ def test_config_and_log_are_there_once_it_ran(served, project, ears):
     answer = served.get(f"/api/benchmark/config.yaml?id={number}")
     assert answer.headers["content-type"].startswith("text/vnd.yaml")
     assert answer.text == Path(told["config_path"]).read_text()
+    assert "`evaluation:`" in answer.text.partition("model:")[0]  # how it differs, as a comment
+    assert read_config(Path(told["config_path"]))["instances"] == 1
     answer = served.get(f"/api/benchmark/output.log?id={number}&autorefresh=3")
     assert answer.headers["content-type"].startswith("text/plain")
     assert answer.headers["refresh"] == "3"

@@ -262,6 +262,15 @@ def test_presets_fill_the_form_and_can_be_added(
     assert [one["name"] for one in made["transforms"]] == transforms
 
 
+@pytest.mark.parametrize("missing", ["framework", "domain", "domain_flavour", "all"])
+def test_presets_need_their_parameters(served, missing):
+    asked = {"framework": "ONNXRT", "domain": "Image Recognition", "domain_flavour": ""}
+    said = {name: value for name, value in asked.items() if missing not in (name, "all")}
+    answer = served.post("/api/dataset/predefined", said)
+    assert answer.status == 400
+    assert answer.text.startswith("Could not find required parameter.")
+
+
 def test_presets_without_a_reader_are_empty(served):
     asked = {"framework": "TensorFlow", "domain": "Recommendation", "domain_flavour": ""}
     empty: dict[str, object] = {"transform": {}, "dataloader": {}, "metric": {}, "metric_param": {}}

@@ -8,7 +8,7 @@ import pytest
 import socketio
 from onnx import helper
 
-from tests import onnx_models, torch_archives
+from tests import onnx_models, tf_files, torch_archives
 from tests.api.v1.server import serving
 from tests.onnx_models import FLOAT, model, saved, value, weight
 
@@ -127,6 +127,12 @@ def test_a_node_has_its_settings_with_their_values(served, root):
         ],
         "node_type": "node",
     }
+
+
+def test_inputs_of_a_tensorflow_graph_are_placeholders(served, root):
+    (root / "linear.pb").write_bytes(tf_files.linear())
+    first = graph(served, root / "linear.pb").json["nodes"][0]
+    assert first["label"] == first["properties"]["type"] == "Placeholder"
 
 
 def test_ends_are_nodes_with_type_and_shape(served, root):

@@ -57,6 +57,7 @@ def test_its_graph_is_drawn(served, path):
     answer = served.get("/api/model/graph?" + urlencode({"path": str(path)}))
     assert answer.status == 200, answer.text
     assert len(answer.json["nodes"]) >= 2
+    assert answer.json["nodes"][0]["properties"] == {"name": "picture", "type": "Placeholder"}
     assert answer.json["edges"]
 
 

@@ -1,18 +1,22 @@
 """Models, over real HTTP: sent, imported, completed, vouched for, looked into, deleted."""
 
 import hashlib
+import http.client
 import io
+import itertools
 import json
 import os
+import select
 import tarfile
 import threading
 import time
 import zipfile
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from onnx import TensorProto, helper
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 from onnx.external_data_helper import set_external_data
 
 from modeldyno.core.errors import UnsafeFormat
@@ -193,6 +197,37 @@ def test_two_files_at_a_time_are_received(served, project):
         busy = send(served, project, bytes_of(5))
     assert (busy.status, busy.json["code"]) == (429, "TOO_BUSY")
     assert send(served, project, bytes_of(5)).status == 201
+
+
+def slow_to_read(seed):
+    """Every branch sees every value before it: a megabyte that takes a worker many seconds."""
+    count = 30_000
+    names = ["x", *(f"{seed}{number}" for number in range(count))]
+    nodes = [
+        NodeProto(op_type="Identity", input=[a], output=[b]) for a, b in itertools.pairwise(names)
+    ]
+    branch = AttributeProto(name="b", type=AttributeProto.GRAPH, g=GraphProto(name="b"))
+    nodes += [NodeProto(op_type="If", output=["y"], attribute=[branch])] * count
+    ends = [value("x", TensorProto.INT64, [1])], [value("y", TensorProto.INT64, [1])]
+    return model(nodes, *ends).SerializeToString()
+
+
+def test_a_file_that_takes_long_to_read_does_not_keep_others_out(tmp_path):
+    with serving(tmp_path / "workspace") as served, ExitStack() as links:
+        project = served.project()
+        waiting = []
+        for seed in ("a", "b"):
+            data = slow_to_read(seed)
+            said = {"Authorization": f"Bearer {served.token}", "Content-Type": FILE}
+            link = http.client.HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_S)
+            links.callback(link.close)
+            address = f"/api/v1/projects/{project}/models?name={seed}.onnx"
+            link.request("POST", address, data, said)
+            waiting.append(link.sock)
+        assert send(served, project, bytes_of(5)).status == 201
+        assert send(served, project, bytes_of(6)).status == 201
+        answered, _, _ = select.select(waiting, [], [], 0)
+        assert answered == []  # those are still being read
 
 
 def test_a_file_is_sent_as_it_is_or_not_at_all(served, project):

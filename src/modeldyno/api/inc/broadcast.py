@@ -10,13 +10,15 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Literal
 
+from engineio.exceptions import EngineIOError
 from socketio.exceptions import ConnectionRefusedError as Refused
 
 from modeldyno.api.access import Access, Caller
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.services.background import repeat
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +32,8 @@ Status = Literal["success", "error", "failure"]
 class Broadcast:
     """``say`` may be called from any thread; everything else happens in the loop's."""
 
-    def __init__(self, sio: Any, access: Access, hang_up: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, sio: Any, access: Access, hang_up: Callable[[str], None]) -> None:
+        """``hang_up`` ends Engine.IO's connection of that name, and waits for nobody."""
         self._sio = sio
         self._access = access
         self._hang_up = hang_up
@@ -55,7 +58,7 @@ class Broadcast:
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
-        telling = asyncio.create_task(self._tell())
+        telling = asyncio.create_task(repeat(self._tell, "the broadcast to clients of /api"))
         try:
             yield
         finally:
@@ -67,28 +70,30 @@ class Broadcast:
     def callers(self) -> set[Caller]:
         return {caller for _, caller in self._lines.values()}
 
-    async def part(self, gone: set[Caller]) -> None:
+    def part(self, gone: set[Caller]) -> None:
         """Those who may not listen any more."""
         for sid, (line, caller) in [*self._lines.items()]:
             if caller in gone:
                 self._lines.pop(sid, None)
-                await self._hang_up(line)
+                self._hang_up(line)
 
     async def _tell(self) -> None:
-        while True:
-            text = await self._waiting.get()
-            for sid, (line, _) in [*self._lines.items()]:
-                socket = self._sio.eio.sockets.get(line)
-                if socket is None or socket.queue.qsize() >= MOST_WAITING:
-                    self._lines.pop(sid, None)
-                    if socket is not None:
-                        logger.info("a client of /api was sent away: it does not keep up")
-                        await self._hang_up(line)
-                    continue
-                with contextlib.suppress(Exception):  # its connection is just going
-                    await self._sio.eio.send(line, text)
+        """One message."""
+        text = await self._waiting.get()
+        for sid, (line, _) in [*self._lines.items()]:
+            socket = self._sio.eio.sockets.get(line)
+            if socket is None or socket.queue.qsize() >= MOST_WAITING:
+                self._lines.pop(sid, None)
+                if socket is not None:
+                    logger.info("a client of /api was sent away: it does not keep up")
+                    self._hang_up(line)
+                continue
+            with contextlib.suppress(EngineIOError, OSError):  # its connection is just going
+                await self._sio.eio.send(line, text)
 
-    async def _connect(self, sid: str, environ: dict[str, Any], auth: object = None) -> None:
+    async def _connect(self, sid: str, _environ: object, auth: object = None) -> None:
+        # What the server itself stored, never what came along with a packet.
+        environ = self._sio.get_environ(sid, NAMESPACE)
         try:
             caller = self._access.connects(environ["asgi.scope"], auth)
         except ModeldynoError as error:

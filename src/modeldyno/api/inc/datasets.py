@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.dataset_shape import dataset_row, dataset_shape
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from modeldyno.api.inc.surface import Inc
 
 _REQUIRED = "project_id", "name", "dataset_path", "transform", "dataloader", "metric"
+_REQUIRED_OF_PRESETS = "framework", "domain", "domain_flavour"
 
 
 def operations(inc: Inc) -> Operations:
@@ -53,10 +55,7 @@ def operations(inc: Inc) -> Operations:
 
 
 def _form(asked: Parameters) -> DatasetForm:
-    """Keys that are documented as required must be there; forms send null for what is empty."""
-    missing = [name for name in _REQUIRED if name not in asked.said]
-    if missing:
-        raise BadValue("Could not find required parameter.", why=f"there is no {missing[0]}")
+    _expect(asked, _REQUIRED)
     reader = asked.inside("dataloader")
     return DatasetForm(
         project_id=ProjectId(asked.id("project_id")),
@@ -71,8 +70,16 @@ def _form(asked: Parameters) -> DatasetForm:
     )
 
 
+def _expect(asked: Parameters, names: Sequence[str]) -> None:
+    """Keys that are documented as required must be there; forms send null for what is empty."""
+    missing = [name for name in names if name not in asked.said]
+    if missing:
+        raise BadValue("Could not find required parameter.", why=f"there is no {missing[0]}")
+
+
 def _predefined(asked: Parameters) -> dict[str, Any]:
     """Without a preset a dataset is described by hand; nothing else depends on there being one."""
+    _expect(asked, _REQUIRED_OF_PRESETS)
     framework = framework_named(asked.text("framework")).name
     domain = domain_named(asked.text("domain", ""))
     flavour = find(FLAVOURS, asked.text("domain_flavour", ""))

@@ -123,8 +123,13 @@ def _node(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
             return _shape(id_, node.op_type, node.name or id_, attributes, highlight)
         case end:
             tensor = graph.tensor[box.of]
-            label = "Input node" if end == "input" else "Output node"
+            label = _input_label(graph) if end == "input" else "Output node"
             return _shape(id_, label, tensor.name, _of_tensor(tensor), highlight)
+
+
+def _input_label(graph: Graph) -> str:
+    """In a graph of TensorFlow, inputs are operators with a name of their own."""
+    return "Placeholder" if graph.format in ("tf-graph", "saved-model") else "Input node"
 
 
 def _shape(
