@@ -40,6 +40,7 @@ from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.formats.saved_model import INDEX
+from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
@@ -54,7 +55,6 @@ logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 2
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
-MOST_SAID = 64 << 10  # bytes of what somebody wrote about a model
 UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
 
 
@@ -578,11 +578,12 @@ def _said_beside(roots: Roots, model: OpenFile) -> bytes | None:
     """What ``<file>.modeldyno.toml`` says, if it is there, through the same door."""
     try:
         with roots.open(model.beside(model.name + SUFFIX)) as file:
-            if file.size_bytes > MOST_SAID:
+            if file.size_bytes > LONGEST_SIDECAR:
                 raise BadValue(
-                    f'"{shown(file.name)}" is too long', why=f"{MOST_SAID >> 10} KiB are enough"
+                    f'"{shown(file.name)}" is too long',
+                    why=f"{LONGEST_SIDECAR >> 10} KiB are enough",
                 )
-            return os.pread(file.descriptor, MOST_SAID, 0)
+            return os.pread(file.descriptor, LONGEST_SIDECAR, 0)
     except FileNotFound:
         return None
 
