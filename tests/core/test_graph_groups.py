@@ -143,7 +143,7 @@ def test_the_tree_shows_scopes_down_to_a_depth_and_harmless_names():
     assert tree_text(graph, depth=2).splitlines() == [
         "4 nodes, 3 edges, 5 groups, 0 initializers",
         "a                   2  Relu 2",
-        "  b�[31m            2  Relu 2",
+        "  b\\x1b[31m         2  Relu 2",
         "e                   1  Relu 1",
         "(in no group)       1  Relu 1",
         "note: look",

@@ -465,3 +465,12 @@ def test_reading_needs_no_absolute_path(tmp_path, monkeypatch):
     (tmp_path / "net.data").write_bytes(bytes(48))
     monkeypatch.chdir(tmp_path)
     assert read(Path("net.onnx")).external[0].location == "net.data"
+
+
+@pytest.mark.parametrize("location", ["net.onnx", "./net.onnx", "link.onnx"])
+def test_a_model_that_names_itself_as_its_weights_is_told_so(location, tmp_path):
+    (tmp_path / "link.onnx").symlink_to("net.onnx")
+    error = refusal(linear_with(external(location=location)), tmp_path)
+    assert error.title == "net.onnx names itself as the file of its weights"
+    assert "tensor 'w'" in error.why
+    assert "in a file of another name" in error.fix

@@ -24,6 +24,7 @@ import torch
 
 import modeldyno
 from modeldyno.core.errors import ModelChanged, UnsafeFormat
+from modeldyno.core.results import BenchmarkResult
 from modeldyno.services import requests
 from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
@@ -62,8 +63,10 @@ def bench(path: Path, *more: object, **environment: str) -> Ended:
     return command(*said, cwd=None, keep=True, **environment)
 
 
-def trusting(path: Path) -> None:
-    assert command("trust", path, "--workspace", path.parent / "room").code == 0
+def trusting(path: Path, *code: object) -> Ended:
+    ended = command("trust", path, *code, "--workspace", path.parent / "room")
+    assert ended.code == 0, ended.err
+    return ended
 
 
 # ---------------------------------------------------------------- .pt2
@@ -317,14 +320,91 @@ def test_m1_the_tar_format_of_old_is_not_run(hostile, fired):
     assert "tar" in fired
 
 
-def test_an_architecture_is_code_that_needs_trust_in_its_weights(tmp_path):
+def test_an_architecture_is_code_that_needs_trust_with_its_weights(tmp_path):
     path = tmp_path / "weights.pt"
     torch.save(torch.nn.Linear(3, 2).state_dict(), path)
     linear = ("--architecture", "torch.nn:Linear", "--arg", "in_features=3", "--arg")
-    said = (*linear, "out_features=2", "--input", "input=float32[1,3]")
-    assert bench(path, *said, MODELDYNO_REQUIRE_TRUST="1").code == 8
+    code, takes = (*linear, "out_features=2"), ("--input", "input=float32[1,3]")
+    refused = bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1")
+    assert refused.code == 8
+    assert f"modeldyno trust weights.pt {' '.join(code)}" in refused.err
+    assert "nobody said what builds the model" in trusting(path).err
+    assert bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1").code == 8
+    assert "torch.nn:Linear(in_features=3, out_features=2)" in trusting(path, *code).out
+    assert bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1").code == 0
+
+
+SIDECAR = """architecture = "{factory}"
+
+[arguments]
+{arguments}
+
+[[inputs]]
+name = "input"
+dtype = "float32"
+shape = [1, 3]
+"""
+
+
+def beside(path: Path, factory: str, /, **arguments: object) -> None:
+    lines = "\n".join(f"{name} = {json.dumps(value)}" for name, value in arguments.items())
+    text = SIDECAR.format(factory=factory, arguments=lines)
+    Path(f"{path}.modeldyno.toml").write_text(text)
+
+
+def test_trusted_weights_with_another_sidecar_run_none_of_its_code(tmp_path):
+    """``os.mkdir`` is a factory, too."""
+    path, marker = tmp_path / "weights.pt", tmp_path / "marker"
+    torch.save(torch.nn.Linear(3, 2).state_dict(), path)
+    beside(path, "torch.nn:Linear", in_features=3, out_features=2)
     trusting(path)
-    assert bench(path, *said, MODELDYNO_REQUIRE_TRUST="1").code == 0
+    assert bench(path, MODELDYNO_REQUIRE_TRUST="1").code == 0  # the control of the refusals
+
+    others: tuple[tuple[str, dict[str, object]], ...] = (
+        ("os:mkdir", {"path": str(marker)}),
+        ("torch.nn:Linear", {"in_features": 3, "out_features": 2, "bias": True}),
+    )
+    for factory, arguments in others:
+        beside(path, factory, **arguments)
+        refused = bench(path, "--no-sandbox", MODELDYNO_REQUIRE_TRUST="1")
+        assert (refused.code, marker.exists()) == (8, False), refused.err
+        assert "trusted with torch.nn:Linear(in_features=3, out_features=2)" in refused.err
+
+    beside(path, "os:mkdir", path=str(marker))
+    bench(path, "--no-sandbox")  # the control: naming it is trust enough, and its code runs
+    assert marker.is_dir()
+
+
+def test_a_sidecar_swapped_after_it_was_looked_at_is_not_run(tmp_path):
+    path, marker = tmp_path / "weights.pt", tmp_path / "marker"
+    torch.save(torch.nn.Linear(3, 2).state_dict(), path)
+    beside(path, "torch.nn:Linear", in_features=3, out_features=2)
+    room = open_workbench(Settings(tmp_path / "room", require_trust=True))
+    room.trust.grant(path)
+    cell = CellOptions(sandbox="off")
+    spec = requests.benchmark_spec(path, cell, InputOptions(), iterations=2)
+    pinned = room.service._vouched(spec)  # type: ignore[attr-defined]  # the moment in between
+    beside(path, "os:mkdir", path=str(marker))
+    result = open_workbench(Settings(tmp_path / "room")).service.run(pinned)
+    assert isinstance(result, BenchmarkResult)
+    assert result.cells[0].measurement is not None
+    assert not marker.exists()
+
+
+def test_the_source_of_an_architecture_in_the_current_folder_is_covered(tmp_path, monkeypatch):
+    path, source = tmp_path / "weights.pt", tmp_path / "nets.py"
+    torch.save(torch.nn.Linear(3, 2).state_dict(), path)
+    source.write_text("import torch\n\ndef build():\n    return torch.nn.Linear(3, 2)\n")
+    monkeypatch.chdir(tmp_path)
+    room = open_workbench(Settings(tmp_path / "room", require_trust=True))
+    granted = room.trust.grant(path, architecture="nets:build")
+    assert granted.entry.code is not None
+    assert list(granted.entry.code.sources) == [str(source)]
+    spec = requests.benchmark_spec(path, CellOptions(), InputOptions(architecture="nets:build"))
+    room.service._vouched(spec)  # type: ignore[attr-defined]  # what it asks before it runs
+    source.write_text(source.read_text() + "import os\n")
+    with pytest.raises(UnsafeFormat, match="source of nets:build is another than the trusted one"):
+        room.service._vouched(spec)  # type: ignore[attr-defined]
 
 
 def _cut(data: bytes) -> bytes:

@@ -7,8 +7,9 @@ import pytest
 
 from modeldyno.core.errors import StorageFailed, UnsafeFormat, WrongState
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import ModelFacts, NewModel
+from modeldyno.core.models import Architecture, ModelFacts, NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
+from modeldyno.services.boundaries import of_content
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.models import ModelService
 from modeldyno.settings import Settings
@@ -97,6 +98,49 @@ def test_trust_is_in_the_content_wherever_it_is(records, models):
     assert records.models.get(two.id).trusted_at is not None
     assert models.distrust(two.id).state == "untrusted"
     assert models.get(one.id).state == "untrusted"
+
+
+def weights(records, *arguments):
+    """Models of one content, each built in another way."""
+    found = [add(records, A, "torch-checkpoint") for _ in arguments]
+    for model, given in zip(found, arguments, strict=True):
+        built = Architecture("nets:build", given)
+        records.models.set_facts(model.id, replace(model.facts, architecture=built))
+    return [records.models.get(model.id) for model in found]
+
+
+def built(model):
+    """A job of it, as services pin it."""
+    spec = of_content(ModelSpec(model.path), model)
+    return BenchmarkSpec(spec, (CellSpec(),))
+
+
+def test_trust_in_weights_covers_what_builds_the_model(records, models):
+    shallow, deep = weights(records, {"depth": 1}, {"depth": True})
+    assert models.trust(shallow.id).state == "ready"
+    assert models.get(deep.id).state == "untrusted"
+    models.admit(built(shallow))
+    for refused in (lambda: models.runnable(deep.id), lambda: models.admit(built(deep))):
+        with pytest.raises(UnsafeFormat, match=r"trusted with nets:build\(depth=1\)"):
+            refused()
+    assert models.distrust(shallow.id).state == "untrusted"
+
+
+def test_a_job_that_does_not_say_what_builds_its_model_is_not_run(records, models):
+    (model,) = weights(records, {"depth": 1})
+    models.trust(model.id)
+    with pytest.raises(WrongState, match="what builds its model"):
+        models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+
+
+def test_older_trust_counts_for_files_that_hold_their_graph_alone(records, trust, models):
+    (checkpoint,) = weights(records, {})
+    program = add(records, B, "torchscript")
+    for sha256 in (A, B):
+        trust.grant(sha256, "m")
+    assert models.get(program.id).state == "ready"
+    with pytest.raises(UnsafeFormat, match="its weights are trusted, but not the code"):
+        models.runnable(checkpoint.id)
 
 
 def test_trust_that_could_not_be_written_down_is_none(records, trust, models, monkeypatch):

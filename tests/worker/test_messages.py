@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 
@@ -10,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from modeldyno.core.errors import WorkerGarbled
+from modeldyno.core.graphs import MOST_NODES
 from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import (
@@ -25,6 +28,7 @@ from modeldyno.core.sessions import (
     Target,
     WarmUp,
 )
+from modeldyno.measure.loop import MOST_SAMPLES
 from modeldyno.worker.messages import (
     HEADER,
     LONGEST,
@@ -32,15 +36,19 @@ from modeldyno.worker.messages import (
     Examine,
     Examined,
     Failed,
+    GraphRead,
     Inspect,
     Inspected,
+    Limits,
     MeasurePair,
     MeasureSession,
     PairMeasured,
     Reply,
     SessionMeasured,
     Side,
+    WindowMeasured,
     frame_length,
+    limits_of,
     pack,
     read_exactly,
     unpack,
@@ -207,3 +215,117 @@ def test_a_pipe_that_closes_in_the_middle_of_a_message_has_none(pipe):
     os.write(pipe["writer"], b"half")
     os.close(pipe.pop("writer"))
     assert read_exactly(pipe["reader"], 8) is None
+
+
+# ---------------------------------------------------------------- hostile replies
+
+NUMBERS = ("1" + "0" * 400, "-" + "9" * 20, "1e999", "-1e999", "NaN", "Infinity", "-Infinity")
+ODD = JSON.map(json.dumps) | st.sampled_from(
+    [
+        *(*NUMBERS, "9" * 5000, "[" * 40 + "]" * 40, '{"a":' * 900 + "1" + "}" * 900),
+        *('"\\ud800"', '"\\u0000"', '{"kind":{}}', '{"kind":[]}', '{"a":1,"a":2}', "[[]]", "-0"),
+    ]
+)
+
+
+def places(value, found=()):
+    """Where in a document something stands."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in inner:
+        yield (*found, key)
+        if isinstance(item, (dict, list)):
+            yield from places(item, (*found, key))
+
+
+@given(st.sampled_from(REPLIES), ODD, st.data())
+def test_whatever_stands_anywhere_in_a_reply_only_garbage_or_a_reply_comes_out(reply, odd, data):
+    document = json.loads(pack(reply)[HEADER.size :])
+    *way, last = data.draw(st.sampled_from(list(places(document))))
+    holder = document
+    for step in way:
+        holder = holder[step]
+    holder[last] = "@@"
+    body = json.dumps(document).replace('"@@"', odd).encode()
+    try:
+        found = unpack(Reply, body)
+    except WorkerGarbled:
+        return
+    pack(found)  # what is taken can be kept
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_that_no_machine_measures_is_garbage(number):
+    body = pack(SessionMeasured(replace(SESSION, load_s=4.25)))[HEADER.size :]
+    with pytest.raises(WorkerGarbled):
+        unpack(Reply, body.replace(b"4.25", number.encode()))
+
+
+@pytest.mark.parametrize(("number", "is_taken"), [((1 << 63) - 1, True), (1 << 63, False)])
+def test_a_sample_fits_into_a_file_of_samples(number, is_taken):
+    samples = replace(SAMPLES, wall_ns=(number, 2))
+    body = pack(SessionMeasured(replace(SESSION, samples=samples)))[HEADER.size :]
+    if is_taken:
+        assert unpack(Reply, body).session.samples == samples
+    else:
+        with pytest.raises(WorkerGarbled):
+            unpack(Reply, body)
+
+
+@pytest.mark.parametrize("item", [b"{}", b"[]", b"0", b'""', b'{"a":1}'])
+def test_values_are_counted_before_they_are_built(item):
+    few = Limits(values=100, integer=None)
+    body = b'{"kind":"failed","code":[' + b",".join([item] * 100) + b"]}"
+    with pytest.raises(WorkerGarbled, match="values"):
+        unpack(Reply, body, few)
+
+
+def test_the_largest_window_is_within_the_limits():
+    samples = replace(SAMPLES, wall_ns=(99,) * MOST_SAMPLES, cpu_ns=(99,) * MOST_SAMPLES)
+    body = pack(WindowMeasured(samples))[HEADER.size :]
+    assert unpack(Reply, body, limits_of(WindowMeasured)).samples == samples
+
+
+def test_the_largest_graph_is_within_the_limits():
+    """A chain of convolutions with every attribute, weights and biases; a hundredth of those that
+    are shown, within a hundredth of the limit."""
+    attributes = [
+        *(["dilations", "ints", [1, 1], 2], ["group", "int", 1, None]),
+        *(["kernel_shape", "ints", [3, 3], 2], ["pads", "ints", [1, 1, 1, 1], 4]),
+        ["strides", "ints", [1, 1], 2],
+    ]
+    node = [
+        "conv_100000",
+        "Conv",
+        "",
+        "/layer/conv_100000",
+        "/layer",
+        [1, 2, 3],
+        [4],
+        attributes,
+        [],
+    ]
+    tensor = ["weights", "weights", "initializer", "float32", 7]
+    count, limits = MOST_NODES // 100, limits_of(GraphRead)
+    rows = {"tensors": [tensor] * (3 * count), "nodes": [node] * count}
+    body = json.dumps({"kind": "graph-read", "rows": rows}, separators=(",", ":")).encode()
+    found = unpack(Reply, body, replace(limits, values=limits.values // 100))
+    assert found.rows == rows
+
+
+_COST = """
+import resource, sys
+from modeldyno.core.errors import WorkerGarbled
+from modeldyno.worker.messages import Reply, limits_of, GraphRead, unpack
+body = b'{"kind":"graph-read","rows":{"a":[' + b"{}," * 20_000_000 + b"{}]}}"
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    unpack(Reply, body, limits_of(GraphRead))
+except WorkerGarbled:
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
+
+def test_a_long_reply_of_nothing_costs_no_memory():
+    """60 MB of empty objects would take 1.4 GB, and Python keeps what it has had."""
+    ran = subprocess.run([sys.executable, "-c", _COST], capture_output=True, check=True)
+    assert int(ran.stdout) < 64  # MiB

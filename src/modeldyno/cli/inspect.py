@@ -83,7 +83,8 @@ def _inspect_graph(
     else:
         from modeldyno.core import graph_tree
 
-        output.say(graph_tree.tree_text(found, depth or graph_tree.DEPTH))
+        for line in graph_tree.text_lines(found, depth or graph_tree.DEPTH):
+            output.say(line)
 
 
 _TIERS = {

@@ -92,7 +92,7 @@ def logs(
         is_over = not follow or client.jobs.get(job).is_over
         text, after = client.jobs.log_from(job, offset)
         while after > offset:
-            output.write(text)
+            output.log(text)
             offset = after
             text, after = client.jobs.log_from(job, offset)
         if is_over:

@@ -105,6 +105,7 @@ def run() -> None:
     """The command's entry point: every way to end has its exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    output.clean_log()
     output.owe_document("--json" in sys.argv)
     try:
         app()

@@ -71,7 +71,7 @@ def _there(about: str, text: str | None, server: str, workspace: Path | None) ->
 
 def _show(note: Note) -> None:
     if note.text:
-        output.say(note.text)
+        output.export(note.text)
     else:
         output.tell(f"There is no note on {note.subject.kind} {note.subject.id} yet")
 

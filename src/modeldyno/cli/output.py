@@ -1,10 +1,17 @@
-"""The only code that prints: data on stdout, everything else on stderr."""
+"""The only code that prints: data on stdout, everything else on stderr.
+
+Every text passes ``visible`` on its way out, and gets its colours afterwards: whatever a model, a
+file name or a failure holds, it commands no terminal and forges no line. A text is one line;
+several are said one by one.
+"""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
+import textwrap
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -13,9 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.core.errors import ModeldynoError, StorageFailed
+from modeldyno.core.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from modeldyno.core.results import Failure
 
@@ -25,23 +34,33 @@ PIPED_WIDTH = 240  # nobody wraps a pipe
 
 def say(text: str) -> None:
     """A line of data."""
-    print(text)
+    print(visible(text))
 
 
-def write(text: str) -> None:
-    """Data as it is, at once."""
-    print(text, end="", flush=True)
+def export(text: str) -> None:
+    """The text of a file: exact where a program or a file takes it, visible on a terminal."""
+    print(visible_lines(text) if sys.stdout.isatty() else text)
+
+
+def log(text: str) -> None:
+    """A stretch of a log, at once."""
+    print(visible_lines(text), end="", flush=True)
 
 
 def tell(text: str = "") -> None:
     """A line about what is going on."""
-    print(text, file=sys.stderr)
+    print(visible(text), file=sys.stderr)
 
 
 def document(value: dict[str, Any]) -> None:
     """One JSON document on stdout."""
     _stdout.has_document = True
-    print(json.dumps(value, indent=2, allow_nan=False), flush=True)
+    print(_json(value, indent=2), flush=True)
+
+
+def _json(value: dict[str, Any], indent: int | None = None) -> str:
+    """In ASCII; ``json`` escapes all controls but one."""
+    return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
 
 
 @dataclass
@@ -77,21 +96,27 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
 def line(value: dict[str, Any]) -> None:
     """One JSON line on stdout."""
     _stdout.has_document = True
-    print(json.dumps(value, allow_nan=False), flush=True)
+    print(_json(value), flush=True)
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: Iterable[str] = ()) -> None:
     """A table on stdout; columns named in ``left`` are text, the others numbers."""
     from rich.table import Table
-    from rich.text import Text
 
     words = set(left)
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for name in head:
-        drawn.add_column(name, justify="left" if name in words else "right", no_wrap=True)
+        drawn.add_column(styled(name), justify="left" if name in words else "right", no_wrap=True)
     for row in rows:
-        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
+        drawn.add_row(*(styled(cell, _STYLES.get(cell, "")) for cell in row))
     console().print(drawn)
+
+
+def styled(text: str, style: str = "") -> Text:
+    """What rich is given to show: its own markup in a text is text, too."""
+    from rich.text import Text
+
+    return Text(visible(text), style=style)
 
 
 _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable": "red strike",
@@ -101,16 +126,14 @@ _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable
 
 def headline(text: str, style: str = "bold") -> None:
     """An emphasised line of data."""
-    from rich.text import Text
-
-    console().print(Text(text, style=style))
+    console().print(styled(text, style))
 
 
 def warn(text: str, help_text: str = "") -> None:
     """``! something`` with its ``help:`` line, on stderr."""
-    from rich.text import Text
-
-    console(stderr=True).print(Text("! " + text, style="yellow"), soft_wrap=not sys.stderr.isatty())
+    console(stderr=True).print(
+        styled("! " + text, style="yellow"), soft_wrap=not sys.stderr.isatty()
+    )
     if help_text:
         tell(f"  help: {help_text}")
 
@@ -118,25 +141,31 @@ def warn(text: str, help_text: str = "") -> None:
 def complain(error: ModeldynoError) -> None:
     """``error[CODE]: what`` with why and what to do."""
     colour, plain = ("\033[31m", "\033[0m") if uses_colour() else ("", "")
-    tell(f"{colour}error[{error.code}]{plain}: {error.title}")
-    if error.why:
-        tell(f"  why: {error.why}")
-    if error.fix:
-        tell(f"  help: {error.fix}")
+    code = visible(error.code)
+    print(f"{colour}error[{code}]{plain}: {visible(error.title)}", file=sys.stderr)
+    _explain(error.why, error.fix)
 
 
 def fault(where: str, failure: Failure) -> None:
     """A failed cell, in the words of an error."""
     tell(f"x {where}: error[{failure.code}] {failure.title}")
-    if failure.why:
-        tell(f"  why: {failure.why}")
-    if failure.fix:
-        tell(f"  help: {failure.fix}")
+    _explain(failure.why, failure.fix)
+
+
+def _explain(why: str, fix: str) -> None:
+    """Engines explain in several lines; indented, none of them passes for one of ours."""
+    for name, text in (("why", why), ("help", fix)):
+        first, *more = [line for line in text.splitlines() if line.strip()] or [""]
+        if first:
+            tell(f"  {name}: {first}")
+        for line in more:
+            tell(f"       {line}")
 
 
 def confess(error: Exception) -> None:
-    """Our own bug: the traceback, and a plain word."""
-    traceback.print_exception(error)
+    """Our own bug: the traceback, indented so that no message in it passes for a line of ours."""
+    trace = "".join(traceback.format_exception(error))
+    print(textwrap.indent(visible_lines(trace), "  "), end="", file=sys.stderr)
     tell("error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept")
 
 
@@ -153,8 +182,16 @@ def agrees(question: str) -> bool:
     """Ask who sits at the terminal; a script has said what it wants, and is not asked."""
     if not sys.stdin.isatty():
         return True
-    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{visible(question)} [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def clean_log() -> None:
+    """Where nobody set up logging, Python prints warnings to stderr: through this door, too."""
+    from modeldyno.core.redaction import RedactingFormatter
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(RedactingFormatter())
 
 
 def mute() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from modeldyno.cli import output
 from modeldyno.core.figures import counted, duration, percent, size
 from modeldyno.core.jobs import CellProgress, JobMessage, Progress
 from modeldyno.core.sentences import change
@@ -48,10 +49,9 @@ def fetching(quiet: bool, name: str) -> Iterator[Callable[[int, int | None], Non
         return
     from rich.console import Console
     from rich.live import Live
-    from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
-    first = Text(f"Fetching {name}")
+    first = output.styled(f"Fetching {name}")
     with Live(first, console=console, auto_refresh=False, transient=True) as screen:
         yield lambda done, total: screen.update(_fetched(name, done, total), refresh=True)
 
@@ -64,33 +64,34 @@ def doing(quiet: bool) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
     from rich.live import Live
-    from rich.text import Text
 
     console = Console(stderr=True, highlight=False)
-    with Live(Text(""), console=console, auto_refresh=False, transient=True) as screen:
-        yield lambda line: screen.update(
-            Text(line, overflow="ellipsis", no_wrap=True), refresh=True
-        )
+    with Live(output.styled(""), console=console, auto_refresh=False, transient=True) as screen:
+        yield lambda line: screen.update(_one_row(line), refresh=True)
+
+
+def _one_row(line: str) -> RenderableType:
+    text = output.styled(line)
+    text.overflow, text.no_wrap = "ellipsis", True
+    return text
 
 
 def _fetched(name: str, done: int, total: int | None) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
-    from rich.text import Text
 
     line = Table.grid(padding=(0, 1))
     bar = ProgressBar(total, done, width=_BAR_WIDTH)
     whole = "" if total is None else f" of {size(total)}"
-    line.add_row(Text(f"Fetching {name}"), bar, f"{size(done)}{whole}")
+    line.add_row(output.styled(f"Fetching {name}"), bar, f"{size(done)}{whole}")
     return line
 
 
 def _view(progress: Progress | None, first: str = "") -> RenderableType:
     from rich.console import Group
-    from rich.text import Text
 
     if progress is None:
-        return Text(first)
+        return output.styled(first)
     if len(progress.cells) < 2:
         return _line(progress)
     return Group(_grid(progress.cells), _line(progress))
@@ -99,26 +100,24 @@ def _view(progress: Progress | None, first: str = "") -> RenderableType:
 def _line(progress: Progress) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
-    from rich.text import Text
 
     line = Table.grid(padding=(0, 1))
     bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
     count = f"{progress.units_done}/{progress.units_planned or '?'}"
-    line.add_row(Text(progress.doing), bar, count, Text(_detail(progress)))
+    line.add_row(output.styled(progress.doing), bar, count, output.styled(_detail(progress)))
     return line
 
 
 def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
     from rich.table import Table
-    from rich.text import Text
 
     grid = Table.grid(padding=(0, 2))
     for cell in cells:
         grid.add_row(
             _STATES[cell.state],
-            Text(cell.name),
+            output.styled(cell.name),
             counted(cell.sessions, "session"),
-            Text(_estimate(cell.estimate_s, cell.relative_half_width)),
+            output.styled(_estimate(cell.estimate_s, cell.relative_half_width)),
         )
     return grid
 

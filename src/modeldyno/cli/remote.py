@@ -10,7 +10,7 @@ from modeldyno.core.errors import BadValue, RunNotFound, ServerFailed
 from modeldyno.core.ids import RunId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
     from modeldyno.client.values import FailureSeen, JobSeen, ModelSeen, RunSeen
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.results import Failure, MeasuringResult
     from modeldyno.core.specs import CellSpec, MeasuringSpec
-    from modeldyno.core.trust import Tier
+    from modeldyno.core.trust import Code, Tier
     from modeldyno.services.requests import CellOptions, InputOptions
     from modeldyno.services.trust import Granted
     from modeldyno.store.trust import Trusted
@@ -147,7 +147,15 @@ class ServerTrust:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def grant(self, file: str, reason: str = "") -> Granted:
+    def grant(
+        self,
+        file: str,
+        reason: str = "",
+        architecture: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Granted:
+        """What builds the model is what the server's copy of the sidecar says."""
+        refuse(architecture=architecture, arg=arguments)
         from modeldyno.core.trust import TIERS
         from modeldyno.services.trust import Granted
 
@@ -180,9 +188,15 @@ def _trusted(model: ModelSeen) -> Trusted:
     from modeldyno.store.trust import Trusted
 
     told = model.trust or {}
-    return Trusted(
-        model.sha256 or "", model.name, told.get("since") or "", told.get("reason") or ""
-    )
+    since, reason = told.get("since") or "", told.get("reason") or ""
+    return Trusted(model.sha256 or "", model.name, since, reason, _code(model))
+
+
+def _code(model: ModelSeen) -> Code | None:
+    from modeldyno.core.trust import Code
+
+    built = (model.facts or {}).get("architecture") if model.format == "torch-checkpoint" else None
+    return Code(built["factory"], built["arguments"]) if built else None
 
 
 def _sha256(path: Path) -> str:

@@ -58,7 +58,7 @@ def report(
     results = [_result(found.find(word)) for word in runs or [LATEST]]
     text = _text(results, format, peaks_in(workspace))
     if output_file is None:
-        output.say(text.removesuffix("\n"))
+        output.export(text.removesuffix("\n"))
         return
     with output.writing(output_file):
         output_file.write_text(text, encoding="utf-8")  # as an HTML file says of itself

@@ -25,6 +25,8 @@ def trust(
     file: Annotated[
         str | None, typer.Argument(metavar="FILE", help="Model file; with --revoke also a sha256.")
     ] = None,
+    architecture: options.ArchitectureName = None,
+    arg: options.Argument = None,
     reason: Annotated[str, typer.Option(help="Why: kept with the date.")] = "",
     revoke: Annotated[bool, typer.Option("--revoke", help="Trust it no longer.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="Show what is trusted.")] = False,
@@ -34,11 +36,15 @@ def trust(
 ) -> None:
     """Vouch for a model file that can run code, by its content: a changed byte ends it.
 
-    In your own terminal, naming a file is trust enough; a server asks for this.
+    Of weights, trust covers what builds the model, too: the factory and its arguments, as the
+    .modeldyno.toml beside the file says, or as you do. In your own terminal, naming a file is trust
+    enough; a server asks for this.
 
     Examples:
 
         modeldyno trust model.pt
+
+        modeldyno trust weights.pt --architecture nets:build --arg depth=50
     """
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
@@ -61,7 +67,10 @@ def trust(
         else:
             output.say(f"no longer trusted: {sha256}")
     else:
-        _show(service.grant(file, reason), json)
+        from modeldyno.services.requests import parse_arguments
+
+        arguments = parse_arguments("--arg", arg or [])
+        _show(service.grant(file, reason, architecture, arguments), json)
 
 
 def _document(
@@ -85,7 +94,16 @@ def _show(granted: Granted, as_json: bool) -> None:
         output.document(_document((entry,), tier=granted.tier, can_run=granted.can_run))
         return
     output.say(f"trusted: {entry.name}  {entry.sha256}")
-    if granted.can_run:
+    if entry.code is not None:
+        output.say(f"built by: {entry.code}")
+        for path, sha256 in entry.code.sources.items():
+            output.say(f"source: {path}  {sha256}")
+    if granted.lacks_code:
+        output.warn(
+            "these are weights, and nobody said what builds the model: that is not covered",
+            "give --architecture and --arg, or write them into the .modeldyno.toml beside it",
+        )
+    elif granted.can_run:
         output.tell(_MEANING[granted.tier])
     else:
         output.warn(
@@ -98,5 +116,6 @@ def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
     if as_json:
         output.document(_document(entries))
         return
-    head = ("file", "since", "reason", "sha256")
-    output.table(head, [(e.name, e.at, e.reason, e.sha256) for e in entries], left=head)
+    head = ("file", "since", "reason", "built by", "sha256")
+    rows = [(e.name, e.at, e.reason, str(e.code or ""), e.sha256) for e in entries]
+    output.table(head, rows, left=head)

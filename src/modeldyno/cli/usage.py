@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typer.core import TyperGroup
 
 from modeldyno.cli import output
 from modeldyno.core.errors import BadValue, Cancelled
+from modeldyno.core.visible import shell_word, visible_lines
 
 WRONG_USAGE, INTERRUPTED = 2, 130  # as typer has them
 
@@ -29,7 +29,7 @@ class Commands(TyperGroup):
         if name and self.get_command(ctx, name) is None and Path(name).is_file():
             raise BadValue(
                 f"There is no command {name!r}, but there is such a file",
-                fix=f"To measure it: modeldyno bench {shlex.quote(name)}",
+                fix=f"To measure it: modeldyno bench {shell_word(name)}",
             )
         return super().resolve_command(ctx, args)
 
@@ -49,8 +49,11 @@ def _told_as_document() -> Iterator[None]:
     except Exception as error:
         # Only usage errors have a message of this kind. Their class is typer's, or click's in
         # older versions of typer, which is why it is not named here.
-        message = getattr(error, "format_message", None)
-        if message is not None:
-            wrong = BadValue(message(), fix="See `modeldyno --help`, or --help of the command")
+        if hasattr(error, "format_message"):
+            message = error.format_message()
+            wrong = BadValue(message, fix="See `modeldyno --help`, or --help of the command")
             output.error_document(wrong, WRONG_USAGE)
+            # Typer prints it itself, and a word of the command may be a stranger's file name.
+            shown = visible_lines(message)
+            error.format_message = lambda: shown
         raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import reprlib
 import types
 import typing
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
 Read = Callable[[Any], Any]
+DEEPEST = 32  # of what is in an ``Any``; an ``object`` is checked by who reads it
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # in a list of integers: samples are kept in 64 bits
 
 
 class Mismatch(ValueError):
@@ -68,7 +71,7 @@ def _reader(annotation: Any) -> Read:
 
 def _read_literal(arguments: tuple[Any, ...], data: Any) -> Any:
     if data not in arguments:
-        raise Mismatch(f"expected one of {arguments}, got {data!r}")
+        raise Mismatch(f"expected one of {arguments}, got {reprlib.repr(data)}")
     return data
 
 
@@ -80,6 +83,8 @@ def _read_dict(read: Read, data: Any) -> Any:
 def _read_many(build: Callable[[Any], Any], of_int: bool, read: Read, data: Any) -> Any:
     _expect(data, list)
     if of_int and all(type(item) is int for item in data):  # samples: thousands of them
+        if data and not _LEAST <= min(data) <= max(data) <= _MOST:
+            raise Mismatch("expected integers of 64 bits")
         return build(data)
     return build([read(item) for item in data])
 
@@ -133,14 +138,14 @@ def _reader_of_union(options: tuple[Any, ...]) -> Read:
                 kinds.update(_by_kind(classes))
             kind = data["kind"]
             if not isinstance(kind, str) or kind not in kinds:
-                raise Mismatch(f"unknown kind {kind!r}")
+                raise Mismatch(f"unknown kind {reprlib.repr(kind)}")
             return kinds[kind](data)
         for one in reads:
             try:
                 return one(data)
             except Mismatch:
                 continue
-        raise Mismatch(f"{data!r} fits none of {options}")
+        raise Mismatch(f"{reprlib.repr(data)} fits none of {options}")
 
     return read
 
@@ -154,20 +159,44 @@ def _by_kind(classes: list[Any]) -> dict[Any, Read]:
 
 
 def _reader_of_plain(annotation: Any) -> Read:
-    if annotation is Any or annotation is object:
+    if annotation is object:
         return lambda data: data
+    if annotation is Any:
+        return _read_anything
     if annotation is None:
         annotation = types.NoneType
 
     def read(data: Any) -> Any:
         if annotation is float and type(data) is int:
-            return float(data)
+            return _float(data)
         if annotation is int and isinstance(data, bool):
             raise Mismatch(f"expected an integer, got {data!r}")
         _expect(data, annotation)
         return data
 
     return read
+
+
+def _float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError as error:
+        raise Mismatch("expected a number of 64 bits, got a larger one") from error
+
+
+def _read_anything(data: Any) -> Any:
+    """What is nested deeper could be read, but not written again."""
+    level = [data]
+    for _ in range(DEEPEST):
+        inside = (v.values() if isinstance(v, dict) else v for v in level if _is_nest(v))
+        level = [item for items in inside for item in items if _is_nest(item)]
+    if level:
+        raise Mismatch(f"nested more than {DEEPEST} deep")
+    return data
+
+
+def _is_nest(value: Any) -> bool:
+    return isinstance(value, (dict, list))
 
 
 def _expect(data: Any, kind: type) -> None:

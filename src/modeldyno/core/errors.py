@@ -60,6 +60,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from modeldyno.core.visible import visible_lines
+
 
 class ModeldynoError(Exception):
     """What happened, why, and what to do about it."""
@@ -73,7 +75,7 @@ class ModeldynoError(Exception):
         self.fix = fix
 
     def __str__(self) -> str:
-        return ". ".join(part for part in (self.title, self.why, self.fix) if part)
+        return visible_lines(". ".join(part for part in (self.title, self.why, self.fix) if part))
 
 
 class UserError(ModeldynoError):

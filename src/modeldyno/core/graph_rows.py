@@ -74,7 +74,9 @@ def from_rows(rows: Any) -> Graph:
     """The graph; raises Mismatch when the rows are not one."""
     try:
         return _graph(rows)
-    except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
+    except (
+        TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError
+    ) as error:  # fmt: skip
         raise Mismatch(f"not a graph: {error!r}"[:200]) from error
 
 

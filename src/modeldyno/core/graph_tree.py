@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from modeldyno.core.figures import counted
 from modeldyno.core.graph_groups import Group
 from modeldyno.core.graphs import Graph
+from modeldyno.core.visible import visible
 
 DEPTH = 3
 _MOST_LINES = 200
@@ -41,7 +42,7 @@ def tree_lines(graph: Graph, depth: int = DEPTH) -> tuple[list[TreeLine], int]:
     waiting = [(0, group) for group in reversed(inside.get("", []))]
     while waiting:
         level, group = waiting.pop()
-        label = "  " * level + harmless(group.label)
+        label = "  " * level + visible(group.label)
         lines.append(TreeLine(label, group.nodes, ops_text(group.nodes_by_op)))
         if level + 1 < depth:
             waiting += [(level + 1, child) for child in reversed(inside.get(group.scope, []))]
@@ -57,22 +58,22 @@ def _ungrouped(graph: Graph) -> list[TreeLine]:
 
 
 def ops_text(nodes_by_op: dict[str, int]) -> str:
-    common = [f"{harmless(op)} {count}" for op, count in nodes_by_op.items()]
+    common = [f"{visible(op)} {count}" for op, count in nodes_by_op.items()]
     more = len(common) - _MOST_OPS
     told = ", ".join(common[:_MOST_OPS])
     return f"{told}, and {counted(more, 'more kind')}" if more > 0 else told
 
 
-def harmless(text: str) -> str:
-    """Names come from the file: no control characters on somebody's terminal."""
-    return "".join(c if c.isprintable() else "�" for c in text)
-
-
-def tree_text(graph: Graph, depth: int = DEPTH) -> str:
+def text_lines(graph: Graph, depth: int = DEPTH) -> list[str]:
+    """The tree, and what there is to say about it."""
     lines, left_out = tree_lines(graph, depth)
     width = max((len(line.label) for line in lines), default=0)
     text = [headline(graph)]
     text += [f"{line.label:<{width}}  {line.nodes:>6}  {line.ops}" for line in lines]
     if left_out:
         text.append(f"… and {counted(left_out, 'more group')}")
-    return "\n".join(text + [f"note: {note}" for note in graph.notes])
+    return text + [f"note: {note}" for note in graph.notes]
+
+
+def tree_text(graph: Graph, depth: int = DEPTH) -> str:
+    return "\n".join(map(visible, text_lines(graph, depth)))

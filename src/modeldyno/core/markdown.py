@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 
 from modeldyno.core import figures
@@ -26,6 +27,7 @@ from modeldyno.core.sentences import (
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
+from modeldyno.core.visible import shell_word, visible
 
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
@@ -100,7 +102,7 @@ def markdown_of(result: MeasuringResult, peaks_of: PeaksOf = no_peaks) -> str:
 
 def plain(text: str) -> str:
     """Text that is text, whatever is in it: no markup, no line of its own."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    return _MARKS.sub(r"\\\1", visible(" ".join(text.split())))
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str]) -> list[str]:
@@ -148,7 +150,9 @@ def _origin(result: MeasuringResult, host: HostFacts, command: str) -> list[str]
 
 
 def _code(command: str) -> list[str]:
-    """A name in it may hold backticks, too: the fence has more."""
+    """A name in it may hold line ends, and backticks: the fence has more."""
+    if visible(command) != command:
+        command = " ".join(map(shell_word, shlex.split(command)))
     longest = max((len(run) for run in re.findall("`+", command)), default=0)
     fence = "`" * max(3, longest + 1)
     return [f"{fence}sh", command, fence]

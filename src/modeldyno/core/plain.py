@@ -17,6 +17,7 @@ from modeldyno.core.tables import (
     comparison_rows,
     ranking_rows,
 )
+from modeldyno.core.visible import visible
 
 
 def benchmark_text(result: BenchmarkResult) -> str:
@@ -25,7 +26,7 @@ def benchmark_text(result: BenchmarkResult) -> str:
     for cell in result.cells:
         if cell.measurement is not None and cell.measurement.side_by_side is not None:
             lines.append(f"{_name(cell)}: {side_by_side_sentence(cell.measurement)}")
-    lines += [f"{_name(cell)}: {cell.error.title}" for cell in result.cells if cell.error]
+    lines += [f"{_name(cell)}: {visible(cell.error.title)}" for cell in result.cells if cell.error]
     return "\n".join(lines)
 
 
@@ -36,20 +37,21 @@ def _name(cell: CellResult) -> str:
 def comparison_text(result: ComparisonResult) -> str:
     head, rows = comparison_rows(result)
     table = table_text(head, rows, left=("", "model", "engine", "precision"))
-    return f"{table}\n\n{result.verdict}: {comparison_sentence(result)}"
+    return f"{table}\n\n{result.verdict}: {visible(comparison_sentence(result))}"
 
 
 def ranking_text(found: Ranking) -> str:
     head, rows = ranking_rows(found)
     lines = [table_text(head, rows, left=RANKING_WORDS)]
-    lines += [f"{one.label}: {one.failure.title}" for one in found.sides if one.failure]
-    lines += [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
-    return "\n".join(lines)
+    more = [f"{one.label}: {one.failure.title}" for one in found.sides if one.failure]
+    more += [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
+    return "\n".join([*lines, *map(visible, more)])
 
 
 def benchmark_name(result: BenchmarkResult) -> str:
     cells = counted(len(result.cells), "cell")
-    return f"<BenchmarkResult {result.run_id}: {Path(result.model.path).name}, {cells}>"
+    name = visible(Path(result.model.path).name)
+    return f"<BenchmarkResult {result.run_id}: {name}, {cells}>"
 
 
 def comparison_name(result: ComparisonResult) -> str:
@@ -58,7 +60,7 @@ def comparison_name(result: ComparisonResult) -> str:
 
 def table_text(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str] = ()) -> str:
     """Columns two spaces apart; those named in ``left`` are text, the others numbers."""
-    lines = [tuple(head), *(tuple(row) for row in rows)]
+    lines = [tuple(map(visible, row)) for row in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     to_left = [name in set(left) for name in head]
     return "\n".join(

@@ -7,6 +7,8 @@ import logging
 import re
 from collections.abc import Callable, Iterable
 
+from modeldyno.core.visible import visible_lines
+
 HIDDEN = "[hidden]"
 _SHORTEST_SECRET = 8  # shorter ones would hide ordinary words
 
@@ -78,6 +80,11 @@ class RedactingFormatter(logging.Formatter):
         self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
-        # Controls first: a colour inside a secret would hide it from us, not from readers.
-        text = without_secrets(without_controls(super().format(record)), self._secrets())
-        return text.replace("\n", "\n    ")  # no text can pass for a line of its own
+        text = super().format(record)
+        secrets = tuple(self._secrets())
+        # A colour inside a secret would hide it from us, not from readers.
+        bare = without_controls(text)
+        redacted = without_secrets(bare, secrets)
+        if redacted == bare:
+            redacted = without_secrets(visible_lines(text), secrets)
+        return visible_lines(redacted).replace("\n", "\n    ")  # no text forges a record

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from modeldyno.core.models import ModelFacts, ModelFormat
+from modeldyno.core.models import Architecture, ModelFacts, ModelFormat
 
 Tier = Literal["data", "program", "code"]
 
@@ -24,6 +26,34 @@ TIERS: dict[ModelFormat, Tier] = {
 }
 
 
+@dataclass(frozen=True)
+class Code:
+    """What runs beside the bytes of a model: which function builds it, and with what."""
+
+    factory: str  # "package.module:factory"
+    arguments: dict[str, Any] = field(default_factory=dict)
+    # sha256 by path, of the factory's own files where they lie in a folder that was given.
+    # Installed packages are part of the environment, as Python itself is.
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """``nets:build(depth=50)``."""
+        return f"{self.factory}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
+
+    def is_same(self, other: Code | None) -> bool:
+        """As JSON tells values apart: 1, 1.0 and true are not the same argument."""
+        return other is not None and _text(self) == _text(other)
+
+
+def _text(code: Code) -> str:
+    return json.dumps(asdict(code), sort_keys=True)
+
+
+def architecture_of(facts: ModelFacts) -> Architecture | None:
+    """What builds the model; other files hold their own graph, whatever lies beside them."""
+    return facts.architecture if facts.format == "torch-checkpoint" else None
+
+
 def needs_trust(model_format: ModelFormat) -> bool:
     return TIERS[model_format] != "data"
 
@@ -36,7 +66,8 @@ def warning(facts: ModelFacts) -> str:
         case "torch-export":
             return "a .pt2 file can hold code: loading it can run what is in the file"
         case "torch-checkpoint":
-            factory = facts.architecture.factory if facts.architecture else "its architecture"
-            return f"runs the Python code of {factory}"
+            built = facts.architecture
+            code = Code(built.factory, built.arguments) if built else "its architecture"
+            return f"runs the Python code of {code}"
         case _:
             return ""

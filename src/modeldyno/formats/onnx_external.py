@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ def _place(path: Path, tensor: TensorProto) -> tuple[str, int]:
     entries = _entries(path, tensor)
     location = entries.get("location", "")
     _refuse_escape(path, location)
+    _refuse_itself(path, location, tensor)
     offset = _number(path, tensor, entries.get("offset", "0"))
     length = _number(path, tensor, entries.get("length", "0")) or _declared_bytes(tensor)
     return location, offset + length
@@ -85,3 +87,15 @@ def _refuse_escape(path: Path, location: str) -> None:
     escapes = absolute or ".." in windows.parts or _MEMORY_ADDRESS in location
     if not location or "\0" in location or escapes:
         raise outside(path, location, "it must be a relative path without `..`")
+
+
+def _refuse_itself(path: Path, location: str, tensor: TensorProto) -> None:
+    """Its own bytes would be taken for weights, and it is copied under another name."""
+    if os.path.realpath(path.parent / location) != os.path.realpath(path):
+        return
+    raise ModelUnreadable(
+        f"{shown(path)} names itself as the file of its weights",
+        why=f"tensor {tensor.name!r} is said to lie in {location[:200]!r}, which is the model "
+        "itself; weights outside of a model lie in a file beside it",
+        fix="Export the model again, with its weights inside, or in a file of another name",
+    )

@@ -18,6 +18,7 @@ from modeldyno.formats import tf_safety
 from modeldyno.formats.beside import checked, is_there, outside
 from modeldyno.formats.protobuf import Cut, Foreign, values
 from modeldyno.formats.refusals import shown
+from modeldyno.formats.small_files import open_regular
 from modeldyno.formats.tf_flat import main_key
 from modeldyno.formats.tf_graph import VARIABLES, Part, facts_of, reading
 from modeldyno.formats.tf_proto import GraphDef, MetaGraph, Node, Signature, TensorInfo, meta_graphs
@@ -172,7 +173,7 @@ def _shards(path: Path) -> int:
     """Into how many files the values are split: the first entry of the index says so. One, where
     there is none."""
     try:
-        with (path.parent / INDEX).open("rb") as file:
+        with open_regular(path.parent / INDEX) as file:
             head = file.read(256)
     except OSError:
         return 1

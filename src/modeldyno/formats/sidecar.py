@@ -25,8 +25,10 @@ from typing import Any
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Architecture, InputSpec, Making, ModelFacts
+from modeldyno.formats.small_files import read_small
 
 SUFFIX = ".modeldyno.toml"
+LONGEST = 64 << 10  # bytes
 _KEYS = ("architecture", "arguments", "inputs", "made")
 
 
@@ -69,10 +71,16 @@ def _toml(value: str | float) -> str:
 
 def _said(path: Path) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(path.read_text("utf-8"))
+        return tomllib.loads(read_small(path, LONGEST).decode())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise ModelUnreadable(
+            f"{path.name} cannot be read",
+            why=error.strerror or str(error),
+            fix="Write it as a plain text file, or remove it",
+        ) from error
+    except (ValueError, RecursionError) as error:
         raise _wrong(path, str(error)) from error
 
 

@@ -18,6 +18,7 @@ from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
+from modeldyno.core.visible import visible
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import first_like, judge
 from modeldyno.jobs.inspection import inspect
@@ -134,7 +135,7 @@ def _log_notes(cell: Cell, context: Context) -> None:
     """Also for who reads the log: that a batch is another than the one asked for, and the like."""
     if cell.notes:
         with context.folder.log.open("a") as log:
-            log.writelines(f"{cell.name}: {note}\n" for note in cell.notes)
+            log.writelines(f"{visible(f'{cell.name}: {note}')}\n" for note in cell.notes)
 
 
 def _drop_repeated(cells: list[Cell]) -> None:

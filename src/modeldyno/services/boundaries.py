@@ -21,6 +21,7 @@ from modeldyno.core.models import (
 )
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_signature, completed, says_inputs, without_signatures
+from modeldyno.core.trust import architecture_of
 from modeldyno.engines import catalog
 
 _ENGINE, _OPTION = "tensorflow", "outputs"
@@ -154,7 +155,8 @@ def of_content(said: ModelSpec, model: Model) -> ModelSpec:
         if facts.signatures:  # they were not noted always
             check_signature(said.signature, _names(facts.signatures), model.name)
     fed = model.boundary.fed if model.boundary else ()
-    return replace(said, sha256=model.sha256, inputs=said.inputs or fed)
+    built = said.architecture or (architecture_of(facts) if facts is not None else None)
+    return replace(said, sha256=model.sha256, inputs=said.inputs or fed, architecture=built)
 
 
 def inputs_of(model: Model) -> tuple[InputSpec, ...]:

@@ -21,6 +21,7 @@ from modeldyno.core.models import Model
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import ConversionSpec, ModelSpec
+from modeldyno.core.trust import architecture_of
 from modeldyno.engines import conversions as catalog
 from modeldyno.engines.conversions import Possibility
 from modeldyno.jobs.protocol import Jobs
@@ -217,7 +218,7 @@ class ConversionService:
         results = place / "made"
         results.mkdir()
         spec = ConversionSpec(
-            ModelSpec(source.path, sha256=source.sha256),
+            _pinned(source),
             made.to,
             str(results / f"model{SUFFIXES[made.to]}"),
             timeout_s=LIMIT_S,
@@ -270,3 +271,9 @@ class ConversionService:
         over = [number for number, one in self._known.items() if one.state != "converting"]
         for number in over[: max(0, len(self._known) - MOST_REMEMBERED)]:
             del self._known[number]
+
+
+def _pinned(model: Model) -> ModelSpec:
+    """What was vouched for is what is run."""
+    facts, sha256 = looked_into(model)
+    return ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))

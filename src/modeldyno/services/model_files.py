@@ -39,6 +39,7 @@ from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.formats.extract import Limits, extract
 from modeldyno.formats.saved_model import INDEX
+from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.services.places import Places
 from modeldyno.services.remembered import Remembered
@@ -55,7 +56,6 @@ logger = logging.getLogger(__name__)
 MOST_ARRIVING = 2
 MOST_READING = 12  # in workers, or waiting for one; each holds one of the server's threads
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
-MOST_SAID = 64 << 10  # bytes of what somebody wrote about a model
 UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
 
 
@@ -588,11 +588,12 @@ def _said_beside(roots: Roots, model: OpenFile) -> bytes | None:
     """What ``<file>.modeldyno.toml`` says, if it is there, through the same door."""
     try:
         with roots.open(model.beside(model.name + SUFFIX)) as file:
-            if file.size_bytes > MOST_SAID:
+            if file.size_bytes > LONGEST_SIDECAR:
                 raise BadValue(
-                    f'"{shown(file.name)}" is too long', why=f"{MOST_SAID >> 10} KiB are enough"
+                    f'"{shown(file.name)}" is too long',
+                    why=f"{LONGEST_SIDECAR >> 10} KiB are enough",
                 )
-            return os.pread(file.descriptor, MOST_SAID, 0)
+            return os.pread(file.descriptor, LONGEST_SIDECAR, 0)
     except FileNotFound:
         return None
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from modeldyno.core.errors import (
     GraphUnavailable,
-    UnsafeFormat,
     WrongState,
 )
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
-from modeldyno.core.models import Model
+from modeldyno.core.models import Architecture, Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import (
     BenchmarkSpec,
@@ -25,12 +24,12 @@ from modeldyno.core.specs import (
     ProfileSpec,
     RunSpec,
 )
-from modeldyno.core.trust import needs_trust, warning
+from modeldyno.core.trust import architecture_of, needs_trust
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.model_files import UNREADABLE, looked_into
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.store.trust import Trust, Trusted
+from modeldyno.store.trust import Trust, Trusted, code_of, entry_of
 
 # unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
 ModelState = Literal["ready", "untrusted", "incomplete", "unread"]
@@ -53,6 +52,12 @@ class ModelShown:
         return "untrusted" if needs_trust(facts.format) and self.trusted is None else "ready"
 
 
+def _given(entries: Sequence[Trusted], model: Model) -> Trusted | None:
+    if model.facts is None or model.sha256 is None:
+        return None
+    return entry_of(entries, model.sha256, code_of(model.facts))
+
+
 class ModelService:
     """Trust is what ``trust.json`` of the workspace says, which the terminal writes, too; the
     database keeps a copy, so that changes are told as events."""
@@ -71,8 +76,8 @@ class ModelService:
         return Page(tuple(self.shown(found.items)), found.next)
 
     def shown(self, models: Sequence[Model]) -> list[ModelShown]:
-        given = {entry.sha256: entry for entry in self._trust.all()}
-        return [ModelShown(model, given.get(model.sha256 or "")) for model in models]
+        entries = self._trust.all()
+        return [ModelShown(model, _given(entries, model)) for model in models]
 
     def rename(self, model_id: ModelId, name: str) -> ModelShown:
         return self.shown([self._records.models.rename(model_id, name)])[0]
@@ -86,11 +91,12 @@ class ModelService:
     def trust(self, model_id: ModelId, reason: str = "") -> ModelShown:
         """Vouch for its content, in every project and in the terminal."""
         model = self._records.models.get(model_id)
-        _, sha256 = looked_into(model)
+        facts, sha256 = looked_into(model)
+        code = code_of(facts)
         # The file first: who hears of it reads there, and others write while it waits for its lock.
         with self._vouching:
-            was_trusted = self._trust.is_trusted(sha256)
-            self._trust.grant(sha256, model.name, reason)
+            was_trusted = self._trust.is_trusted(sha256, code)
+            self._trust.grant(sha256, model.name, reason, code)
             try:
                 self._records.models.trust(sha256, reason)
             except BaseException:
@@ -161,17 +167,25 @@ class ModelService:
     # ------------------------------------------------------------ inside
 
     def _admit(self, model: ModelSpec) -> None:
-        """By content: the spec is pinned to it, so nothing else can be loaded instead."""
+        """By content: the spec is pinned to it and to its code, so nothing else can be loaded
+        instead."""
         known = self._records.models.with_content(model.sha256) if model.sha256 else None
         if known is None:
             raise WrongState("This model is not known by its content", fix="Inspect it first")
-        self._expect_trust(known)
-
-    def _expect_trust(self, model: Model) -> None:
-        facts, sha256 = looked_into(model)
-        if needs_trust(facts.format) and not self._trust.is_trusted(sha256):
-            raise UnsafeFormat(
-                f"Nobody has vouched for {model.name}",
-                why=warning(facts),
-                fix="If you made it or trust who did, trust it. From a stranger, ask for ONNX",
+        facts, _ = looked_into(known)
+        if architecture_of(facts) is not None and model.architecture is None:
+            raise WrongState(
+                "This job does not say what builds its model",
+                why="an older version of Modeldyno queued it, and trust covers that by now",
+                fix="Start it again",
             )
+        self._expect_trust(known, model.architecture)
+
+    def _expect_trust(self, model: Model, architecture: Architecture | None = None) -> None:
+        """Of what is in its sidecar, or of another architecture."""
+        facts, sha256 = looked_into(model)
+        self._trust.expect(
+            replace(facts, sha256=sha256, architecture=architecture or facts.architecture),
+            model.name,
+            fix="If you made it or trust who did, trust it. From a stranger, ask for ONNX",
+        )

@@ -22,6 +22,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import ModelSpec, OptimizationSpec
+from modeldyno.core.trust import architecture_of
 from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
@@ -145,7 +146,11 @@ class OptimizationService:
         boundary = model.boundary or Boundary()
         facts = model.facts
         return OptimizationSpec(
-            model=ModelSpec(model.path, sha256=model.sha256),
+            model=ModelSpec(
+                model.path,
+                sha256=model.sha256,
+                architecture=architecture_of(facts) if facts else None,
+            ),
             type=optimization.type,
             precision=optimization.precision,
             settings=optimization.tuning,

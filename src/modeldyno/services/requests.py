@@ -477,27 +477,28 @@ def _model_spec(path: Path, inputs: InputOptions) -> ModelSpec:
         dict(inputs.values),
         data,
         inputs=tuple(parse_input(text) for text in inputs.inputs),
-        architecture=_architecture(inputs),
+        architecture=named_architecture(inputs.architecture, inputs.arguments),
         signature=inputs.signature,
     )
 
 
-def _architecture(said: InputOptions) -> Architecture | None:
-    if said.architecture is None:
-        if said.arguments:
+def named_architecture(name: str | None, arguments: Mapping[str, Any]) -> Architecture | None:
+    """What builds a checkpoint's model, searched for where we are; raises BadValue."""
+    if name is None:
+        if arguments:
             raise BadValue(
                 "There are arguments, but no architecture to give them to",
                 fix="Say --architecture package.module:factory",
             )
         return None
-    module, colon, factory = said.architecture.partition(":")
+    module, colon, factory = name.partition(":")
     names = [*module.split("."), *factory.split(".")]
-    if not colon or not all(name.isidentifier() for name in names):
+    if not colon or not all(part.isidentifier() for part in names):
         raise BadValue(
-            f"Cannot read the architecture {said.architecture!r}",
+            f"Cannot read the architecture {name!r}",
             fix="Write --architecture package.module:factory",
         )
-    return Architecture(said.architecture, dict(said.arguments), folder=str(Path.cwd()))
+    return Architecture(name, dict(arguments), folder=str(Path.cwd()))
 
 
 # ---------------------------------------------------------------- values

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.errors import BadValue, UnsafeFormat
-from modeldyno.core.models import ModelFacts
+from modeldyno.core.models import Architecture, ModelFacts
+from modeldyno.core.specs import ModelSpec
+from modeldyno.core.stated import refuse_needless
 from modeldyno.core.trust import TIERS, Tier
 from modeldyno.formats.refusals import shown
-from modeldyno.services.requests import inspection_spec, model_path
+from modeldyno.services.requests import inspection_spec, model_path, named_architecture
 from modeldyno.services.runs import RunService
 from modeldyno.store.models import hash_file
-from modeldyno.store.trust import Trust, Trusted
+from modeldyno.store.trust import Trust, Trusted, code_of
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Granted:
     entry: Trusted
     tier: Tier
     can_run: bool  # no engine runs a bare pickle, trusted or not
+    lacks_code: bool = False  # weights of which nobody said what builds the model
 
 
 class TrustService:
@@ -27,11 +32,27 @@ class TrustService:
         self._store = store
         self._runs = runs
 
-    def grant(self, file: str | Path, reason: str = "") -> Granted:
-        """Raises what reading the file raises: only a model can be vouched for."""
+    def grant(
+        self,
+        file: str | Path,
+        reason: str = "",
+        architecture: str | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Granted:
+        """Of weights, with the code that builds the model: as given, or as the sidecar says.
+
+        Raises what reading the file raises: only a model can be vouched for.
+        """
         path = model_path(file)
-        sha256, tier, can_run = self._look(path)
-        return Granted(self._store.grant(sha256, shown(path), reason), tier, can_run)
+        said = named_architecture(architecture, arguments or {})
+        try:
+            facts = self._facts(path, said)
+        except UnsafeFormat:
+            return Granted(self._store.grant(hash_file(path), shown(path), reason), "code", False)
+        code = code_of(facts)
+        entry = self._store.grant(facts.sha256, shown(path), reason, code)
+        lacks_code = facts.format == "torch-checkpoint" and code is None
+        return Granted(entry, TIERS[facts.format], True, lacks_code)
 
     def revoke(self, file_or_sha256: str) -> str:
         """The hash that is no longer trusted; raises BadValue when it was not."""
@@ -48,10 +69,9 @@ class TrustService:
     def all(self) -> tuple[Trusted, ...]:
         return self._store.all()
 
-    def _look(self, path: Path) -> tuple[str, Tier, bool]:
-        try:
-            facts = self._runs.run(inspection_spec(path))
-        except UnsafeFormat:
-            return hash_file(path), "code", False
+    def _facts(self, path: Path, said: Architecture | None) -> ModelFacts:
+        spec = inspection_spec(path)
+        facts = self._runs.run(replace(spec, model=replace(spec.model, architecture=said)))
         assert isinstance(facts, ModelFacts)
-        return facts.sha256, TIERS[facts.format], True
+        refuse_needless(ModelSpec(str(path), architecture=said), facts)
+        return facts

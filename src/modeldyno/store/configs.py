@@ -12,6 +12,7 @@ from modeldyno.core.commands import config_of
 from modeldyno.core.errors import BadValue
 from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
 from modeldyno.core.tuning_config import tuning_config
+from modeldyno.formats.small_files import read_small
 
 if TYPE_CHECKING:
     from yaml import MappingNode, SafeLoader
@@ -49,12 +50,9 @@ def write_config(folder: Path, spec: RunSpec) -> None:
 def read_config(path: Path) -> dict[str, Any]:
     """The keys and values of a file, not looked at yet; raises BadValue."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = read_small(path, MOST_BYTES)
     except OSError as error:
         raise BadValue(f"Cannot read {path}", why=error.strerror or str(error)) from error
-    if len(content) > MOST_BYTES:
-        raise BadValue(f"{path} is too long", why=f"{MOST_BYTES >> 10} KiB are enough")
     found = _parsed(path, content)
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise BadValue(

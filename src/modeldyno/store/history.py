@@ -99,6 +99,12 @@ class History:
 
     def read(self, run_id: RunId) -> KeptRun:
         """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
+        try:
+            return self._read(run_id)
+        except (TypeError, AttributeError, IndexError, RecursionError) as error:
+            raise ValueError(f"not what we write: {error}"[:200]) from error
+
+    def _read(self, run_id: RunId) -> KeptRun:
         folder = self.folder(run_id)
         spec = folder.spec()
         if isinstance(spec, FLEETING):

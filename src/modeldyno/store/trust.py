@@ -1,17 +1,21 @@
-"""Which files somebody vouched for: by content, so that a changed byte ends it."""
+"""Which files somebody vouched for: by content, and by the code that builds a model around it, so
+that a changed byte, factory or argument ends it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from modeldyno.core.codec import Mismatch, decode
-from modeldyno.core.errors import WorkspaceUnusable
+from modeldyno.core.errors import UnsafeFormat, WorkspaceUnusable
+from modeldyno.core.models import Architecture, ModelFacts
+from modeldyno.core.trust import Code, architecture_of, needs_trust, warning
+from modeldyno.store.models import hash_file
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,50 @@ class Trusted:
     name: str  # of the file when it was vouched for: for people, not for decisions
     at: str  # ISO 8601, UTC
     reason: str = ""
+    code: Code | None = None  # of weights; older versions did not note it
+
+
+def code_of(facts: ModelFacts) -> Code | None:
+    """What would run beside the model's own bytes; None where nothing would."""
+    architecture = architecture_of(facts)
+    if architecture is None:
+        return None
+    return Code(architecture.factory, dict(architecture.arguments), _sources(architecture))
+
+
+def _sources(architecture: Architecture) -> dict[str, str]:
+    """Of the module and the packages around it. What those import is not among them."""
+    if architecture.folder is None:
+        return {}
+    names = architecture.factory.partition(":")[0].split(".")
+    places = [Path(architecture.folder, *names[:depth]) for depth in range(1, len(names) + 1)]
+    files = [*(place / "__init__.py" for place in places), places[-1].with_suffix(".py")]
+    return {str(file): hash_file(file) for file in files if file.is_file()}
+
+
+def entry_of(entries: Iterable[Trusted], sha256: str, code: Code | None) -> Trusted | None:
+    return next((entry for entry in entries if _is_of(entry, sha256, code)), None)
+
+
+def _is_of(entry: Trusted, sha256: str, code: Code | None) -> bool:
+    is_same = entry.code is None if code is None else code.is_same(entry.code)
+    return entry.sha256 == sha256 and is_same
+
+
+def _nearly(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
+    """What somebody did vouch for, where it is only the code that differs."""
+    others = [entry.code for entry in entries if entry.sha256 == sha256]
+    if not others:
+        return ""
+    known = next((other for other in others if other is not None), None)
+    if known is None:
+        return (
+            "its weights are trusted, but not the code that builds the model, which trust did not "
+            "cover before"
+        )
+    if code is not None and replace(code, sources=known.sources).is_same(known):
+        return f"the source of {known.factory} is another than the trusted one"
+    return f"its weights are trusted with {known}, and with nothing else"
 
 
 class Trust:
@@ -42,19 +90,32 @@ class Trust:
             raise self._unusable(f"it is damaged: {error}"[:200]) from error
         return entries
 
-    def is_trusted(self, sha256: str) -> bool:
-        return any(entry.sha256 == sha256 for entry in self.all())
+    def is_trusted(self, sha256: str, code: Code | None = None) -> bool:
+        return entry_of(self.all(), sha256, code) is not None
 
-    def grant(self, sha256: str, name: str, reason: str = "") -> Trusted:
-        """Vouch for a content; said again, the newest word counts."""
+    def expect(self, facts: ModelFacts, name: str, fix: str) -> None:
+        """Raises UnsafeFormat when the model needs trust and has none."""
+        if not needs_trust(facts.format):
+            return
+        code, entries = code_of(facts), self.all()
+        if entry_of(entries, facts.sha256, code) is not None:
+            return
+        raise UnsafeFormat(
+            f"Nobody has vouched for {name}",
+            why="; ".join(filter(None, (warning(facts), _nearly(entries, facts.sha256, code)))),
+            fix=fix,
+        )
+
+    def grant(self, sha256: str, name: str, reason: str = "", code: Code | None = None) -> Trusted:
+        """Vouch for a content and its code; said again, the newest word counts."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        entry = Trusted(sha256, name, now, reason)
+        entry = Trusted(sha256, name, now, reason, code)
         with self._locked():
-            self._write((*(e for e in self.all() if e.sha256 != sha256), entry))
+            self._write((*(e for e in self.all() if not _is_of(e, sha256, code)), entry))
         return entry
 
     def revoke(self, sha256: str) -> bool:
-        """Whether there was anything to take back."""
+        """Whatever code goes with it; whether there was anything to take back."""
         with self._locked():
             before = self.all()
             kept = tuple(entry for entry in before if entry.sha256 != sha256)

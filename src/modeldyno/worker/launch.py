@@ -35,6 +35,7 @@ from modeldyno.worker.messages import (
     Failed,
     Reply,
     frame_length,
+    limits_of,
     pack,
     unpack,
     write_all,
@@ -161,7 +162,7 @@ class Worker:
             body = self._frame(deadline_s, stop)
         except EOFError:
             raise self._obituary() from None
-        reply = unpack(Reply, body)
+        reply = unpack(Reply, body, limits_of(expect))
         if isinstance(reply, Failed):
             kind = error_classes().get(reply.code, RunFailed)
             raise kind(_clean(reply.title), why=_clean(reply.why), fix=_clean(reply.fix))

@@ -57,6 +57,7 @@ from modeldyno.engines.protocol import (
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
+    OF_COMMANDS,
     CloseSide,
     Command,
     Convert,
@@ -109,7 +110,7 @@ def main(arguments: list[str]) -> None:
     with _Bench() as bench:
         inspecting = True
         while (body := read_frame(commands)) is not None:
-            command: Command = unpack(Command, body)
+            command: Command = unpack(Command, body, OF_COMMANDS)
             if inspecting and not isinstance(command, _LOOKING):
                 sandbox.close_inspection(spec, report)
                 inspecting = False

@@ -6,12 +6,14 @@ Before all else the parent sends a SandboxSpec, and the worker answers with its 
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import struct
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.codec import decode, encode
 from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.inputs import InputPlan
@@ -33,6 +35,23 @@ from modeldyno.core.traces import ProfilePlan, Repeat
 
 HEADER = struct.Struct(">I")
 LONGEST = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
+_STRUCTURE = (b",", b":", b"[", b"{")  # each value but the first comes after one of these
+_MANY_DIGITS = re.compile(rb"[0-9]{19}")  # the fewest of a number beyond 63 bits
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a message may hold beside its bytes: ``{}`` takes 3 of those and 70 in memory."""
+
+    values: int
+    integer: int | None  # numbers are smaller than this; None: of any size
+
+
+# A window of a million samples has two million numbers; databases and sample files hold 63 bits.
+USUAL = Limits(values=2_200_000, integer=1 << 63)
+# 100 000 convolutions with all their attributes and shapes have about five million values.
+OF_GRAPHS = Limits(values=8_000_000, integer=1 << 64)
+OF_COMMANDS = Limits(values=LONGEST, integer=None)  # our own parent sends them
 
 
 @dataclass(frozen=True)
@@ -185,7 +204,7 @@ class Inspected:
 
 @dataclass(frozen=True)
 class GraphRead:
-    rows: dict[str, Any]  # core/graph_rows.py checks them
+    rows: dict[str, object]  # core/graph_rows.py checks them
     kind: Literal["graph-read"] = "graph-read"
 
 
@@ -279,16 +298,49 @@ def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-def unpack(union: Any, body: bytes) -> Any:
+def limits_of(reply: type) -> Limits:
+    """Of the answer that is waited for."""
+    return OF_GRAPHS if reply is GraphRead else USUAL
+
+
+def unpack(union: Any, body: bytes, limits: Limits = USUAL) -> Any:
     """The message in a frame's body; raises WorkerGarbled when it is none of ours."""
     try:
-        return decode(union, json.loads(body))
-    except (ValueError, Mismatch, RecursionError) as error:
+        return decode(union, _parsed(body, limits))
+    except (ValueError, RecursionError) as error:  # a Mismatch is a ValueError
         raise WorkerGarbled(
             "The worker sent something that is not a message",
             why=str(error)[:200],
             fix="The model or its engine wrote into our pipe; see the run's log",
         ) from error
+
+
+def _parsed(body: bytes, limits: Limits) -> Any:
+    """JSON as we write it ourselves. Its values are counted before they are built, from above:
+    commas inside texts count, too."""
+    count = sum(map(body.count, _STRUCTURE))
+    if count > limits.values:
+        raise ValueError(f"it has about {count} values, the largest message {limits.values}")
+
+    def integer(digits: str) -> int:
+        number = int(digits)
+        if limits.integer is not None and not -limits.integer <= number < limits.integer:
+            raise ValueError(f"the number {digits[:40]} is too large")
+        return number
+
+    return json.loads(
+        body.decode(),
+        parse_float=_finite,
+        parse_constant=_finite,
+        parse_int=integer if _MANY_DIGITS.search(body) else None,  # json's own is much faster
+    )
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits[:40]} is no finite number")
+    return number
 
 
 def frame_length(header: bytes) -> int:

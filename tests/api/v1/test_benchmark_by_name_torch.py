@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from modeldyno.core.trust import Code
 from modeldyno.engines.pytorch import _waiting
 from modeldyno.store.models import hash_file
 from modeldyno.store.trust import Trust
@@ -40,6 +41,9 @@ needs_seed = pytest.mark.skipif(
 
 INPUTS = '[[inputs]]\nname = "{}"\ndtype = "float32"\nshape = ["batch", 4]\n'
 LINEAR = 'architecture = "torch.nn:Linear"\n[arguments]\nin_features = 4\nout_features = 3\n'
+
+
+BUILT = Code("torch.nn:Linear", {"in_features": 4, "out_features": 3})
 
 
 class Net(torch.nn.Module):
@@ -71,8 +75,8 @@ def served(tmp_path_factory):
     # An architecture that the older endpoint would have guessed from the name.
     torch.save(weights, trained / "eeg_classifier.pt")
     trust = Trust(workspace / "trust.json")
-    for path in (exported / "program.pt2", trained / "best_model.pt"):
-        trust.grant(hash_file(path), path.name)
+    trust.grant(hash_file(exported / "program.pt2"), "program.pt2")
+    trust.grant(hash_file(trained / "best_model.pt"), "best_model.pt", code=BUILT)
     with serving(workspace) as found:
         yield found
 
@@ -160,7 +164,9 @@ def test_trust_that_is_taken_back_counts_at_once(served):
     trust = Trust(served.workspace / "trust.json")
     trust.revoke(hash_file(file))
     refused(ask(served, "best_model.pt"), 403, "UNSAFE_FORMAT")
-    trust.grant(hash_file(file), file.name)
+    trust.grant(hash_file(file), file.name)  # of its weights alone, as older versions did
+    refused(ask(served, "best_model.pt"), 403, "UNSAFE_FORMAT")
+    trust.grant(hash_file(file), file.name, code=BUILT)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
