@@ -263,6 +263,21 @@ def _start_helper(_: Target) -> None:
     subprocess.Popen(["/bin/sleep", "3600"])
 
 
+_DEEPER_THAN_PYTHON = 1500
+
+
+def _nest_folders(_: Target) -> None:
+    """Folders inside one another: deeper than Python recurses, and than a path can say."""
+    at = os.open(".", os.O_RDONLY)
+    for _level in range(_DEEPER_THAN_PYTHON):
+        with contextlib.suppress(FileExistsError):  # of an earlier session
+            os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+
+
 _FAULTS: dict[str, Callable[[Target], None]] = {
     "segfault": _segfault,
     "abort": lambda _: os.abort(),
@@ -276,4 +291,5 @@ _FAULTS: dict[str, Callable[[Target], None]] = {
     "hang-up": _hang_up,
     "rewrite": _rewrite_model,
     "start-helper": _start_helper,
+    "nest-folders": _nest_folders,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from modeldyno.core.errors import Cancelled, ModeldynoError
@@ -96,8 +97,9 @@ class LocalJobs:
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits
                 job.bug = error
             finally:
-                job.stop.close()
-                job.over.set()
+                job.over.set()  # first: nobody may wait for ever because something else fails
+                with suppress(OSError):
+                    job.stop.close()
 
     def _run(self, job: _Job) -> None:
         def say(message: JobMessage) -> None:

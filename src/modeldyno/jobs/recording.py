@@ -43,6 +43,7 @@ class Ending:
         self.failure: Failure | None = None
         self.unwritten: Failure | None = None  # why the ending is not in the folder
         self.state: RunState = "interrupted"  # until somebody says how it ended
+        self.is_kept = False  # in the folder: from here on nothing changes it
 
     def result_or_raise(self) -> Result:
         if self.failure is not None:
@@ -59,6 +60,7 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
         case Finished(result=result):
             ending.result, ending.state = result, _state_of(result)
             if isinstance(result, Graph):  # long, and its folder is about to go
+                ending.is_kept = True
                 return
             _call_by_its_name(ending)
             told = (result, ending.state, ending.failure)
@@ -103,6 +105,7 @@ def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]
         store.clear_scratch(run_id)
         with suppress(StorageFailed):
             store.fail(run_id, Failure.of(error), "failed")
+    ending.is_kept = True
 
 
 def _state_of(result: Result) -> RunState:

@@ -16,7 +16,7 @@ from modeldyno.core.summaries import outcomes_of, summarise_result
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolder, Runs
 from modeldyno.worker.orphans import end_orphans
 
 logger = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ class Settling:
                 settled.append(self._settle(job))
             except Exception:  # the others, and the server, do not suffer from it
                 logger.exception("job %s: how it ended cannot be written", job.id)
+        self._sweep()
         self._records.leases.release_ended()
         if self._resumes:
             self._go_on()
@@ -111,11 +112,30 @@ class Settling:
         if folder.is_at_work():  # resumed in a terminal: it is not ours any more
             self.write(job, Ending(), ELSEWHERE)
             return self._records.jobs.get(job.id)
-        if ended := end_orphans(folder.scratch):
-            logger.warning("run %s: ended %s", job.run_id, figures.counted(ended, "orphan"))
-        self._folders.clear_scratch(job.run_id)
+        self.tidy(job)
         self.write(job, self._known(job) or Ending(), VANISHED)
         return self._records.jobs.get(job.id)
+
+    def tidy(self, job: Job) -> None:
+        """End and remove what a run's workers left. Never raises: the job's end is still to be
+        written, and does not depend on it."""
+        self._tidy(self._folders.folder(job.run_id))
+
+    def _tidy(self, folder: RunFolder) -> None:
+        try:
+            if ended := end_orphans(folder.scratch):
+                logger.warning("run %s: ended %s", folder.id, figures.counted(ended, "orphan"))
+            self._folders.clear_scratch(folder.id)
+        except Exception:
+            logger.exception("run %s: what it left is still there", folder.id)
+
+    def _sweep(self) -> None:
+        """What could not be removed when its run ended, or belongs to a process that was killed."""
+        try:
+            for folder in self._folders.leftovers():
+                self._tidy(folder)
+        except OSError:
+            logger.exception("what earlier runs left cannot be looked at")
 
     def _known(self, job: Job) -> Ending | None:
         """How this part of the run ended, as far as its folder tells."""
@@ -143,7 +163,8 @@ class Settling:
         what = UNITS.get(job.kind, "unit")
         try:
             count = self._history.units_kept(job.run_id)
-        except (OSError, ValueError, KeyError, TypeError):  # damaged, so nobody can tell
+        except Exception:  # damaged, so nobody can tell; the end is written all the same
+            logger.exception("run %s: what it kept cannot be counted", job.run_id)
             return ""
         return f"; {figures.counted(count, what)} kept"
 

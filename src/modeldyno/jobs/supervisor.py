@@ -46,6 +46,7 @@ logger = logging.getLogger(__name__)
 
 LOOK_AGAIN_S = 5.0  # for what nobody woke us for
 TRY_AGAIN_S = 1.0  # when the database is away
+MOST_BUGS = 3  # in writing one end: a lack of memory passes, a bug does not
 CANCELLED = Stopped("cancelled")
 CLOSED = Stopped("interrupted")
 
@@ -237,9 +238,8 @@ class Supervisor:
         except Exception:
             logger.exception("job %s: our bug", job.id)
             self._fail(job, current, BUG)
-        finally:
-            if current.is_open:  # else the folder may be another process's
-                self._folders.clear_scratch(job.run_id)
+        if current.is_open:  # else the folder may be another process's
+            self._settling.tidy(job)
 
     def _tell(self, job: Job, message: JobMessage) -> None:
         try:
@@ -250,6 +250,9 @@ class Supervisor:
     def _fail(self, job: Job, current: _Current, failure: Failure) -> None:
         """It could not be begun, or ended without a word of its own."""
         ending = current.ending
+        if ending.is_kept:  # what went wrong came after its end, and does not change that
+            logger.warning("job %s: after its end: %s", job.id, failure.title)
+            return
         if current.is_open:
             try:
                 keep(self._folders, job.run_id, Failed(failure), ending)
@@ -297,6 +300,7 @@ class Supervisor:
 
     def _until_written(self, job: Job, ending: Ending) -> None:
         """The database may be away for a while; the folder has everything meanwhile."""
+        bugs = 0
         while True:
             try:
                 return self._settling.write(job, ending)
@@ -306,7 +310,12 @@ class Supervisor:
                 if self._closing.is_set():
                     raise
                 logger.warning("job %s: its end is not in the database yet: %s", job.id, error)
-                self._closing.wait(TRY_AGAIN_S)
+            except Exception:
+                bugs += 1
+                if bugs == MOST_BUGS or self._closing.is_set():
+                    raise
+                logger.exception("job %s: its end is not in the database yet", job.id)
+            self._closing.wait(TRY_AGAIN_S)
 
 
 def _write_config(folder: RunFolder, spec: RunSpec) -> None:

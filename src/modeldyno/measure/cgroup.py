@@ -36,6 +36,18 @@ def throttled_us(root: Path = ROOT) -> int | None:
     return sum(known) if known else None
 
 
+def own_folder(root: Path = ROOT) -> Path | None:
+    """Our group's folder in version 2; None where that is not mounted, or we are outside of it."""
+    for line in (text(root / "proc/self/cgroup") or "").splitlines():
+        mount = _mount(None, root) if line.startswith("0::") else None
+        if mount is not None:
+            within, at = mount
+            group = PurePosixPath(line.removeprefix("0::"))
+            if group.is_relative_to(within) and ".." not in group.parts:
+                return at / group.relative_to(within)
+    return None
+
+
 def _quota(folder: Path) -> float | None:
     quota, _, period = (text(folder / "cpu.max") or "").partition(" ")
     if not quota:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from modeldyno.core.results import ComparisonResult, Estimate, Statistic
 from modeldyno.core.sessions import Pair
@@ -17,6 +16,7 @@ from modeldyno.services import requests
 from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
+from modeldyno.worker.trees import temporary_folder
 
 LEVEL = 0.95
 GROUP = 8  # pairs: the fewest that a comparison may decide on
@@ -68,8 +68,7 @@ class Room:
 
 @contextmanager
 def temporary_room() -> Iterator[Room]:
-    with TemporaryDirectory(prefix="modeldyno-selftest-") as name:
-        folder = Path(name)
+    with temporary_folder("modeldyno-selftest-") as folder:
         workspace = folder / "workspace"
         yield Room(folder, workspace, open_workbench(Settings(workspace)))
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Literal
 
 from modeldyno.core.conversions import SUFFIXES, Check, ConversionResult, Goal
@@ -33,6 +32,7 @@ from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
+from modeldyno.worker.trees import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -186,8 +186,8 @@ class ConversionService:
     def _end(self, made: Conversion) -> None:
         """Convert it, and tell what became of it."""
         try:
-            with TemporaryDirectory(prefix="modeldyno-") as place:
-                model, result = self._convert(made, Path(place))
+            with temporary_folder() as place:
+                model, result = self._convert(made, place)
         except Cancelled:
             self._change(replace(self.get(made.id), state="cancelled", doing=""))
         except ModeldynoError as error:

@@ -10,7 +10,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
 from modeldyno.core.errors import LeasesUnusable, RunFailed
@@ -26,6 +25,7 @@ from modeldyno.services.runs import RunService
 from modeldyno.store import peaks as stored_peaks
 from modeldyno.store.runs import Runs
 from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.trees import temporary_folder
 
 Listener = Callable[[JobMessage], None]
 LEAST_DISK_BYTES = 1 << 30  # what a run may leave: samples, logs, a private copy of the model
@@ -87,9 +87,9 @@ class DoctorService:
             return Finding("free cores", "problem", error.title, error.why, error.fix), None
 
     def _measure_peaks(self, listen: Listener | None) -> Peaks:
-        with TemporaryDirectory(prefix="modeldyno-") as folder:
-            service = RunService(Runs(Path(folder) / "runs"), self._jobs)
-            return peaks.measure(Path(folder), host.facts(), lambda s: service.run(s, listen))
+        with temporary_folder() as folder:
+            service = RunService(Runs(folder / "runs"), self._jobs)
+            return peaks.measure(folder, host.facts(), lambda s: service.run(s, listen))
 
 
 def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
@@ -143,8 +143,8 @@ def _disk(workspace: Path) -> Finding:
 
 def confinement(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
     """What a worker that is started here and now is really confined by; None: it cannot start."""
-    with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
-        scratch, log = Path(folder) / "scratch", Path(folder) / "log.txt"
+    with temporary_folder() as folder, closing(Stop()) as stop:
+        scratch, log = folder / "scratch", folder / "log.txt"
         try:
             with launched(Surroundings(scratch, log, devices=devices)) as worker:
                 return worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)

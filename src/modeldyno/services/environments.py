@@ -16,7 +16,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from modeldyno.core.errors import (
     BadValue,
@@ -34,6 +33,7 @@ from modeldyno.engines.environments import OLDEST_PYTHON, Environment
 from modeldyno.store.file_locks import is_locked
 from modeldyno.worker.launch import Stop, Surroundings, launched
 from modeldyno.worker.messages import EngineLoaded, LoadEngine
+from modeldyno.worker.trees import discard_tree, temporary_folder
 
 Tell = Callable[[str], None]
 
@@ -100,7 +100,7 @@ class EnvironmentService:
             )
         with _alone():
             environments.forget(name)
-            shutil.rmtree(environments.folder_of(name), ignore_errors=True)
+            discard_tree(environments.folder_of(name))
 
     def _look(
         self,
@@ -359,10 +359,10 @@ def _run(command: list[str], failed: str, fix: str, tell: Tell) -> None:
 
 def _try(there: Environment) -> EngineLoaded:
     """Import the engine as a measurement would: in a worker, confined."""
-    with TemporaryDirectory(prefix="modeldyno-") as folder, closing(Stop()) as stop:
-        log = Path(folder) / "log.txt"
+    with temporary_folder() as folder, closing(Stop()) as stop:
+        log = folder / "log.txt"
         around = Surroundings(
-            Path(folder) / "scratch",
+            folder / "scratch",
             log,
             python=there.python,
             allow_exec=any(e.starts_programs for e in catalog.adapters() if e.name == there.engine),
@@ -422,9 +422,9 @@ def _alone() -> Iterator[None]:
 def _all_or_nothing(name: str) -> Iterator[None]:
     """What an earlier attempt left goes first; what this one leaves unfinished goes, too."""
     folder = environments.folder_of(name)
-    shutil.rmtree(folder, ignore_errors=True)
+    discard_tree(folder)
     try:
         yield
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        discard_tree(folder)
         raise

@@ -6,7 +6,6 @@ import contextlib
 import importlib.metadata
 import io
 import os
-import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
 from modeldyno.store.transfers import Stop, heed
+from modeldyno.worker.trees import discard_tree
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -197,7 +197,7 @@ class ExampleService:
     @contextmanager
     def _unpacked(self, example: Example, archive: Path, stop: Stop) -> Iterator[Path]:
         folder = archive.with_suffix(".unpacked")
-        shutil.rmtree(folder, ignore_errors=True)  # left by somebody who was killed
+        discard_tree(folder)  # left by somebody who was killed
         limits = Limits(total_bytes=self._objects.largest)
         try:
             with io.BufferedReader(_Heeding(archive, stop)) as file:
@@ -206,7 +206,7 @@ class ExampleService:
                 raise refused("the archive does not hold the file that the catalogue names")
             yield folder.joinpath(*names_in(example.file))
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            discard_tree(folder)
 
     def _store(self, path: Path) -> StoredObject:
         with storing():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from modeldyno.core.errors import TooBusy
 from modeldyno.core.ids import ModelId, RunId
@@ -18,6 +16,7 @@ from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.worker.trees import temporary_folder
 
 LIMIT_S = 60.0
 
@@ -77,8 +76,8 @@ class InferenceService:
             )
         with ExitStack() as held:
             held.callback(self._free.release)
-            place = held.enter_context(TemporaryDirectory(prefix="modeldyno-"))
-            store, ending = Runs(Path(place)), Ending()
+            place = held.enter_context(temporary_folder())
+            store, ending = Runs(place), Ending()
             folder = store.create(spec)
 
             def record(run_id: RunId, message: JobMessage) -> None:

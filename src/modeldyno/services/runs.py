@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from modeldyno.core.errors import BadValue, ModeldynoError
 from modeldyno.core.ids import RunId
@@ -14,6 +12,7 @@ from modeldyno.core.specs import FLEETING, RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep
 from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.worker.trees import temporary_folder
 
 Listener = Callable[[JobMessage], None]
 
@@ -28,8 +27,8 @@ class RunService:
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
         if isinstance(spec, FLEETING):  # looking leaves no trace in the workspace
-            with TemporaryDirectory(prefix="modeldyno-") as place:
-                store = Runs(Path(place))
+            with temporary_folder() as place:
+                store = Runs(place)
                 return self._run_in(store, store.create(spec), spec, listen)
         folder = self._store.create(spec)
         try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
-import os
 import platform
 import shutil
 import socket
+import stat
 import threading
 import time
 from contextlib import suppress
@@ -25,6 +25,7 @@ from modeldyno.measure.topology import Topology, topology
 from modeldyno.services.doctor import DoctorService, confinement
 from modeldyno.settings import Settings
 from modeldyno.store.records.all import Records
+from modeldyno.worker.trees import entries
 
 COUNT_AGAIN_S = 60.0
 PACKAGES = (
@@ -133,10 +134,9 @@ class SystemService:
 def _size_of(folder: Path) -> int:
     """What is deleted meanwhile does not count; links are not followed."""
     total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                total += (Path(place) / name).lstat().st_size
+    with suppress(OSError):
+        for facts in entries(folder):
+            total += 0 if stat.S_ISDIR(facts.st_mode) else facts.st_size
     return total
 
 

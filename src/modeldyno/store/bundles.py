@@ -29,6 +29,7 @@ from pathlib import Path
 from modeldyno.core.models import ExternalFile
 from modeldyno.store.models import hash_file
 from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
+from modeldyno.worker.trees import discard_tree, remove_tree
 
 _LONGEST_NAME = 100
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -95,14 +96,14 @@ class Bundles:
         gathered = self.waiting(owner)
         with storing():
             if target.exists():  # somebody else brought the same files
-                shutil.rmtree(gathered)
+                remove_tree(gathered)
             else:
                 _name_again(self._objects.path(sha256), gathered / name)
                 _settle(gathered, target.parent)
         return target
 
     def forget(self, owner: str) -> None:
-        shutil.rmtree(self.waiting(owner), ignore_errors=True)
+        discard_tree(self.waiting(owner))
 
     def sweep(
         self, used: Collection[str], *, busy: Collection[str] = (), kept: Collection[str] = ()
@@ -120,7 +121,7 @@ class Bundles:
                 continue
             for folder in _inside(top):
                 if str(folder) not in folders:
-                    shutil.rmtree(folder, ignore_errors=True)
+                    discard_tree(folder)
                     removed += 1
             if not any(top.iterdir()):
                 top.rmdir()
@@ -129,7 +130,7 @@ class Bundles:
         for folder in _inside(self._waiting):
             owner = folder.name.partition(".")[0]
             if owner not in used and owner not in busy:
-                shutil.rmtree(folder, ignore_errors=True)
+                discard_tree(folder)
                 removed += 1
         return removed + self._sweep_objects({*busy, *kept})
 
@@ -157,7 +158,7 @@ class Bundles:
             try:
                 yield folder
             finally:
-                shutil.rmtree(folder, ignore_errors=True)  # gone already when all went well
+                discard_tree(folder)  # gone already when all went well
 
 
 def _inside(folder: Path) -> list[Path]:
@@ -185,6 +186,6 @@ def _settle(folder: Path, target: Path) -> None:
     except OSError:
         if not target.is_dir():
             raise
-        shutil.rmtree(folder)
+        remove_tree(folder)
     sync_folder(target.parent)
     sync_folder(target.parent.parent)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -55,6 +54,7 @@ from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import OWNERS, Models, Profiles, Projects, Tombstones
 from modeldyno.store.tables import Runs as Rows
+from modeldyno.worker.trees import discard_tree
 
 logger = logging.getLogger(__name__)
 
@@ -217,7 +217,7 @@ def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
         if RunFolder(folder).is_at_work():
             continue
         if RUN_ID.fullmatch(run_id):
-            shutil.rmtree(folder, ignore_errors=True)
+            discard_tree(folder)
         if not folder.exists():
             runs.forget_tombstone(run_id)
             gone.append(run_id)

@@ -12,7 +12,6 @@ import difflib
 import io
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -36,6 +35,9 @@ from modeldyno.core.sessions import Pair, Session
 from modeldyno.core.specs import RunSpec
 from modeldyno.core.traces import Repeat
 from modeldyno.store.owners import Owner, this_process
+from modeldyno.worker.trees import discard_tree
+
+_REMOVED = ".removed-"  # in front of the name of a run's folder that is on its way out
 
 
 class RunFolder:
@@ -198,23 +200,32 @@ class Runs:
         folder = self.folder(run_id)
         kept = (folder.path / "units.jsonl", folder.path / "result.json", folder.log)
         if not any(path.exists() and path.stat().st_size for path in kept):
-            shutil.rmtree(folder.path, ignore_errors=True)
+            discard_tree(folder.path)
 
     def remove(self, run_id: RunId) -> None:
-        """For good. Under another name first: nobody reads half a run."""
+        """For good. Under another name first: nobody reads half a run, and what cannot be removed
+        now goes with the next one."""
         folder = self.folder(run_id)
-        gone = folder.path.with_name(f".removed-{run_id}")
         with _storing(folder.path):
             if folder.path.exists():
-                folder.path.rename(gone)
-            if gone.exists():
-                shutil.rmtree(gone)
+                folder.path.rename(folder.path.with_name(f"{_REMOVED}{run_id}"))
+        for gone in self._root.glob(f"{_REMOVED}*"):
+            discard_tree(gone)
 
     def clear_scratch(self, run_id: RunId) -> None:
-        """Remove the private copy of the model and the worker's droppings."""
+        """Remove the private copy of the model and the worker's droppings. Never raises: how a run
+        ended does not depend on what it left behind."""
         folder = self.folder(run_id)
         for path in (folder.scratch, folder.model):
-            shutil.rmtree(path, ignore_errors=True)
+            discard_tree(path)
+
+    def leftovers(self) -> Iterator[RunFolder]:
+        """Runs that are over, or whose process is gone, and still have scratch files."""
+        paths = list(self._root.iterdir()) if self._root.is_dir() else []
+        for folder in (RunFolder(path) for path in paths if not path.name.startswith(".")):
+            has_left = os.path.lexists(folder.scratch) or os.path.lexists(folder.model)
+            if has_left and folder.exists() and not folder.is_at_work():
+                yield folder
 
     def units(self, run_id: RunId) -> Iterator[Unit]:
         """Every unit that was kept, with its samples; a torn last line is not one."""

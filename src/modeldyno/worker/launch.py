@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +29,10 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.sandbox import Sandboxing, SandboxReport, SandboxSpec
 from modeldyno.worker import placement
+from modeldyno.worker.attendant import Attendant, Log
+from modeldyno.worker.children import Children
+from modeldyno.worker.groups import Group, make_group
+from modeldyno.worker.limits import Limits
 from modeldyno.worker.messages import (
     HEADER,
     Command,
@@ -40,6 +44,7 @@ from modeldyno.worker.messages import (
     unpack,
     write_all,
 )
+from modeldyno.worker.watch import Watch, memory_passed
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
@@ -106,7 +111,7 @@ class Surroundings:
     """Where a worker lives and what it may use."""
 
     scratch: Path  # its working directory, home and temporary folder
-    log: Path  # its stdout and stderr
+    log: Path  # what it prints
     threads: int = 1
     memory_limit_bytes: int = 0  # 0: none
     python: str = sys.executable  # another one: its packages, and of ours only what it runs
@@ -115,10 +120,15 @@ class Surroundings:
     allow_exec: bool = False  # an engine that compiles starts a compiler
     inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
     sandbox: Sandboxing = "on"
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def is_elsewhere(self) -> bool:
         return self.python != sys.executable
+
+    @property
+    def may_fork(self) -> bool:
+        return self.allow_exec or self.sandbox == "off"
 
 
 class Worker:
@@ -127,16 +137,38 @@ class Worker:
         process: subprocess.Popen[bytes],
         to: int,
         reply: int,
-        log: _Log,
-        sandboxing: Sandboxing,
+        output: int,
+        log: Log,
+        surroundings: Surroundings,
     ) -> None:
         self._process = process
         self._to = to
         self._from = reply
-        self._log = log
-        self._sandboxing = sandboxing
+        self._surroundings = surroundings
+        self._children = Children(process.pid)
+        self._group = _group(process.pid, surroundings)
+        watch = self._watched(surroundings)
+        look_s = surroundings.limits.look_s
+        self._attendant = Attendant(output, log, watch, look_s, self._stop)
+        self._exit = _exit_of(process)
+        self._ending = threading.Lock()  # once it is reaped, its number may be another's
+        self._verdict: RunFailed | None = None  # why we ended it
         self._oom_kills = _oom_kills()
         self.sandbox: SandboxReport | None = None  # known with the first answer
+        self._attendant.start()
+
+    def _watched(self, surroundings: Surroundings) -> Watch | None:
+        if sys.platform != "linux":
+            return None
+        group = self._group
+        return Watch(
+            self.pid,
+            surroundings.scratch,
+            surroundings.limits,
+            0 if group and group.bounds_memory else surroundings.memory_limit_bytes,
+            self._children.look if surroundings.may_fork else list,
+            counts_threads=not (group and group.bounds_threads),
+        )
 
     @property
     def pid(self) -> int:
@@ -174,7 +206,9 @@ class Worker:
         """What the worker is confined by: the first thing it says."""
         if self.sandbox is None:
             self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
-            check_sandbox(self._sandboxing, self.sandbox)
+            if self._may_fork:
+                self._children.hold_namespace()
+            check_sandbox(self._surroundings.sandbox, self.sandbox)
         return self.sandbox
 
     def _frame(self, deadline_s: float, stop: Stop) -> bytes:
@@ -186,6 +220,8 @@ class Worker:
         with selectors.DefaultSelector() as selector:
             selector.register(self._from, selectors.EVENT_READ)
             selector.register(stop, selectors.EVENT_READ)
+            if self._exit is not None:
+                selector.register(self._exit, selectors.EVENT_READ)
             while len(parts) < count:
                 left_s = deadline_s - time.monotonic()
                 ready = selector.select(max(0.0, min(left_s, LONGEST_WAIT_S)))
@@ -199,6 +235,9 @@ class Worker:
                         why="the engine had not answered by then",
                         fix="Raise --timeout, or make the work smaller",
                     )
+                # Not only the pipe's end: a child that the worker left may hold it open.
+                if all(key.fd != self._from for key, _ in ready) and not _is_readable(self._from):
+                    raise EOFError
                 part = os.read(self._from, count - len(parts))
                 if not part:
                     raise EOFError
@@ -217,9 +256,11 @@ class Worker:
                 why="the model or its engine closed files that are not its own",
                 fix=log,
             )
+        if self._verdict is not None:
+            return self._verdict
         if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
             return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
-        if code in (-signal.SIGABRT, 1) and self._log.speaks_of_memory():
+        if code in (-signal.SIGABRT, 1) and _speak_of_memory(self._attendant.last_words):
             return OutOfMemory(
                 "The engine ran out of memory and gave up",
                 fix="Use a smaller batch, or raise --memory-limit",
@@ -232,16 +273,48 @@ class Worker:
         return WorkerCrashed(f"The engine ended the worker (exit code {code})", fix=log)
 
     def close(self) -> None:
-        """Stop the whole process group, politely for a moment, then for good; idempotent."""
+        """End the worker and all that it started, politely for a moment, then for good;
+        idempotent."""
         if self._process.returncode is not None:
             return
         for descriptor in (self._to, self._from):
             os.close(descriptor)
-        self._signal(signal.SIGTERM)
-        self._ends_within(GRACE_S)
-        # The leader is not reaped yet, so its group number is still ours: sweep what it left.
+        # A worker that ends by itself loses sight of what it started, so that one is not asked.
+        if self._group is not None or not self._may_fork:
+            self._signal(signal.SIGTERM)
+            self._ends_within(GRACE_S)
+        with self._ending:
+            self._end()
+            self._process.wait()
+        self._children.end_rest()
+        if self._group is not None:
+            if self._group.killed_for_memory():
+                self._verdict = memory_passed(self._surroundings.memory_limit_bytes)
+            self._group.remove()
+        if self._exit is not None:
+            os.close(self._exit)
+        self._attendant.finish()
+
+    def _stop(self, why: RunFailed) -> None:
+        """From the attendant's thread: whoever waits for the worker hears of it."""
+        with self._ending:
+            if self._process.returncode is None:
+                self._verdict = why
+                self._end()
+
+    def _end(self) -> None:
+        """The leader is not reaped yet, so its number and its group's are still ours."""
+        if self._group is not None:
+            self._group.kill()
+        elif self._may_fork:
+            self._children.end_below()
         self._signal(signal.SIGKILL)
-        self._process.wait()
+
+    @property
+    def _may_fork(self) -> bool:
+        """Whether it can have started other processes."""
+        is_filtered = self.sandbox is not None and "seccomp" in self.sandbox.layers
+        return self._surroundings.may_fork or not is_filtered
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -256,25 +329,14 @@ class Worker:
             os.killpg(self._process.pid, number)
 
 
-class _Log:
-    """What this worker wrote: others of the same run wrote before it."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._start = path.stat().st_size if path.exists() else 0
-
-    def speaks_of_memory(self) -> bool:
-        last_words = self._end(4096).lower()
-        return any(sign in last_words for sign in _MEMORY_SIGNS)
-
-    def _end(self, count: int) -> bytes:
-        with self._path.open("rb") as file:
-            file.seek(max(self._start, file.seek(0, os.SEEK_END) - count))
-            return file.read()
-
-
 # What C++, Python and OpenBLAS say, in lower case, before they end for lack of memory.
 _MEMORY_SIGNS = (b"bad_alloc", b"memoryerror", b"memory allocation")
+
+
+def _speak_of_memory(last_words: bytes) -> bool:
+    return any(sign in last_words.lower() for sign in _MEMORY_SIGNS)
+
+
 _SIGNALS = {
     "SIGSEGV": "it touched memory that is not its own",
     "SIGABRT": "it gave up by itself",
@@ -302,21 +364,66 @@ def launched(surroundings: Surroundings) -> Iterator[Worker]:
 
 def launch(surroundings: Surroundings) -> Worker:
     """Spawn a fresh worker in its own session and process group."""
-    log = _Log(surroundings.log)
-    command_read, command_write = os.pipe()
-    reply_read, reply_write = os.pipe()
-    try:
-        process = _spawn(surroundings, command_read, reply_write)
-    except BaseException:
-        os.close(command_write)
-        os.close(reply_read)
-        raise
-    finally:
-        os.close(command_read)
-        os.close(reply_write)
+    surroundings.scratch.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+        log = ours.enter_context(
+            contextlib.closing(Log(surroundings.log, surroundings.limits.log_bytes))
+        )
+        command_read, command_write = _pipe(theirs, ours)
+        reply_read, reply_write = _pipe(ours, theirs)
+        output_read, output_write = _pipe(ours, theirs)
+        process = _spawn(surroundings, command_read, reply_write, output_write)
+        theirs.close()
+        try:
+            worker = Worker(process, command_write, reply_read, output_read, log, surroundings)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        ours.pop_all()
     with contextlib.suppress(BrokenPipeError):  # it is gone already: the first question tells
         write_all(command_write, pack(_sandbox_spec(surroundings)))
-    return Worker(process, command_write, reply_read, log, surroundings.sandbox)
+    return worker
+
+
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose ends are closed with what owns them."""
+    read, write = os.pipe()
+    reader.callback(os.close, read)
+    writer.callback(os.close, write)
+    return read, write
+
+
+def _group(pid: int, surroundings: Surroundings) -> Group | None:
+    if not surroundings.limits.cgroups:
+        return None
+    group = make_group(
+        surroundings.scratch,
+        surroundings.memory_limit_bytes,
+        surroundings.limits.threads,
+        surroundings.may_fork,
+    )
+    if group is not None:
+        try:
+            group.add(pid)  # it waits for its first command, so it has started nothing yet
+        except OSError:
+            group.remove()
+            return None
+    return group
+
+
+def _exit_of(process: subprocess.Popen[bytes]) -> int | None:
+    """A descriptor that becomes readable when the process ends, where the system has such."""
+    try:
+        return os.pidfd_open(process.pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _is_readable(descriptor: int) -> bool:
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        return bool(selector.select(0))
 
 
 def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
@@ -345,8 +452,9 @@ def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
         )
 
 
-def _spawn(surroundings: Surroundings, commands: int, replies: int) -> subprocess.Popen[bytes]:
-    surroundings.scratch.mkdir(parents=True, exist_ok=True)
+def _spawn(
+    surroundings: Surroundings, commands: int, replies: int, output: int
+) -> subprocess.Popen[bytes]:
     numbers = (commands, replies, os.getpid())
     # In another Python our code may have no compiled form yet, and that is not ours to write.
     boot = (
@@ -354,17 +462,16 @@ def _spawn(surroundings: Surroundings, commands: int, replies: int) -> subproces
         if surroundings.is_elsewhere
         else ("-P", "-s", "-c", _BOOT)
     )
-    with surroundings.log.open("ab") as log:
-        return subprocess.Popen(
-            [surroundings.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=surroundings.scratch,
-            env=environment(surroundings, dict(os.environ)),
-            pass_fds=(commands, replies),
-            start_new_session=True,
-        )
+    return subprocess.Popen(
+        [surroundings.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        cwd=surroundings.scratch,
+        env=environment(surroundings, dict(os.environ)),
+        pass_fds=(commands, replies),
+        start_new_session=True,
+    )
 
 
 def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, str]:

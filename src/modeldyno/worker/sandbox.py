@@ -19,9 +19,9 @@ from pathlib import Path
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.worker import landlock, seccomp
 from modeldyno.worker.landlock import READ, WRITE, Access, Grant
+from modeldyno.worker.limits import MOST_FILES as MOST_FILES
+from modeldyno.worker.limits import limit
 
-LARGEST_FILE = 1 << 30
-MOST_FILES = 1024
 _NO_NEW_PRIVILEGES = 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
 _CAPABILITIES_VERSION = 0x20080522
@@ -144,29 +144,6 @@ def unrefused(allow_exec: bool) -> Iterator[str]:
                 yield what
         else:
             yield what
-
-
-def limit(memory_bytes: int) -> None:
-    """No core dumps, no endless files, no more memory than allowed (0: no limit).
-
-    RLIMIT_DATA counts what is really writable; RLIMIT_AS would also count address space that
-    engines reserve and mapped weights (docs/decisions/0004). It bounds threads as well, by their
-    stacks. RLIMIT_NPROC would not: it counts what else the user runs, and nothing of root's.
-    """
-    import resource
-
-    wanted = {
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: LARGEST_FILE,
-        resource.RLIMIT_NOFILE: MOST_FILES,
-    }
-    if memory_bytes:
-        wanted[resource.RLIMIT_DATA] = min(memory_bytes, sys.maxsize)
-    for kind, most in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        # Only root may raise a limit that somebody has set before us.
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (least, least))
 
 
 # ---------------------------------------------------------------- layers

@@ -1,0 +1,135 @@
+"""A thread beside each worker: it keeps what the worker prints, and watches what it uses.
+
+Somebody must read the worker's output at any moment, or it would stop in the middle of a
+measurement when the pipe is full. The log is cut at its limit, and what comes after is read and
+dropped: a chatty engine is not a failing one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import selectors
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from modeldyno.core import figures
+from modeldyno.core.errors import RunFailed
+from modeldyno.worker.watch import Watch
+
+logger = logging.getLogger(__name__)
+
+_AT_ONCE = 1 << 16
+_LAST_WORDS = 4096
+
+
+class Log:
+    """A run's log, which several workers may write to at once."""
+
+    def __init__(self, path: Path, most_bytes: int) -> None:
+        self._most = most_bytes
+        self._end = f"\n[The log ends here: a run may write {figures.size(most_bytes)}]\n".encode()
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+    def add(self, words: bytes) -> None:
+        """As far as there is room. Raises OSError."""
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            room = self._most - os.fstat(self._file).st_size
+            if len(words) + len(self._end) > room:
+                words = words[: max(room - len(self._end), 0)] + self._end
+            if len(words) <= room:
+                os.write(self._file, words)
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+class Attendant:
+    """Owns ``output``, the reading end of a pipe, and ``log``. ``stop`` ends the worker."""
+
+    def __init__(
+        self,
+        output: int,
+        log: Log,
+        watch: Watch | None,
+        look_s: float,
+        stop: Callable[[RunFailed], None],
+    ) -> None:
+        self._output = output
+        self._log = log
+        self._watch = watch
+        self._look_s = look_s
+        self._stop = stop
+        self._ended, self._end = os.pipe()
+        self.last_words = b""  # complete once it has finished
+        self._thread = threading.Thread(target=self._attend, name="attendant", daemon=True)
+
+    def start(self) -> None:
+        os.set_blocking(self._output, False)
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Of a worker that is gone: keep its last words, and end."""
+        os.close(self._end)
+        if self._thread.ident is not None:
+            self._thread.join()
+        for descriptor in (self._ended, self._output):
+            os.close(descriptor)
+        self._log.close()
+
+    def _attend(self) -> None:
+        _follow_the_main_thread()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._output, selectors.EVENT_READ)
+            selector.register(self._ended, selectors.EVENT_READ)
+            look_at = time.monotonic() + self._look_s
+            while True:
+                wait_s = max(0.0, look_at - time.monotonic()) if self._watch else None
+                ready = {key.fd for key, _ in selector.select(wait_s)}
+                if self._output in ready and self._listen() is False:
+                    selector.unregister(self._output)
+                if self._ended in ready:
+                    while self._listen():
+                        pass
+                    return
+                if self._watch is not None and time.monotonic() >= look_at:
+                    self._look()
+                    look_at = time.monotonic() + self._look_s
+
+    def _listen(self) -> bool | None:
+        """Whether there were words; False at their end, None when there are none for now."""
+        try:
+            words = os.read(self._output, _AT_ONCE)
+        except BlockingIOError:
+            return None
+        self.last_words = (self.last_words + words)[-_LAST_WORDS:]
+        if words:
+            with contextlib.suppress(OSError):  # a full disk stops no engine
+                self._log.add(words)
+        return bool(words)
+
+    def _look(self) -> None:
+        assert self._watch is not None
+        try:
+            passed = self._watch.look()
+        except Exception:
+            logger.exception("a worker cannot be watched")
+            return
+        if passed is not None:
+            self._watch = None
+            self._stop(passed)
+
+
+def _follow_the_main_thread() -> None:
+    """Off the cores that are measured on, where the others were moved off them
+    (``jobs/elsewhere.py``); who starts workers stays."""
+    if hasattr(os, "sched_setaffinity"):
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, os.sched_getaffinity(os.getpid()))
