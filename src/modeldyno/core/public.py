@@ -436,7 +436,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "fallback_share": fallback_share(facts),
         "input_dtypes": facts.input_dtypes,
         "surprises": surprises_json(side.surprises),
-        "call_contract": facts.contract or side.spec.contract,
+        "call_contract": side.contract,
         "sandbox": sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }

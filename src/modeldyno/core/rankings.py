@@ -81,6 +81,8 @@ def _unranked(found: ComparisonResult) -> str:
         return f"its outputs differ by {found.parity.max_rel_error:.2g} of the largest value"
     if found.parity is None:
         return "its outputs cannot be compared with those of the first"
+    if (mine := found.b.contract) != (theirs := found.a.contract):
+        return f"its call is {mine}, that of the first is {theirs}"
     a, b = found.a.facts.precision, found.b.facts.precision
     if a is not None and b is not None and set(a.split("+")) != set(b.split("+")):
         return f"computes in {b}, the first in {a}"

@@ -11,7 +11,7 @@ from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Memory, Parity, SessionFacts
+from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 from modeldyno.core.surprises import Surprise, surprises
 
@@ -237,6 +237,11 @@ class SideResult:
     def items(self) -> int:
         """Of one call, in all its streams."""
         return self.batch_size * self.facts.streams
+
+    @property
+    def contract(self) -> CallContract:
+        """Of the calls that were measured."""
+        return self.facts.contract or self.spec.contract
 
 
 @dataclass(frozen=True)

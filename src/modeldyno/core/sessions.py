@@ -90,6 +90,13 @@ def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
     )
 
 
+def call_note(wanted: CallContract, facts: SessionFacts) -> str:
+    """Empty where the call that was wanted is the one that was measured."""
+    if facts.contract in (None, wanted):
+        return ""
+    return f"measured with the {facts.contract} call: a {wanted} call is not possible"
+
+
 @dataclass(frozen=True)
 class SessionPlan:
     """How long to measure one session. ``None`` lets the loop decide."""

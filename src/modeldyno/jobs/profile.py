@@ -19,7 +19,7 @@ from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import examined_as
+from modeldyno.core.sessions import call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
@@ -323,8 +323,8 @@ def _notes(result: ProfileResult) -> list[str]:
     from modeldyno.measure.profile import WORTH_A_NOTE
 
     notes = []
-    if result.contract != result.spec.cell.contract:
-        notes.append(f"called as {result.contract}: this model has no {result.spec.cell.contract}")
+    if note := call_note(result.spec.cell.contract, result.facts):
+        notes.append(note)
     added = result.profiled_s / result.latency_s - 1
     if result.event_cost_s and added > WORTH_A_NOTE:
         notes.append(
