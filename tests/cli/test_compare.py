@@ -163,3 +163,28 @@ def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
     assert {"onnxruntime", "openvino"} <= engines
     assert "cannot be told apart" in ended.err
     assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        onnx_models.tree_ensemble,
+        onnx_models.spectrum,
+        onnx_models.loop,
+        onnx_models.sequence_output,
+        onnx_models.optional_output,
+    ],
+    ids=lambda made: made.__name__,
+)
+def test_models_that_not_every_engine_runs_have_numbers_and_reasons(compare, tmp_path, made):
+    """OpenVINO runs some of these, depending on its version."""
+    model = onnx_models.saved(made(), tmp_path / "m.onnx")
+    ended = compare(model, "--engine", "all", "--budget", "0.5", "--json")
+    schemas.check("ranking", ended.document)
+    by_engine = {one["label"].rpartition("=")[2]: one for one in ended.document["sides"]}
+    assert {"onnxruntime", "openvino"} <= set(by_engine)
+    assert by_engine["onnxruntime"]["floor_ms"] > 0
+    assert ended.document["reference"] == f"{model}@engine=onnxruntime"
+    failed = [one for one in by_engine.values() if one["floor_ms"] is None]
+    assert all(one["error"]["why"] and one["error"]["fix"] for one in failed)
+    assert ended.code == (1 if failed else 0)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.figures import counted
-from modeldyno.core.rankings import Ranking
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.rankings import Ranking, ranking_remarks
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
 from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
 from modeldyno.core.tables import (
     RANKING_WORDS,
@@ -42,9 +42,14 @@ def comparison_text(result: ComparisonResult) -> str:
 def ranking_text(found: Ranking) -> str:
     head, rows = ranking_rows(found)
     lines = [table_text(head, rows, left=RANKING_WORDS)]
-    lines += [f"{one.label}: {one.failure.title}" for one in found.sides if one.failure]
-    lines += [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
-    return "\n".join(lines)
+    lines += [_failure(one.label, one.failure) for one in found.sides if one.failure]
+    return "\n".join([*lines, *ranking_remarks(found)])
+
+
+def _failure(where: str, failure: Failure) -> str:
+    more = (("why", failure.why), ("help", failure.fix))
+    parts = [f"{where}: error[{failure.code}] {failure.title}"]
+    return "\n".join([*parts, *(f"  {name}: {text}" for name, text in more if text)])
 
 
 def benchmark_name(result: BenchmarkResult) -> str:

@@ -151,6 +151,7 @@ def _ranked_json(one: Ranked, floor_s: float | None) -> dict[str, Any]:
         "max_rel_error": parity.max_rel_error if parity else None,
         "noise": one.noise,
         "run_id": one.run_id,
+        "alone": one.alone,
         "error": encode(one.failure),
     }
 

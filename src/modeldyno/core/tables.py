@@ -176,7 +176,8 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     return _with_streams_if_any(head, rows, (result.a, result.b))
 
 
-RANKING_WORDS = ("place", "model", "engine", "precision", "outputs")  # what is not a number
+# What is not a number.
+RANKING_WORDS = ("place", "model", "engine", "precision", "outputs", "error")
 
 
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
@@ -191,7 +192,13 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     order = sorted(
         found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    rows = [_ranked_row(one, found.floor_s(one), scale) for one in order]
+    rows = [_ranked_row(one, found, scale) for one in order]
+    if any(one.failure for one in order):
+        head = (*head, "error")
+        rows = [
+            (*row, one.failure.code if one.failure else "")
+            for row, one in zip(rows, order, strict=True)
+        ]
     return _with_streams_if_any(head, rows, [one.side for one in found.sides if one.side])
 
 
@@ -206,11 +213,13 @@ def _with_streams_if_any(
     return head, rows
 
 
-def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, ...]:
+def _ranked_row(one: Ranked, found: Ranking, scale: float) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
-    if one.side is None or one.ratio is None or floor_s is None:
+    floor_s = found.floor_s(one)
+    if one.side is None or floor_s is None:
         return (place, one.label, *(figures.NOTHING,) * 8)
     side = one.side
+    is_reference = one.label == found.reference
     return (
         place,
         shown_name(side.model.path),
@@ -220,15 +229,19 @@ def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, 
         str(side.batch_size),
         str(side.facts.streams),
         figures.plain(floor_s / scale, 4),
-        "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
-        _outputs(one),
+        _ratio(one, is_reference),
+        "reference" if is_reference and not one.alone else _outputs(one),
     )
 
 
+def _ratio(one: Ranked, is_reference: bool) -> str:
+    if one.ratio is None:
+        return figures.NOTHING
+    return "1" if is_reference else figures.estimate(one.ratio, most=4)
+
+
 def _outputs(one: Ranked) -> str:
-    """How far its outputs are from those of the first side, of their largest value."""
-    if one.run_id is None:
-        return "reference"
+    """How far its outputs are from those of the reference, of their largest value."""
     return figures.NOTHING if one.parity is None else f"{one.parity.max_rel_error:.1g}"
 
 
