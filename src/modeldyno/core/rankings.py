@@ -81,9 +81,7 @@ def other_of(found: ComparisonResult) -> Ranked:
 
 def inverse_of(found: ComparisonResult) -> Ranked:
     """A, where B is the reference."""
-    ratio = found.ratio
-    inverse = replace(ratio, value=1 / ratio.value, low=1 / ratio.high, high=1 / ratio.low)
-    return _compared(found, found.a, found.b, inverse)
+    return _compared(found, found.a, found.b, found.ratio.inverse)
 
 
 def _compared(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -41,6 +41,11 @@ class Estimate:
     def is_over_units(self) -> bool:
         """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
         return self.units != "samples"
+
+    @property
+    def inverse(self) -> Estimate:
+        """Of a ratio, seen from the other side."""
+        return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low)
 
     @property
     def half_width(self) -> float:

@@ -94,6 +94,9 @@ def comparison_sentence(result: ComparisonResult) -> str:
         case "different-but-small":
             return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
         case "inconclusive":
+            certain = _certain_part(ratio.low, ratio.high, result.spec.margin)
+            if certain:
+                return certain
             times = f"{ratio.low:.3f} to {ratio.high:.3f} times"
             return f"Cannot tell: B takes {times} as long as A (95 %)"
 
@@ -119,8 +122,32 @@ def pair_sentence(
         case "different-but-small":
             said = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
         case "inconclusive":
+            certain = _certain_part(low, high, margin, names)
+            if certain:
+                return f"{_begun(certain)}."
             said = f"No clear difference between {a} and {b}"
     return f"{said} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
+
+
+def _certain_part(
+    low: float, high: float, margin: float, names: tuple[str, str] = ("A", "B")
+) -> str:
+    """Of a ratio that is inconclusive: who is slower, if the interval leaves no doubt about that.
+
+    Empty where it does, and where the interval would allow a verdict that was not given.
+    """
+    a, b = names
+    if 1 < low <= 1 + margin:
+        amount, how = (low - 1, high - 1), "slower"
+    elif 1 - margin <= high < 1:
+        amount, how = (1 - high, 1 - low), "faster"
+    else:
+        return ""
+    least, most = map(figures.percent, amount)
+    limit = figures.percent(margin)
+    return (
+        f"{b} is {how} than {a} by {least} to {most} (95 %); whether by more than {limit} is open"
+    )
 
 
 def _begun(name: str) -> str:
