@@ -51,6 +51,26 @@ def test_a_gate_may_be_wide(compare, fast, slow):
     assert compare(fast, slow, "--quick", "--fail-if-slower", "80%", "--json").code == 0
 
 
+def test_a_gate_is_in_every_report_and_in_the_command_that_repeats_it(
+    compare, typed, fast, tmp_path
+):
+    other = script(tmp_path / "other.json", latency_us=300, output=5.0)
+    ended = compare(fast, other, "--budget", "1", "--fail-if-slower", "5%", "--json")
+    schemas.check("comparison", ended.document)
+    assert ended.document["gate"] == {"fail_if_slower": 0.05, "outcome": "fail"}
+    workspace = ("--workspace", tmp_path / "workspace")
+    markdown = typed("report", *workspace).out
+    assert "**Gate failed: B is more than 5 % slower than A**" in markdown
+    assert "- Outputs differ by up to " in markdown
+    assert ", wall p10, 95% interval" in markdown
+    command = "modeldyno compare fast.json other.json --fail-if-slower 5% --budget 1"
+    assert command in markdown
+    page = typed("report", "--format", "html", *workspace).out
+    assert "Gate failed: B is more than 5 % slower than A" in page
+    assert command in page
+    assert typed("rerun", "latest", "--quiet", *workspace).code == 5
+
+
 def test_people_get_a_table_and_a_sentence(compare, fast, slow):
     ended = compare(fast, slow, "--quick")
     head, a, b, _, sentence = ended.out.splitlines()

@@ -396,6 +396,7 @@ def comparison_json(result: ComparisonResult) -> dict[str, Any]:
         "ci_level": result.ratio.level,
         "ci_units": result.ratio.units,
         "margin": result.spec.margin,
+        "gate": _gate_json(result),
         "statistic": result.statistic,
         "pairs": result.pairs,
         "pairs_needed": result.pairs_needed,
@@ -414,6 +415,12 @@ def comparison_json(result: ComparisonResult) -> dict[str, Any]:
         "notes": list(result.notes),
         "host": host_json(result.host, result.weather),
     }
+
+
+def _gate_json(result: ComparisonResult) -> dict[str, Any] | None:
+    if result.gate is None:
+        return None
+    return {"fail_if_slower": result.spec.fail_if_slower, "outcome": result.gate}
 
 
 def _side_json(side: SideResult) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
@@ -275,6 +276,12 @@ class ComparisonResult:
     weather: HostWeather
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+
+    @property
+    def gate(self) -> Gate | None:
+        """What the gate that it was measured for comes to; None where there was none."""
+        allowed = self.spec.fail_if_slower
+        return None if allowed is None else gate(self.ratio, allowed)
 
     def assert_not_slower(self, allowed: float = 0.05) -> None:
         """Raise AssertionError unless B is known to be at most ``allowed`` slower than A.

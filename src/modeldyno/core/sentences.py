@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from modeldyno.core import figures
+from modeldyno.core.gates import gate
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -101,6 +102,27 @@ def comparison_sentence(result: ComparisonResult) -> str:
             return f"Cannot tell: B takes {times} as long as A (95 %)"
 
 
+def comparison_limits(result: ComparisonResult) -> list[str]:
+    """What to keep in mind when reading a comparison; the same in every report."""
+    limits = [*surprising(result), *result.notes]
+    if result.noise != "quiet":
+        limits.append(f"The machine was {result.noise}: other work was in the way")
+    if result.pairs < FEW_PAIRS:
+        limits.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
+    if result.distribution_changed:
+        limits.append(
+            "The gap between typical and floor differs between A and B: a slow path may have "
+            "appeared or gone"
+        )
+    if result.verdict == "inconclusive" and result.pairs_needed is not None:
+        limits.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
+    if result.parity is None:
+        limits.append("Outputs were not compared: the two have none of the same size in common")
+    elif not result.parity.agrees:
+        limits.append(f"Outputs differ by up to {result.parity.max_rel_error:.1e} of their range")
+    return limits
+
+
 def pair_sentence(
     verdict: Verdict, ratio: Span, margin: float, names: tuple[str, str] = ("A", "B")
 ) -> str:
@@ -172,13 +194,14 @@ def change(ratio: float) -> str:
 
 def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None:
     """Why B cannot be called at most ``allowed`` slower; None when it can."""
-    ratio = result.ratio
-    if ratio.high <= 1 + allowed:
-        return None
     limit = f"the limit is {change(1 + allowed)}"
-    if ratio.low > 1 + allowed:
-        return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
-    return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
+    match gate(result.ratio, allowed):
+        case "pass":
+            return None
+        case "fail":
+            return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
+        case "inconclusive":
+            return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
 
 
 def side_by_side_sentence(found: Measurement) -> str:
