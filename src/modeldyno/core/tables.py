@@ -184,7 +184,7 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
     floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
     scale, unit = figures.unit_for(floors)
-    head = (
+    head: tuple[str, ...] = (
         *("place", "model", "engine", "precision", "cores", "batch", "streams"),
         *(f"floor {unit}", "×", "outputs"),
     )

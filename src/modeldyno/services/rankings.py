@@ -255,10 +255,11 @@ class _Contest:
             self.failed[side.label] = Failure.of(error)
             return
         assert isinstance(result, BenchmarkResult)
-        if (found := measured_alone(side.label, result)) is not None:
+        found, failure = measured_alone(side.label, result), result.cells[0].error
+        if found is not None:
             self.alone[side.label] = found
-        elif (error := result.cells[0].error) is not None and not result.interrupted:
-            self.failed[side.label] = error
+        elif failure is not None and not result.interrupted:
+            self.failed[side.label] = failure
         if result.interrupted:
             raise Cancelled("Stopped by its user")
 
