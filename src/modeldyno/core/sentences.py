@@ -239,14 +239,15 @@ def unranked_sentence(result: BenchmarkResult) -> str:
 
 
 def profile_sentence(result: ProfileResult) -> str:
-    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97 %), 0.05 ms outside them``."""
-    scale, unit = figures.unit_for([result.latency_s])
-
-    def shown(seconds: float) -> str:
-        return f"{figures.plain(seconds / scale)} {unit}"
-
+    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97%), 50.0 µs outside them``."""
+    latency, inside, outside = map(
+        figures.duration, (result.latency_s, result.sum_s, result.outside_s)
+    )
+    if len(result.rows) == 1:
+        takes = f"1 node takes {inside} ({result.coverage:.0%})"
+        return f"latency {latency}; {takes}, {outside} outside it"
     nodes = figures.counted(len(result.rows), "node")
     return (
-        f"latency {shown(result.latency_s)}; {nodes} add up to {shown(result.sum_s)} "
-        f"({result.coverage:.0%}), {shown(result.outside_s)} outside them"
+        f"latency {latency}; {nodes} add up to {inside} ({result.coverage:.0%}), "
+        f"{outside} outside them"
     )

@@ -70,7 +70,8 @@ def ran_as(facts: SessionFacts) -> str:
         if others:
             parts.append(f"{nodes - others} of {figures.counted(nodes, 'node')} on {where}")
         else:
-            parts.append(f"all {figures.counted(nodes, 'node')} on {where}")
+            some = "1 node" if nodes == 1 else f"all {figures.counted(nodes, 'node')}"
+            parts.append(f"{some} on {where}")
     return " · ".join(parts)
 
 

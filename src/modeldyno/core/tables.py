@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
-from modeldyno.core.models import Dim, ModelFacts
+from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
@@ -274,13 +274,19 @@ def model_rows(facts: ModelFacts) -> tuple[tuple[str, ...], Rows]:
             "input",
             tensor.name,
             tensor.dtype,
-            shape_text(tensor.shape),
+            _shape_of(tensor),
             tensor.indices.because if tensor.indices else "",
         )
         for tensor in facts.inputs
     ]
-    rows += [("output", t.name, t.dtype, shape_text(t.shape), "") for t in facts.outputs]
+    rows += [("output", t.name, t.dtype, _shape_of(t), "") for t in facts.outputs]
     return head, rows
+
+
+def _shape_of(tensor: TensorSpec) -> str:
+    """A map or an opaque value has none; that of a sequence is that of what it holds."""
+    is_tensor = tensor.shape is not None or not tensor.dtype.startswith(("map(", "opaque("))
+    return shape_text(tensor.shape) if is_tensor else figures.NOTHING
 
 
 def shape_text(shape: tuple[Dim, ...] | None) -> str:

@@ -29,6 +29,7 @@ from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
@@ -82,6 +83,7 @@ class _Found:
     ratio: RatioSoFar | None = None
     sandboxes: Reports = (None, None)
     note: str = ""  # about the cores it was measured on
+    waited_s: float = 0.0  # for cores
 
 
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
@@ -130,7 +132,12 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         parity=units[0].pair.parity,
         host=host.facts(),
         weather=meanwhile,
-        notes=(*judgement.notes, *_notes(a, b), *_call_notes(*sides), *filter(None, [found.note])),
+        notes=(
+            *judgement.notes,
+            *_notes(a, b),
+            *_call_notes(*sides),
+            *filter(None, [found.note, wait_note(found.waited_s)]),
+        ),
         interrupted=interrupted,
     )
 
@@ -232,6 +239,7 @@ def _measure(
         if is_as_recalled and _share_is_done(spec, found, share, start, 0.0):
             continue  # by the part of this run that was interrupted
         with context.leases.take(cores, context.stop, wait) as lease:
+            found.waited_s += lease.waited_s
             start += lease.waited_s  # counts against neither the budget nor the time limit
             found.note = lease.note
             _run_process(spec, a, b, found, first + process, share, start, lease.cpus, context)

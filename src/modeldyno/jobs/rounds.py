@@ -104,6 +104,7 @@ class Rounds:
         # Waiting for cores counts against neither budget nor time limit.
         wanted = cell.spec.cores * cell.spec.instances
         with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
+            cell.waited_s += lease.waited_s
             start = time.monotonic()
             try:
                 session = self._measure(cell, process, crew, lease.cpus)
