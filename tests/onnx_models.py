@@ -53,3 +53,112 @@ def embedding(rows: int = 50) -> ModelProto:
 def saved(made: ModelProto, path: Path) -> Path:
     path.write_bytes(made.SerializeToString())
     return path
+
+
+# ---------------------------------------------------------------- what not every engine runs
+
+
+def misdeclared_rank() -> ModelProto:
+    """Declares y as [batch, 4]; with a batch of one it is [4]. No shape inference notices."""
+    return model(
+        [helper.make_node("Squeeze", ["x"], ["s"]), helper.make_node("Relu", ["s"], ["y"])],
+        [value("x", FLOAT, ["batch", 4])],
+        [value("y", FLOAT, ["batch", 4])],
+    )
+
+
+def tree_ensemble() -> ModelProto:
+    """One tree of one split: 1 where the first feature is at most 0, else 2."""
+    tree = helper.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        nodes_treeids=[0, 0, 0],
+        nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0, 0, 0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_values=[0.0, 0.0, 0.0],
+        nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0],
+        target_treeids=[0, 0],
+        target_nodeids=[1, 2],
+        target_ids=[0, 0],
+        target_weights=[1.0, 2.0],
+        n_targets=1,
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    x, y = value("x", FLOAT, ["batch", 4]), value("y", FLOAT, ["batch", 1])
+    return model([tree], [x], [y], opset_imports=opsets)
+
+
+def spectrum() -> ModelProto:
+    """STFT of 256 samples in frames of 128."""
+    sizes = (("step", 64), ("length", 128))
+    return model(
+        [helper.make_node("STFT", ["signal", "step", "", "length"], ["y"])],
+        [value("signal", FLOAT, [1, 256, 1])],
+        [value("y", FLOAT, [1, None, None, 2])],
+        [numpy_helper.from_array(np.array(size, "int64"), name) for name, size in sizes],
+    )
+
+
+def loop() -> ModelProto:
+    """Adds one, five times."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["sum", "one"], ["next"]),
+            helper.make_node("Identity", ["go_on"], ["goes_on"]),
+        ],
+        "body",
+        [value("i", INT64), value("go_on", TensorProto.BOOL), value("sum", FLOAT, [1, 4])],
+        [value("goes_on", TensorProto.BOOL), value("next", FLOAT, [1, 4])],
+        [weight("one", 1, 4)],
+    )
+    return model(
+        [helper.make_node("Loop", ["times", "go", "x"], ["y"], body=body)],
+        [value("x", FLOAT, [1, 4])],
+        [value("y", FLOAT, [1, 4])],
+        [
+            numpy_helper.from_array(np.array(5, "int64"), "times"),
+            numpy_helper.from_array(np.array(True), "go"),
+        ],
+    )
+
+
+def sequence_output() -> ModelProto:
+    """Gives the four columns of x as a sequence."""
+    return model(
+        [helper.make_node("SplitToSequence", ["x"], ["y"], axis=1)],
+        [value("x", FLOAT, [1, 4])],
+        [helper.make_tensor_sequence_value_info("y", FLOAT, [1, 1])],
+    )
+
+
+def sequence_input() -> ModelProto:
+    return model(
+        [helper.make_node("ConcatFromSequence", ["xs"], ["y"], axis=0)],
+        [helper.make_tensor_sequence_value_info("xs", FLOAT, [1, 4])],
+        [value("y", FLOAT, [None, 4])],
+    )
+
+
+def optional_output() -> ModelProto:
+    return model(
+        [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Optional", ["r"], ["y"])],
+        [value("x", FLOAT, [1, 4])],
+        [helper.make_value_info("y", _optional(FLOAT, [1, 4]))],
+    )
+
+
+def optional_input() -> ModelProto:
+    return model(
+        [helper.make_node("OptionalGetElement", ["x"], ["y"])],
+        [helper.make_value_info("x", _optional(FLOAT, [1, 4]))],
+        [value("y", FLOAT, [1, 4])],
+        opset_imports=[helper.make_opsetid("", 18)],
+    )
+
+
+def _optional(kind: int, shape: Sequence[int | str | None]) -> Any:
+    return helper.make_optional_type_proto(helper.make_tensor_type_proto(kind, shape))

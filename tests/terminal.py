@@ -79,6 +79,11 @@ class Running:
     def is_over(self) -> bool:
         return self._process.poll() is not None
 
+    def error_line(self) -> str:
+        """The next one; waits for it."""
+        assert self._process.stderr is not None
+        return self._process.stderr.readline()
+
     def end(self) -> Ended:
         out, err = self._process.communicate(timeout=PATIENCE_S)
         return Ended(self._process.returncode, out, err)

@@ -51,6 +51,26 @@ def test_a_gate_may_be_wide(compare, fast, slow):
     assert compare(fast, slow, "--quick", "--fail-if-slower", "80%", "--json").code == 0
 
 
+def test_a_gate_is_in_every_report_and_in_the_command_that_repeats_it(
+    compare, typed, fast, tmp_path
+):
+    other = script(tmp_path / "other.json", latency_us=300, output=5.0)
+    ended = compare(fast, other, "--budget", "1", "--fail-if-slower", "5%", "--json")
+    schemas.check("comparison", ended.document)
+    assert ended.document["gate"] == {"fail_if_slower": 0.05, "outcome": "fail"}
+    workspace = ("--workspace", tmp_path / "workspace")
+    markdown = typed("report", *workspace).out
+    assert "**Gate failed: B is more than 5 % slower than A**" in markdown
+    assert "- Outputs differ by up to " in markdown
+    assert ", wall p10, 95% interval" in markdown
+    command = "modeldyno compare fast.json other.json --fail-if-slower 5% --budget 1"
+    assert command in markdown
+    page = typed("report", "--format", "html", *workspace).out
+    assert "Gate failed: B is more than 5 % slower than A" in page
+    assert command in page
+    assert typed("rerun", "latest", "--quiet", *workspace).code == 5
+
+
 def test_people_get_a_table_and_a_sentence(compare, fast, slow):
     ended = compare(fast, slow, "--quick")
     head, a, b, _, sentence = ended.out.splitlines()
@@ -163,3 +183,28 @@ def test_every_engine_that_reads_a_model_is_a_side(compare, tmp_path):
     assert {"onnxruntime", "openvino"} <= engines
     assert "cannot be told apart" in ended.err
     assert compare(model, "--engine", "all", "--fail-if-slower", "5%").code == 2
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        onnx_models.tree_ensemble,
+        onnx_models.spectrum,
+        onnx_models.loop,
+        onnx_models.sequence_output,
+        onnx_models.optional_output,
+    ],
+    ids=lambda made: made.__name__,
+)
+def test_models_that_not_every_engine_runs_have_numbers_and_reasons(compare, tmp_path, made):
+    """OpenVINO runs some of these, depending on its version."""
+    model = onnx_models.saved(made(), tmp_path / "m.onnx")
+    ended = compare(model, "--engine", "all", "--budget", "0.5", "--json")
+    schemas.check("ranking", ended.document)
+    by_engine = {one["label"].rpartition("=")[2]: one for one in ended.document["sides"]}
+    assert {"onnxruntime", "openvino"} <= set(by_engine)
+    assert by_engine["onnxruntime"]["floor_ms"] > 0
+    assert ended.document["reference"] == f"{model}@engine=onnxruntime"
+    failed = [one for one in by_engine.values() if one["floor_ms"] is None]
+    assert all(one["error"]["why"] and one["error"]["fix"] for one in failed)
+    assert ended.code == (1 if failed else 0)

@@ -87,6 +87,11 @@ def test_a_fixed_batch_is_honoured_with_a_note():
     assert plan(spec("x", 16, 4))[0].batch_size == 16
 
 
+def test_a_fixed_batch_does_not_claim_that_the_usual_one_was_asked_for():
+    (only,) = plan(spec("x", 16, 4))
+    assert only.notes == ("the model's batch is fixed at 16",)
+
+
 def test_the_batch_of_an_input_beats_that_of_a_state():
     assert plan(spec("state", 2, 1, 128), spec("x", 1, 64))[0].batch_size == 1
 

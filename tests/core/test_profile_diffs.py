@@ -7,8 +7,10 @@ import pytest
 
 import modeldyno
 from modeldyno.core.profile_diffs import diff, diff_sentence
+from modeldyno.core.profile_tables import profile_rows
 from modeldyno.core.public_profiles import diff_json
 from modeldyno.core.results import NodeResult
+from modeldyno.core.sentences import profile_sentence
 from tests import schemas
 from tests.scripts import script
 
@@ -17,6 +19,17 @@ from tests.scripts import script
 def profile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("profile")
     return modeldyno.profile(script(folder / "m.json"), repeats=1, workspace=folder / "workspace")
+
+
+def test_one_node_and_long_calls_are_told_in_units_that_fit(profile):
+    long = replace(profile, latency_s=1.36, sum_s=1.3599136, outside_s=86.4e-6, coverage=0.99994)
+    one = replace(long, rows=(node("a"),))
+    assert profile_sentence(one) == "latency 1.36 s; 1 node takes 1.36 s (100%), 86.4 µs outside it"
+    two = replace(long, rows=(node("a"), node("b")))
+    assert "2 nodes add up to 1.36 s (100%), 86.4 µs outside them" in profile_sentence(two)
+    head, rows = profile_rows(one)
+    assert head[2] == "ms"
+    assert rows[-1][2] == "0.0864"
 
 
 def node(name, op="Conv", ms=1.0, parts=(), provider="CPU", flop=None):

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.tables import model_rows
 from modeldyno.formats import catalog
 from modeldyno.formats.onnx import read
 from tests.onnx_models import FLOAT, INT64, STRING, embedding, linear, model, saved, value, weight
@@ -89,6 +90,29 @@ def test_types_have_numpys_names_and_other_things_say_what_they_are(tmp_path):
         *("float16", "bfloat16", "bool", "string", "uint8"),
         *("sequence(float32)", "optional(int64)", "map(int64, int64)"),
     ]
+
+
+def test_sequences_and_optional_values_have_the_shape_of_what_they_hold(tmp_path):
+    tensor = helper.make_tensor_type_proto(FLOAT, ["batch", 4])
+    several = helper.make_sequence_type_proto(tensor)
+    made = model(
+        [],
+        [
+            helper.make_value_info("s", several),
+            helper.make_value_info("o", helper.make_optional_type_proto(several)),
+            helper.make_tensor_sequence_value_info("open", FLOAT, None),
+            helper.make_value_info("m", helper.make_map_type_proto(INT64, tensor)),
+        ],
+        [],
+    )
+    assert [spec.shape for spec in inputs_of(made, tmp_path)] == [
+        ("batch", 4),
+        ("batch", 4),
+        None,
+        None,
+    ]
+    shown = [row[3] for row in model_rows(read(saved(made, tmp_path / "m.onnx")))[1]]
+    assert shown == ["[batch, 4]", "[batch, 4]", "any rank", "–"]
 
 
 def test_weights_listed_as_inputs_are_not_inputs(tmp_path):

@@ -51,6 +51,24 @@ def test_a_slower_model_is_found_to_be_slower_by_about_so_much(room, tmp_path):
     assert [unit.process for unit in units_of(room)] == [0, 0, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize(
+    ("devices", "statistic"),
+    [
+        (("cpu", "cpu"), "cpu p25"),
+        (("cpu", "cuda:0"), "wall p10"),
+        (("gpu.0+cpu",) * 2, "wall p10"),
+    ],
+)
+def test_a_side_on_another_device_is_compared_by_wall_time(room, tmp_path, devices, statistic):
+    a, b = (
+        script(tmp_path / f"{side}.json", latency_us=1500, device=device)
+        for side, device in zip("ab", devices, strict=True)
+    )
+    result = room.service.run(spec(a, b, pairs=2))
+    assert (result.a.facts.device, result.b.facts.device) == devices
+    assert result.statistic == statistic
+
+
 def test_the_other_way_round_it_is_faster(room, tmp_path):
     a, b = (script(tmp_path / f"{us}.json", latency_us=us) for us in (300, 200))
     assert room.service.run(spec(a, b)).verdict == "faster"

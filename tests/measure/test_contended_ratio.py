@@ -69,3 +69,15 @@ def test_threads_that_nobody_counted_are_not_taken_for_one(threads, statistic, c
     side = replace(one, facts=facts, samples=samples)
     told = judge([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN)
     assert (told.statistic, told.contention) == (statistic, contention)
+
+
+def test_waiting_for_another_device_is_not_contention():
+    one = session([2000] * ROUNDS, wall_by_cpu=20)
+    busy = tuple(wall // 20 for wall in one.samples.wall_ns)
+    samples = replace(one.samples, cpu_ns=busy)
+    cpu, gpu = (
+        replace(one, samples=samples, facts=replace(FACTS, device=device))
+        for device in ("cpu", "cuda:0")
+    )
+    found = judge([PairUnit(0, Pair(cpu, gpu))] * 6, 0.02, (1, 1), UNKNOWN)
+    assert (found.statistic, found.contention) == ("wall p10", None)

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modeldyno.core.gates import gate
 from modeldyno.core.results import Estimate
-from modeldyno.measure.verdicts import compare_verdict, gate, noise_verdict, pairs_needed
+from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
 
 
 def ratio(low, high, n=12):

@@ -118,10 +118,11 @@ def compare(
     if is_ranking:
         refuse_of_several(fail_if_slower, server)
         raise typer.Exit(_rank(*asked, engine == ALL, workspace, json, quiet))
+    more["fail_if_slower"] = allowed
     run_for = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    result = _measure(run_for, allowed, quiet)
+    result = _measure(run_for, quiet)
     present(result, json, quiet)
-    raise typer.Exit(_ending(result, allowed, quiet or json))
+    raise typer.Exit(ending(result, quiet or json))
 
 
 def refuse_of_several(fail_if_slower: str | None, server: str | None) -> None:
@@ -203,17 +204,22 @@ def _there(
             longer |= {"quick": False, "thorough": False}
             longer |= {"budget": times * more["budget"].seconds}
         compare = partial(client.compare, files[0], files[1], **longer)
-        return lambda listen: compare(listen=listen, upload=remote.sending(listen))
+
+        def run(listen: Callable[[JobMessage], None] | None) -> ComparisonResult:
+            """A server knows nothing of gates: what it measured is judged here."""
+            result = compare(listen=listen, upload=remote.sending(listen))
+            spec = replace(result.spec, fail_if_slower=more["fail_if_slower"])
+            return replace(result, spec=spec)
+
+        return run
 
     return run_for
 
 
-def _measure(run_for: Callable[[int], Run], allowed: float | None, quiet: bool) -> ComparisonResult:
+def _measure(run_for: Callable[[int], Run], quiet: bool) -> ComparisonResult:
     """Measure; when a gate cannot tell, once more with four times the time."""
-    from modeldyno.measure.verdicts import gate
-
     result = listened(run_for(1), quiet)
-    if allowed is None or result.interrupted or gate(result.ratio, allowed) != "inconclusive":
+    if result.interrupted or result.gate != "inconclusive":
         return result
     if not quiet:
         seconds = EXTENSION * result.spec.seconds
@@ -305,15 +311,15 @@ def _processes(result: ComparisonResult) -> str:
     return "1 process" if result.processes == 1 else f"{result.processes} processes"
 
 
-def _ending(result: ComparisonResult, allowed: float | None, quiet: bool) -> int:
+def ending(result: ComparisonResult, quiet: bool) -> int:
+    """The exit code, which is the gate's where there is one."""
+    outcome, allowed = result.gate, result.spec.fail_if_slower
     if result.interrupted:
         return INTERRUPTED
-    if allowed is None:
+    if outcome is None or allowed is None:
         return 0
     from modeldyno.core.figures import percent
-    from modeldyno.measure.verdicts import gate
 
-    outcome = gate(result.ratio, allowed)
     if not quiet:
         words = {
             "pass": f"OK: at most {percent(allowed)} slower",

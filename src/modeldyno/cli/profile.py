@@ -299,6 +299,7 @@ def show(
     quiet: bool = False,
     peaks: Peaks | None = None,
 ) -> None:
+    from modeldyno.core.figures import counted
     from modeldyno.core.profile_tables import LEFT, limit_lines, profile_rows
     from modeldyno.core.roofline import roof_of
     from modeldyno.core.sentences import profile_sentence, surprising
@@ -318,7 +319,7 @@ def show(
     output.tell(
         f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
         f"{ran_as(facts)}; "
-        f"{result.repeats} repeats, {result.calls} profiled calls; "
+        f"{counted(result.repeats, 'repeat')}, {counted(result.calls, 'profiled call')}; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )
     output.tell(f"limits: {roof.text}")

@@ -1,8 +1,10 @@
-"""A live view on stderr while something is measured; nothing at all when that is no terminal."""
+"""A live view on stderr while something is measured; without a terminal only of long waits."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,12 +21,15 @@ Listener = Callable[[JobMessage], None]
 
 _STATES = {"measuring": "◑", "done": "✓", "failed": "✕"}
 _BAR_WIDTH = 30
+LONG_WAIT_S = 1.0
 
 
 @contextmanager
-def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener | None]:
+def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
+    """Also where nothing is shown, a wait for cores that others use is told."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        with contextlib.closing(LongWaits()) as waits:
+            yield waits.hear
         return
     from rich.console import Console
     from rich.live import Live
@@ -39,6 +44,31 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener | N
                 screen.update(_view(message), refresh=True)
 
         yield listen
+
+
+class LongWaits:
+    """Tells of a wait once it lasts: nobody wants to know of a moment."""
+
+    def __init__(
+        self, long_s: float = LONG_WAIT_S, tell: Callable[[str], None] = output.tell
+    ) -> None:
+        self._long_s = long_s
+        self._tell = tell
+        self._timer: threading.Timer | None = None
+
+    def hear(self, message: JobMessage) -> None:
+        if not isinstance(message, Progress):
+            return
+        self.close()
+        if message.is_waiting:
+            self._timer = threading.Timer(self._long_s, self._tell, (message.doing,))
+            self._timer.daemon = True
+            self._timer.start()
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 @contextmanager

@@ -20,6 +20,7 @@ def present(found: Ranking, as_json: bool, quiet: bool) -> None:
 
 
 def _show(found: Ranking, quiet: bool) -> None:
+    from modeldyno.core.rankings import ranking_remarks
     from modeldyno.core.tables import RANKING_WORDS, ranking_rows
 
     head, rows = ranking_rows(found)
@@ -30,15 +31,15 @@ def _show(found: Ranking, quiet: bool) -> None:
     if quiet:
         return
     output.tell()
-    for one in found.sides:
-        if one.unranked:
-            output.tell(f"{one.label} has no place: {one.unranked}")
+    for remark in ranking_remarks(found):
+        output.tell(remark)
     noises = {one.noise for one in found.sides if one.noise is not None}
     if noises - {"quiet"}:
         output.tell(f"machine: {', '.join(sorted(noises))}")
-    output.tell(
-        f"Each was measured in alternation with {found.reference}. × is its time per item by that "
-        "side's, with a 95 % interval; those with the same place cannot be told apart."
-    )
+    if any(one.ratio and one.label != found.reference for one in found.sides):
+        output.tell(
+            f"Each was measured in alternation with {found.reference}. × is its time per item by "
+            "that side's, with a 95 % interval; those with the same place cannot be told apart."
+        )
     if found.interrupted:
         output.tell("Stopped before its end: the rest was not measured")

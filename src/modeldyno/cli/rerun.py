@@ -49,12 +49,13 @@ def rerun(
         peaks = profile.known_peaks(profiled, workspace)
         profile.present(profiled, json, quiet, peaks=peaks)
         raise typer.Exit(profile.INTERRUPTED if profiled.interrupted else 0)
-    from modeldyno.cli.compare import INTERRUPTED, listened, present
+    from modeldyno.cli import compare
 
-    result = listened(task.run, quiet)
-    present(result, json, quiet)
-    if result.interrupted:
-        raise typer.Exit(INTERRUPTED)
+    result = compare.listened(task.run, quiet)
+    compare.present(result, json, quiet)
+    code = compare.ending(result, quiet or json)
+    if code:
+        raise typer.Exit(code)
     if strict and result.noise != "quiet":
         from modeldyno.cli.bench import NOISY
 

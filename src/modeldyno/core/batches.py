@@ -43,11 +43,13 @@ def batch_of(
 
 
 def _fixed_note(fixed: int | None, asked: int) -> str:
+    """Of a batch of 1 nobody knows whether anybody asked for it: it is the usual one."""
     if asked == (fixed or 1):
         return ""
     if fixed is None:
         return f"the model has no batch dimension, so a call is one item; asked {asked}"
-    return f"the model's batch is fixed at {fixed}; asked {asked}"
+    fact = f"the model's batch is fixed at {fixed}"
+    return fact if asked == 1 else f"{fact}; asked {asked}"
 
 
 def _fixed(inputs: tuple[InputSpec, ...]) -> int | None:

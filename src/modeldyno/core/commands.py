@@ -98,6 +98,8 @@ def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     """``modeldyno compare old.onnx new.onnx@cores=2``."""
     words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
     words += ["--margin", f"{spec.margin * 100:g}%"] if spec.margin != 0.02 else []
+    if spec.fail_if_slower is not None:
+        words += ["--fail-if-slower", f"{spec.fail_if_slower * 100:g}%"]
     words += _input_words(spec.a.model)
     for name, budget in (("--quick", QUICK), ("--thorough", THOROUGH)):
         if spec.seconds == budget.seconds:

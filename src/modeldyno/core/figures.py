@@ -21,6 +21,12 @@ def unit_for(seconds: Iterable[float]) -> tuple[float, str]:
     return next(((size, name) for size, name in reversed(UNITS) if smallest >= size), UNITS[0])
 
 
+def unit_for_parts(wholes: Iterable[float]) -> tuple[float, str]:
+    """For wholes and their parts, which may be much smaller: never seconds."""
+    size, name = unit_for(wholes)
+    return (1e-3, "ms") if name == "s" else (size, name)
+
+
 def with_interval(
     value: float, half_width: float, scale: float = 1.0, most: int | None = None
 ) -> str:

@@ -100,7 +100,7 @@ def _refuse_unsupported(spec: InputSpec, data: str | None) -> None:
     if "(" in spec.dtype:
         raise InputUnresolved(
             title,
-            why=f"it is a {spec.dtype}, and only tensors are supported yet",
+            why=f"it is of type {spec.dtype}, and only tensors are supported yet",
             fix="Export the model with tensors as its inputs",
         )
     if spec.dtype not in _DTYPES:

@@ -47,6 +47,11 @@ class Progress:
     cells: tuple[CellProgress, ...] = ()
     kind: Literal["progress"] = "progress"
 
+    @property
+    def is_waiting(self) -> bool:
+        """For cores that others use (``jobs/leases.py``): nothing is measured meanwhile."""
+        return self.doing.startswith("waiting")
+
 
 @dataclass(frozen=True)
 class Unit:

@@ -47,6 +47,7 @@ class CellJudgement:
     basis: Basis | None
     comparison_id: ComparisonId | None  # that measured the very pair in alternation
     pairs: int | None  # of sessions, in that comparison
+    margin: float = MARGIN  # within which a difference does not matter
 
     @property
     def faster(self) -> Side | None:
@@ -72,7 +73,7 @@ class CellJudgement:
             span = f"B takes {self.ratio.low:.3f} to {self.ratio.high:.3f} times as long as A"
             verb = "are" if len(unusable) > 1 else "is"
             return f"Not judged: {' and '.join(unusable)} {verb} unusable ({span}, 95 %)."
-        return pair_sentence(self.verdict, ratio, MARGIN)
+        return pair_sentence(self.verdict, ratio, self.margin)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command, profile_command
+from modeldyno.core.gates import gate_sentence
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
 from modeldyno.core.profile_tables import LEFT, known_roof, profile_rows, roof_lines
@@ -20,6 +21,7 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.roofline import PeaksOf, Roof, no_peaks
 from modeldyno.core.sentences import (
+    comparison_limits,
     comparison_sentence,
     profile_sentence,
     remarks,
@@ -51,11 +53,14 @@ def comparison_markdown(result: ComparisonResult) -> str:
     lines = [f"### {plain(a)} against {plain(b)}", ""]
     lines += [f"**{stopped}{result.verdict}**: {plain(comparison_sentence(result))}", ""]
     lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
-    lines += [f"- {plain(note)}" for note in (*surprising(result), *result.notes)]
+    if result.gate is not None and result.spec.fail_if_slower is not None:
+        lines += [f"**{gate_sentence(result.gate, result.spec.fail_if_slower)}**", ""]
+    lines += [f"- {plain(limit)}" for limit in comparison_limits(result)]
     lines += [""] if lines[-1] else []
     processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
     lines += [
-        f"{result.pairs} pairs of sessions in {processes}, {result.ratio.level:.0%} interval, "
+        f"{result.pairs} pairs of sessions in {processes}, {result.statistic}, "
+        f"{result.ratio.level:.0%} interval, "
         f"machine {result.noise}. The ratio is from pairs; the levels are for orientation.",
         "",
     ]

@@ -47,7 +47,8 @@ class TensorSpec:
 
     name: str
     dtype: str
-    shape: tuple[Dim, ...] | None  # None: the rank itself is unknown
+    # Of a sequence or an optional value, that of what it holds. None: the rank itself is unknown.
+    shape: tuple[Dim, ...] | None
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.figures import counted
-from modeldyno.core.rankings import Ranking
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult
+from modeldyno.core.rankings import Ranking, ranking_remarks
+from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
 from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
 from modeldyno.core.tables import (
     RANKING_WORDS,
@@ -43,9 +43,15 @@ def comparison_text(result: ComparisonResult) -> str:
 def ranking_text(found: Ranking) -> str:
     head, rows = ranking_rows(found)
     lines = [table_text(head, rows, left=RANKING_WORDS)]
-    more = [f"{one.label}: {one.failure.title}" for one in found.sides if one.failure]
-    more += [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
-    return "\n".join([*lines, *map(visible, more)])
+    for one in found.sides:
+        lines += _failure_lines(one.label, one.failure) if one.failure else []
+    return "\n".join([*lines, *map(visible, ranking_remarks(found))])
+
+
+def _failure_lines(where: str, failure: Failure) -> list[str]:
+    more = (("why", failure.why), ("help", failure.fix))
+    first = f"{where}: error[{failure.code}] {failure.title}"
+    return [visible(first), *(visible(f"  {name}: {text}") for name, text in more if text)]
 
 
 def benchmark_name(result: BenchmarkResult) -> str:

@@ -105,7 +105,6 @@ def diff(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
 
 def diff_sentence(found: ProfileDiff) -> str:
     """``B takes 0.31 ms less (faster): 3 faster, 1 slower, 12 appeared``."""
-    scale, unit = figures.unit_for([found.a.latency_s, found.b.latency_s])
     counts: dict[str, int] = {}
     for change in found.changes:
         gone = change.standing in ("appeared", "vanished")
@@ -114,8 +113,8 @@ def diff_sentence(found: ProfileDiff) -> str:
     moved = sum(change.standing == "moved" for change in found.changes)
     parts = [f"{count} {word}" for word, count in counts.items()]
     parts += [f"{moved} moved"] if moved else []
-    change_s = f"{abs(found.delta_s) / scale:.3g} {unit} {'less' if found.delta_s < 0 else 'more'}"
-    return f"A call of B takes {change_s} ({found.verdict}); of its parts: {', '.join(parts)}"
+    difference = f"{figures.duration(abs(found.delta_s))} {'less' if found.delta_s < 0 else 'more'}"
+    return f"A call of B takes {difference} ({found.verdict}); of its parts: {', '.join(parts)}"
 
 
 # ---------------------------------------------------------------- by node

@@ -101,7 +101,7 @@ def profile_rows(
     of them."""
     found = slices(result, by)
     shown = found if top is None else found[:top]
-    scale, unit = figures.unit_for([result.latency_s])
+    scale, unit = figures.unit_for_parts([result.latency_s])
     has_device = any(one.accelerator_s is not None for one in found)
     names = ("node", "operator") if by == "node" else ("operator", "nodes")
     head: tuple[str, ...] = (
@@ -260,7 +260,7 @@ def diff_rows(
     found: ProfileDiff, top: int | None = TOP
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells, the largest change first."""
-    scale, unit = figures.unit_for([found.a.latency_s, found.b.latency_s])
+    scale, unit = figures.unit_for_parts([found.a.latency_s, found.b.latency_s])
     what = "node" if found.by == "node" else "operator"
     head = (what, "in A", "in B", f"A {unit}", f"B {unit}", "B - A", "what", "change")
     shown = found.changes if top is None else found.changes[:top]

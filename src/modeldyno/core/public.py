@@ -151,6 +151,7 @@ def _ranked_json(one: Ranked, floor_s: float | None) -> dict[str, Any]:
         "max_rel_error": parity.max_rel_error if parity else None,
         "noise": one.noise,
         "run_id": one.run_id,
+        "alone": one.alone,
         "error": encode(one.failure),
     }
 
@@ -395,6 +396,7 @@ def comparison_json(result: ComparisonResult) -> dict[str, Any]:
         "ci_level": result.ratio.level,
         "ci_units": result.ratio.units,
         "margin": result.spec.margin,
+        "gate": _gate_json(result),
         "statistic": result.statistic,
         "pairs": result.pairs,
         "pairs_needed": result.pairs_needed,
@@ -413,6 +415,12 @@ def comparison_json(result: ComparisonResult) -> dict[str, Any]:
         "notes": list(result.notes),
         "host": host_json(result.host, result.weather),
     }
+
+
+def _gate_json(result: ComparisonResult) -> dict[str, Any] | None:
+    if result.gate is None:
+        return None
+    return {"fail_if_slower": result.spec.fail_if_slower, "outcome": result.gate}
 
 
 def _side_json(side: SideResult) -> dict[str, Any]:
@@ -436,7 +444,7 @@ def _side_json(side: SideResult) -> dict[str, Any]:
         "fallback_share": fallback_share(facts),
         "input_dtypes": facts.input_dtypes,
         "surprises": surprises_json(side.surprises),
-        "call_contract": facts.contract or side.spec.contract,
+        "call_contract": side.contract,
         "sandbox": sandbox_text(side.sandbox),
         "latency_ms": {"floor": _ms(side.floor_s), "median": _ms(side.typical_s)},
     }

@@ -1,8 +1,8 @@
-"""Several sides, each compared with the first one: who comes before whom, as far as one can tell.
+"""Several sides, each compared with the reference: who comes before whom, as far as one can tell.
 
-Ratios of two sides to the first one are known with intervals. Where those overlap, nobody is put
-before the other, and both have the same place. What computes something else, or in another
-precision, has no place at all.
+The reference is the first side that works. Ratios of two sides to it are known with intervals.
+Where those overlap, nobody is put before the other, and both have the same place. What computes
+something else, or in another precision, has no place at all.
 """
 
 from __future__ import annotations
@@ -11,37 +11,47 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from modeldyno.core.results import ComparisonResult, Estimate, Failure, Noise, SideResult
+from modeldyno.core.results import (
+    BenchmarkResult,
+    ComparisonResult,
+    Estimate,
+    Failure,
+    Noise,
+    SideResult,
+)
 from modeldyno.core.sessions import Parity
 
-FIRST = Estimate(1.0, 1.0, 1.0, 0.95, 0, "pairs")  # of the first side to itself
+FIRST = Estimate(1.0, 1.0, 1.0, 0.95, 0, "pairs")  # of the reference to itself
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """One side; ``ratio`` is its time per item by that of the first."""
+    """One side; ``ratio`` is its time per item by that of the reference."""
 
     label: str
     side: SideResult | None = None  # None: it could not be measured
     ratio: Estimate | None = None
-    parity: Parity | None = None  # of its outputs to those of the first
-    run_id: str | None = None  # of the comparison with the first
+    parity: Parity | None = None  # of its outputs to those of the reference
+    run_id: str | None = None  # of the comparison with the reference, or of the run alone
     noise: Noise | None = None
     failure: Failure | None = None
     unranked: str = ""  # why it has no place
     place: int | None = None  # from 1; several may have the same
+    alone: bool = False  # measured by itself, not in alternation with the reference
 
 
 @dataclass(frozen=True)
 class Ranking:
-    sides: tuple[Ranked, ...]  # as asked for; the first that could be measured is what others …
-    reference: str  # … are held against
+    sides: tuple[Ranked, ...]  # as asked for
+    reference: str  # the side that the others were compared with; empty: there is none
     interrupted: bool = False
 
     def floor_s(self, one: Ranked) -> float | None:
         """Of a call, by its ratio to the reference: levels of different moments do not compare."""
-        first = next((x.side for x in self.sides if x.side and x.run_id is None), None)
-        if first is None or one.side is None or one.ratio is None:
+        if one.side is None or one.alone:
+            return one.side.floor_s if one.side else None
+        first = next((x.side for x in self.sides if x.label == self.reference), None)
+        if first is None or one.ratio is None:
             return None
         return one.ratio.value * first.floor_s * one.side.items / first.items
 
@@ -58,33 +68,88 @@ class Ranking:
         return exports.deliver(exports.json_text(public.ranking_json(self)), path)
 
 
-def first_of(found: Sequence[ComparisonResult]) -> Ranked:
+def reference_of(levels: Sequence[SideResult]) -> Ranked:
     """The side that all were compared with, when it was disturbed least."""
-    side = min((one.a for one in found), key=lambda side: side.floor_s)
+    side = min(levels, key=lambda side: side.floor_s)
     return Ranked(side.label, side=side, ratio=FIRST)
 
 
 def other_of(found: ComparisonResult) -> Ranked:
+    """B, where A is the reference."""
+    return _compared(found, found.b, found.a, found.ratio)
+
+
+def inverse_of(found: ComparisonResult) -> Ranked:
+    """A, where B is the reference."""
+    return _compared(found, found.a, found.b, found.ratio.inverse)
+
+
+def _compared(
+    found: ComparisonResult, side: SideResult, reference: SideResult, ratio: Estimate
+) -> Ranked:
     return Ranked(
-        found.b.label,
-        side=found.b,
-        ratio=found.ratio,
+        side.label,
+        side=side,
+        ratio=ratio,
         parity=found.parity,
         run_id=found.run_id,
         noise=found.noise,
-        unranked=_unranked(found),
+        unranked=_unranked(side, reference, found.parity),
     )
 
 
-def _unranked(found: ComparisonResult) -> str:
-    if found.parity is not None and not found.parity.agrees:
-        return f"its outputs differ by {found.parity.max_rel_error:.2g} of the largest value"
-    if found.parity is None:
-        return "its outputs cannot be compared with those of the first"
-    a, b = found.a.facts.precision, found.b.facts.precision
-    if a is not None and b is not None and set(a.split("+")) != set(b.split("+")):
-        return f"computes in {b}, the first in {a}"
+def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
+    """From a benchmark of this side only; None where it has no number."""
+    (cell,) = result.cells
+    if cell.measurement is None or cell.facts is None:
+        return None
+    latency = cell.measurement.latency
+    return Ranked(
+        label,
+        side=SideResult(
+            label=label,
+            spec=cell.spec,
+            model=result.model,
+            facts=cell.facts,
+            floor_s=latency.floor.value,
+            typical_s=latency.typical.value,
+            batch_size=cell.batch_size,
+            sandbox=cell.sandbox,
+        ),
+        run_id=result.run_id,
+        noise=cell.measurement.noise,
+        failure=cell.error,
+        alone=True,
+    )
+
+
+def _unranked(side: SideResult, reference: SideResult, parity: Parity | None) -> str:
+    if parity is None:
+        return f"its outputs cannot be compared with those of {reference.label}"
+    if not parity.agrees:
+        far = f"{parity.max_rel_error:.2g} of the largest value"
+        return f"its outputs differ from those of {reference.label} by {far}"
+    if side.contract != reference.contract:
+        return f"its call is {side.contract}, that of {reference.label} is {reference.contract}"
+    mine, theirs = side.facts.precision, reference.facts.precision
+    if mine is not None and theirs is not None and set(mine.split("+")) != set(theirs.split("+")):
+        return f"it computes in {mine}, {reference.label} in {theirs}"
     return ""
+
+
+def ranking_remarks(found: Ranking) -> list[str]:
+    """What the table does not say: why which side is the reference, or has no place."""
+    said = [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
+    reference = next((one for one in found.sides if one.label == found.reference), None)
+    if reference is None:
+        return said
+    if reference.alone:
+        return [*said, f"{reference.label} was measured alone: no other side could be measured"]
+    first = found.sides[0]
+    if first is not reference:
+        why = "could not be measured" if first.failure else "is not comparable with the others"
+        said.append(f"{reference.label} is the reference, because {first.label} {why}")
+    return said
 
 
 def placed(sides: Sequence[Ranked]) -> tuple[Ranked, ...]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Memory, Parity, SessionFacts
+from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 from modeldyno.core.surprises import Surprise, surprises
 
@@ -41,6 +42,11 @@ class Estimate:
     def is_over_units(self) -> bool:
         """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
         return self.units != "samples"
+
+    @property
+    def inverse(self) -> Estimate:
+        """Of a ratio, seen from the other side."""
+        return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low)
 
     @property
     def half_width(self) -> float:
@@ -238,6 +244,11 @@ class SideResult:
         """Of one call, in all its streams."""
         return self.batch_size * self.facts.streams
 
+    @property
+    def contract(self) -> CallContract:
+        """Of the calls that were measured."""
+        return self.facts.contract or self.spec.contract
+
 
 @dataclass(frozen=True)
 class ComparisonResult:
@@ -265,6 +276,12 @@ class ComparisonResult:
     weather: HostWeather
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+
+    @property
+    def gate(self) -> Gate | None:
+        """What the gate that it was measured for comes to; None where there was none."""
+        allowed = self.spec.fail_if_slower
+        return None if allowed is None else gate(self.ratio, allowed)
 
     def assert_not_slower(self, allowed: float = 0.05) -> None:
         """Raise AssertionError unless B is known to be at most ``allowed`` slower than A.

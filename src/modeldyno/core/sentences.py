@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from modeldyno.core import figures
+from modeldyno.core.gates import gate
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -94,8 +95,32 @@ def comparison_sentence(result: ComparisonResult) -> str:
         case "different-but-small":
             return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
         case "inconclusive":
+            certain = _certain_part(ratio.low, ratio.high, result.spec.margin)
+            if certain:
+                return certain
             times = f"{ratio.low:.3f} to {ratio.high:.3f} times"
             return f"Cannot tell: B takes {times} as long as A (95 %)"
+
+
+def comparison_limits(result: ComparisonResult) -> list[str]:
+    """What to keep in mind when reading a comparison; the same in every report."""
+    limits = [*surprising(result), *result.notes]
+    if result.noise != "quiet":
+        limits.append(f"The machine was {result.noise}: other work was in the way")
+    if result.pairs < FEW_PAIRS:
+        limits.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
+    if result.distribution_changed:
+        limits.append(
+            "The gap between typical and floor differs between A and B: a slow path may have "
+            "appeared or gone"
+        )
+    if result.verdict == "inconclusive" and result.pairs_needed is not None:
+        limits.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
+    if result.parity is None:
+        limits.append("Outputs were not compared: the two have none of the same size in common")
+    elif not result.parity.agrees:
+        limits.append(f"Outputs differ by up to {result.parity.max_rel_error:.1e} of their range")
+    return limits
 
 
 def pair_sentence(
@@ -119,8 +144,32 @@ def pair_sentence(
         case "different-but-small":
             said = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
         case "inconclusive":
+            certain = _certain_part(low, high, margin, names)
+            if certain:
+                return f"{_begun(certain)}."
             said = f"No clear difference between {a} and {b}"
     return f"{said} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
+
+
+def _certain_part(
+    low: float, high: float, margin: float, names: tuple[str, str] = ("A", "B")
+) -> str:
+    """Of a ratio that is inconclusive: who is slower, if the interval leaves no doubt about that.
+
+    Empty where it does, and where the interval would allow a verdict that was not given.
+    """
+    a, b = names
+    if 1 < low <= 1 + margin:
+        amount, how = (low - 1, high - 1), "slower"
+    elif 1 - margin <= high < 1:
+        amount, how = (1 - high, 1 - low), "faster"
+    else:
+        return ""
+    least, most = map(figures.percent, amount)
+    limit = figures.percent(margin)
+    return (
+        f"{b} is {how} than {a} by {least} to {most} (95 %); whether by more than {limit} is open"
+    )
 
 
 def _begun(name: str) -> str:
@@ -145,13 +194,14 @@ def change(ratio: float) -> str:
 
 def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None:
     """Why B cannot be called at most ``allowed`` slower; None when it can."""
-    ratio = result.ratio
-    if ratio.high <= 1 + allowed:
-        return None
     limit = f"the limit is {change(1 + allowed)}"
-    if ratio.low > 1 + allowed:
-        return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
-    return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
+    match gate(result.ratio, allowed):
+        case "pass":
+            return None
+        case "fail":
+            return f"{result.b.label} is slower: {comparison_sentence(result)}; {limit}"
+        case "inconclusive":
+            return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
 
 
 def side_by_side_sentence(found: Measurement) -> str:
@@ -189,14 +239,15 @@ def unranked_sentence(result: BenchmarkResult) -> str:
 
 
 def profile_sentence(result: ProfileResult) -> str:
-    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97 %), 0.05 ms outside them``."""
-    scale, unit = figures.unit_for([result.latency_s])
-
-    def shown(seconds: float) -> str:
-        return f"{figures.plain(seconds / scale)} {unit}"
-
+    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97%), 50.0 µs outside them``."""
+    latency, inside, outside = map(
+        figures.duration, (result.latency_s, result.sum_s, result.outside_s)
+    )
+    if len(result.rows) == 1:
+        takes = f"1 node takes {inside} ({result.coverage:.0%})"
+        return f"latency {latency}; {takes}, {outside} outside it"
     nodes = figures.counted(len(result.rows), "node")
     return (
-        f"latency {shown(result.latency_s)}; {nodes} add up to {shown(result.sum_s)} "
-        f"({result.coverage:.0%}), {shown(result.outside_s)} outside them"
+        f"latency {latency}; {nodes} add up to {inside} ({result.coverage:.0%}), "
+        f"{outside} outside them"
     )

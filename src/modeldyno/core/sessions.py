@@ -72,12 +72,22 @@ class SessionFacts:
     other_python: OtherPython | None = None  # then ``engine`` is what people call it
 
     @property
+    def is_on_cpu(self) -> bool:
+        """Whether the CPU alone computes: only then does CPU time tell how much work there is."""
+        return {device_kind(part) for part in self.device.split("+")} == {"cpu"}
+
+    @property
     def engine_title(self) -> str:
         """``onnxruntime 1.31.1``, ``ort120 (onnxruntime 1.20.0)``."""
         other = self.other_python
         if other is None or other.engine == self.engine:
             return f"{self.engine} {self.engine_version}"
         return f"{self.engine} ({other.engine} {self.engine_version})"
+
+
+def device_kind(device: str) -> str:
+    """``cuda`` of ``cuda:1``, ``gpu`` of ``GPU.0``."""
+    return device.replace(".", ":").partition(":")[0].lower()
 
 
 def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
@@ -88,6 +98,13 @@ def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
         nodes_by_provider=examined.nodes_by_provider,
         layout=examined.layout,
     )
+
+
+def call_note(wanted: CallContract, facts: SessionFacts) -> str:
+    """Empty where the call that was wanted is the one that was measured."""
+    if facts.contract in (None, wanted):
+        return ""
+    return f"measured with the {facts.contract} call: a {wanted} call is not possible"
 
 
 @dataclass(frozen=True)

@@ -111,6 +111,7 @@ class ComparisonSpec:
     pair_s: float = 0.25
     pairs: int | None = None  # exactly this many instead of a time budget
     adaptive: bool = False  # looks at 8, 16 and 32 pairs
+    fail_if_slower: float | None = None  # a gate: by how much B may be slower than A
     timeout_s: float = 600.0
     memory_limit_bytes: int | None = None
     seed: int = 0

@@ -13,7 +13,7 @@ from typing import Literal
 from modeldyno.core import figures
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.precisions import precision_of
-from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.sessions import SessionFacts, device_kind
 from modeldyno.core.specs import CellSpec
 
 About = Literal["precision", "input dtype", "layout", "threads", "spinning", "device", "fallback"]
@@ -70,7 +70,8 @@ def ran_as(facts: SessionFacts) -> str:
         if others:
             parts.append(f"{nodes - others} of {figures.counted(nodes, 'node')} on {where}")
         else:
-            parts.append(f"all {figures.counted(nodes, 'node')} on {where}")
+            some = "1 node" if nodes == 1 else f"all {figures.counted(nodes, 'node')}"
+            parts.append(f"{some} on {where}")
     return " · ".join(parts)
 
 
@@ -78,13 +79,9 @@ def ran_as(facts: SessionFacts) -> str:
 
 
 def _device(asked: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
-    kinds = {_kind(device) for device in facts.device.split("+")}
-    if facts.device and kinds != {_kind(asked.device)}:
+    kinds = {device_kind(device) for device in facts.device.split("+")}
+    if facts.device and kinds != {device_kind(asked.device)}:
         yield Surprise("device", f"asked for {asked.device}, runs on {facts.device}")
-
-
-def _kind(device: str) -> str:
-    return device.replace(".", ":").partition(":")[0].lower()
 
 
 def _fallback(facts: SessionFacts) -> Iterator[Surprise]:

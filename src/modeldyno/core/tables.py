@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
-from modeldyno.core.models import Dim, ModelFacts
+from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
@@ -176,14 +176,15 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     return _with_streams_if_any(head, rows, (result.a, result.b))
 
 
-RANKING_WORDS = ("place", "model", "engine", "precision", "outputs")  # what is not a number
+# What is not a number.
+RANKING_WORDS = ("place", "model", "engine", "precision", "outputs", "error")
 
 
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
     floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
     scale, unit = figures.unit_for(floors)
-    head = (
+    head: tuple[str, ...] = (
         *("place", "model", "engine", "precision", "cores", "batch", "streams"),
         *(f"floor {unit}", "×", "outputs"),
     )
@@ -191,7 +192,13 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     order = sorted(
         found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    rows = [_ranked_row(one, found.floor_s(one), scale) for one in order]
+    rows = [_ranked_row(one, found, scale) for one in order]
+    if any(one.failure for one in order):
+        head = (*head, "error")
+        rows = [
+            (*row, one.failure.code if one.failure else "")
+            for row, one in zip(rows, order, strict=True)
+        ]
     return _with_streams_if_any(head, rows, [one.side for one in found.sides if one.side])
 
 
@@ -206,11 +213,13 @@ def _with_streams_if_any(
     return head, rows
 
 
-def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, ...]:
+def _ranked_row(one: Ranked, found: Ranking, scale: float) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
-    if one.side is None or one.ratio is None or floor_s is None:
+    floor_s = found.floor_s(one)
+    if one.side is None or floor_s is None:
         return (place, one.label, *(figures.NOTHING,) * 8)
     side = one.side
+    is_reference = one.label == found.reference
     return (
         place,
         shown_name(side.model.path),
@@ -220,15 +229,19 @@ def _ranked_row(one: Ranked, floor_s: float | None, scale: float) -> tuple[str, 
         str(side.batch_size),
         str(side.facts.streams),
         figures.plain(floor_s / scale, 4),
-        "1" if one.run_id is None else figures.estimate(one.ratio, most=4),
-        _outputs(one),
+        _ratio(one, is_reference),
+        "reference" if is_reference and not one.alone else _outputs(one),
     )
 
 
+def _ratio(one: Ranked, is_reference: bool) -> str:
+    if one.ratio is None:
+        return figures.NOTHING
+    return "1" if is_reference else figures.estimate(one.ratio, most=4)
+
+
 def _outputs(one: Ranked) -> str:
-    """How far its outputs are from those of the first side, of their largest value."""
-    if one.run_id is None:
-        return "reference"
+    """How far its outputs are from those of the reference, of their largest value."""
     return figures.NOTHING if one.parity is None else f"{one.parity.max_rel_error:.1g}"
 
 
@@ -261,13 +274,19 @@ def model_rows(facts: ModelFacts) -> tuple[tuple[str, ...], Rows]:
             "input",
             tensor.name,
             tensor.dtype,
-            shape_text(tensor.shape),
+            _shape_of(tensor),
             tensor.indices.because if tensor.indices else "",
         )
         for tensor in facts.inputs
     ]
-    rows += [("output", t.name, t.dtype, shape_text(t.shape), "") for t in facts.outputs]
+    rows += [("output", t.name, t.dtype, _shape_of(t), "") for t in facts.outputs]
     return head, rows
+
+
+def _shape_of(tensor: TensorSpec) -> str:
+    """A map or an opaque value has none; that of a sequence is that of what it holds."""
+    is_tensor = tensor.shape is not None or not tensor.dtype.startswith(("map(", "opaque("))
+    return shape_text(tensor.shape) if is_tensor else figures.NOTHING
 
 
 def shape_text(shape: tuple[Dim, ...] | None) -> str:

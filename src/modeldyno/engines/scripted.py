@@ -9,8 +9,8 @@ loading. ``output`` is the value every output element has. ``faults`` make call 
 for the ``session`` of that number (0 is the first that a process opens), or be met by one ``batch``
 size only.
 
-``precision``, ``threads``, ``input_dtypes``, ``layout`` and ``nodes_by_provider`` are what it says
-of itself, whatever was asked of it.
+``device``, ``precision``, ``threads``, ``input_dtypes``, ``layout`` and ``nodes_by_provider`` are
+what it says of itself, whatever was asked of it.
 
 ``nodes`` are what its profiler tells of each call, ``{"node": "a", "op": "Conv", "us": 90}`` each,
 with ``device_us`` where an accelerator did it, and the shapes of its operands as ``in`` and
@@ -82,7 +82,7 @@ class ScriptedSession:
         return SessionFacts(
             engine="scripted",
             engine_version="1",
-            device="cpu",
+            device=self._script.get("device", "cpu"),
             providers=("script",),
             threads=self._script.get("threads", 1),
             spinning=None,

@@ -66,9 +66,17 @@ def _type_name(value: TypeProto) -> str:
 
 
 def _shape(value: TypeProto) -> tuple[Dim, ...] | None:
-    if not value.HasField("tensor_type") or not value.tensor_type.HasField("shape"):
-        return None
-    return tuple(_dim(dim) for dim in value.tensor_type.shape.dim)
+    """Of a sequence or an optional value, that of what it holds."""
+    match value.WhichOneof("value"):
+        case "sequence_type":
+            return _shape(value.sequence_type.elem_type)
+        case "optional_type":
+            return _shape(value.optional_type.elem_type)
+        case "tensor_type" | "sparse_tensor_type" as kind:
+            tensor = getattr(value, kind)
+            return tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
+        case _:
+            return None
 
 
 def _dim(dim: TensorShapeProto.Dimension) -> Dim:

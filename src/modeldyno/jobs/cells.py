@@ -19,6 +19,7 @@ from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
 from modeldyno.core.surprises import surprises
+from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared
 
 
@@ -62,6 +63,7 @@ class Cell:
     prepared: Prepared | None = None
     units: list[Measured] = field(default_factory=list)
     used_s: float = 0.0  # of the budget and of the timeout, process starts included
+    waited_s: float = 0.0  # for cores, which no budget counts
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
@@ -132,7 +134,7 @@ class Cell:
             facts=facts,
             measurement=measurement,
             error=Failure.of(error) if error else None,
-            notes=self.notes,
+            notes=(*self.notes, *filter(None, [wait_note(self.waited_s)])),
             mismatches=self.mismatches,
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,

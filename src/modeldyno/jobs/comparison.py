@@ -16,11 +16,20 @@ from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
-from modeldyno.core.sessions import Calibration, Pair, PairPlan, SessionFacts, examined_as, took_s
+from modeldyno.core.sessions import (
+    Calibration,
+    Pair,
+    PairPlan,
+    SessionFacts,
+    call_note,
+    examined_as,
+    took_s,
+)
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
@@ -74,6 +83,7 @@ class _Found:
     ratio: RatioSoFar | None = None
     sandboxes: Reports = (None, None)
     note: str = ""  # about the cores it was measured on
+    waited_s: float = 0.0  # for cores
 
 
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
@@ -97,6 +107,10 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     items = a.prepared.items, b.prepared.items
     meanwhile = weather.weather(before, weather.read())
     judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
+    sides = (
+        _side_result(a, judgement, 0, units[0].pair.a.facts, found.sandboxes[0]),
+        _side_result(b, judgement, 1, units[0].pair.b.facts, found.sandboxes[1]),
+    )
     return ComparisonResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -105,8 +119,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         verdict=judgement.verdict,
         ratio=judgement.ratio,
         statistic=judgement.statistic,
-        a=_side_result(a, judgement, 0, units[0].pair.a.facts, found.sandboxes[0]),
-        b=_side_result(b, judgement, 1, units[0].pair.b.facts, found.sandboxes[1]),
+        a=sides[0],
+        b=sides[1],
         pairs=len(units),
         processes=len({unit.process for unit in units}),
         process_share=judgement.process_share,
@@ -118,7 +132,12 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         parity=units[0].pair.parity,
         host=host.facts(),
         weather=meanwhile,
-        notes=(*judgement.notes, *_notes(a, b), *filter(None, [found.note])),
+        notes=(
+            *judgement.notes,
+            *_notes(a, b),
+            *_call_notes(*sides),
+            *filter(None, [found.note, wait_note(found.waited_s)]),
+        ),
         interrupted=interrupted,
     )
 
@@ -220,6 +239,7 @@ def _measure(
         if is_as_recalled and _share_is_done(spec, found, share, start, 0.0):
             continue  # by the part of this run that was interrupted
         with context.leases.take(cores, context.stop, wait) as lease:
+            found.waited_s += lease.waited_s
             start += lease.waited_s  # counts against neither the budget nor the time limit
             found.note = lease.note
             _run_process(spec, a, b, found, first + process, share, start, lease.cpus, context)
@@ -405,4 +425,15 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
         notes.append(
             "a spinning thread pool was measured in 0.2 s blocks with 50 ms of rest between"
         )
+    return tuple(notes)
+
+
+def _call_notes(a: SideResult, b: SideResult) -> tuple[str, ...]:
+    notes = [
+        f"{name}: {note}"
+        for name, side in (("A", a), ("B", b))
+        if (note := call_note(side.spec.contract, side.facts))
+    ]
+    if a.contract != b.contract:
+        notes.append(f"the calls differ, so the ratio says little: {a.contract} and {b.contract}")
     return tuple(notes)

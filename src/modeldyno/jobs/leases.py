@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, LeasesUnusable
+from modeldyno.core.figures import duration
 from modeldyno.measure.cpus import allowed_cpus, by_preference, core_of, idleness, ranges
 from modeldyno.store.file_locks import is_locked
 from modeldyno.store.owners import started
@@ -32,6 +33,7 @@ from modeldyno.worker.launch import Stop
 # Sticky, links refused, contents never trusted. With another one, two may measure on one core.
 FOLDER = Path(os.environ.get("MODELDYNO_CORES_FOLDER") or "/tmp/modeldyno-cores")  # noqa: S108
 LOOK_AGAIN_S = 0.25
+WORTH_A_NOTE_S = 1.0
 _DOOR = "door"
 
 Say = Callable[[str], None]
@@ -43,6 +45,13 @@ class Lease:
     cpus: tuple[int, ...]
     waited_s: float
     note: str = ""  # what a result must say about these cores
+
+
+def wait_note(waited_s: float) -> str:
+    """What a result says of the time that its cores were not to be had; empty: hardly any."""
+    if waited_s < WORTH_A_NOTE_S:
+        return ""
+    return f"waited {duration(waited_s)} for cores; that counts against no budget or time limit"
 
 
 class Leases:

@@ -19,13 +19,14 @@ from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import examined_as
+from modeldyno.core.sessions import call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.core.stated import refuse_needless
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
 from modeldyno.core.versions import tool_version
 from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.inspection import inspect
+from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
@@ -49,6 +50,7 @@ class _Found:
     used_s: float = 0.0  # of the time limit, waiting for cores not counted
     sandbox: SandboxReport | None = None
     note: str = ""  # about the cores it was measured on
+    waited_s: float = 0.0  # for cores
 
 
 def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
@@ -97,7 +99,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         ci95_s_by_figure=broken.ci95_s_by_figure,
         repeats=len(found.repeats),
         calls=sum(repeat.trace.calls for repeat in found.repeats),
-        notes=(*prepared.notes, *filter(None, [found.note])),
+        notes=(*prepared.notes, *filter(None, [found.note, wait_note(found.waited_s)])),
         sandbox=found.sandbox,
         interrupted=stopped is not None,
     )
@@ -140,6 +142,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
         worker: Worker | None = None
         for number in range(len(found.repeats), spec.repeats):
             with context.leases.take(spec.cell.cores, context.stop, wait) as lease:
+                found.waited_s += lease.waited_s
                 begin = time.monotonic()
                 if worker is None:
                     worker = stack.enter_context(launched(_surroundings(spec, prepared, context)))
@@ -323,8 +326,8 @@ def _notes(result: ProfileResult) -> list[str]:
     from modeldyno.measure.profile import WORTH_A_NOTE
 
     notes = []
-    if result.contract != result.spec.cell.contract:
-        notes.append(f"called as {result.contract}: this model has no {result.spec.cell.contract}")
+    if note := call_note(result.spec.cell.contract, result.facts):
+        notes.append(note)
     added = result.profiled_s / result.latency_s - 1
     if result.event_cost_s and added > WORTH_A_NOTE:
         notes.append(

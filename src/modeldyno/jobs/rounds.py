@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
 from modeldyno.core.jobs import CellProgress, Progress, Unit
 from modeldyno.core.results import Objective, Standing, StopReason
-from modeldyno.core.sessions import Energy, Session, SessionPlan
+from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import judge
@@ -104,6 +104,7 @@ class Rounds:
         # Waiting for cores counts against neither budget nor time limit.
         wanted = cell.spec.cores * cell.spec.instances
         with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
+            cell.waited_s += lease.waited_s
             start = time.monotonic()
             try:
                 session = self._measure(cell, process, crew, lease.cpus)
@@ -221,6 +222,7 @@ class Rounds:
                 why=f"outputs differ by {session.parity.max_rel_error:.2g} of their range",
                 fix="Report this to the engine's makers; a wrong answer has no latency",
             )
+        cell.note(call_note(cell.spec.contract, session.facts))
         self._context.say(Unit(cell.number, process, session, number))
         cell.units.append(Measured(process, number, session))
 

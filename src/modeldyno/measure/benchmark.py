@@ -205,10 +205,11 @@ def contention_of(
 ) -> tuple[float | None, Literal["cpu-time", "pressure"] | None]:
     """How many times longer than its work everything took: 1 is a quiet machine.
 
-    One thread tells by its CPU time. Several may spin or wait for each other, so the kernel's
-    word on waiting and on stolen time stands in; so it does where nobody knows how many there are.
+    One thread tells by its CPU time. Several may spin or wait for each other, and one may wait for
+    another device, so the kernel's word on waiting and on stolen time stands in; so it does where
+    nobody knows how many there are.
     """
-    if all(session.facts.threads == 1 for session in sessions):
+    if all(session.facts.is_on_cpu and session.facts.threads == 1 for session in sessions):
         return _of_one_thread(sessions), "cpu-time"
     if weather.pressure is None:
         return None, None

@@ -91,9 +91,12 @@ def judge(
 
 
 def choose_statistic(units: Sequence[PairUnit]) -> Statistic:
-    """CPU time for long calls on one thread, where wall time measures the neighbours."""
+    """CPU time for long calls on one thread of the CPU, where wall time measures the neighbours.
+
+    What another device does takes no time of the CPU's, or all of it while the CPU waits.
+    """
     sides = [side for unit in units for side in (unit.pair.a, unit.pair.b)]
-    one_thread = all(side.facts.threads == 1 for side in sides)
+    one_thread = all(side.facts.is_on_cpu and side.facts.threads == 1 for side in sides)
     long = all(side.calibration.call_s >= LONG_CALL_S for side in sides)
     timed = all(side.samples.cpu_ns for side in sides)
     return "cpu p25" if one_thread and long and timed else "wall p10"

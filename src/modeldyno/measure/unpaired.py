@@ -33,12 +33,6 @@ def ratio_apart(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Es
     return Estimate(exp(centre), low, high, LEVEL, min(a.n, b.n), "sessions")
 
 
-def turned(ratio: Estimate) -> Estimate:
-    """The same seen from the other side: A's time by B's."""
-    low, high = 1 / ratio.high, 1 / ratio.low
-    return Estimate(1 / ratio.value, low, high, ratio.level, ratio.n, ratio.units)
-
-
 def _squared_error(one: Estimate) -> float:
     """The squared standard error of the mean logarithm, read back from the interval."""
     half = (log(one.high) - log(one.low)) / 2

@@ -1,4 +1,4 @@
-"""What the numbers allow to be said: of a comparison, of a gate, of the machine's noise.
+"""What the numbers allow to be said: of a comparison, of the machine's noise.
 
 "Inconclusive" and "unusable" are answers like any other (docs/measuring.md, verdicts).
 """
@@ -6,11 +6,8 @@
 from __future__ import annotations
 
 from math import ceil, isfinite
-from typing import Literal
 
 from modeldyno.core.results import Estimate, Noise, Verdict
-
-Gate = Literal["pass", "fail", "inconclusive"]
 
 # The table in docs/measuring.md (noise verdict).
 QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
@@ -51,13 +48,6 @@ def pairs_needed(ratio: Estimate, margin: float) -> int | None:
     if gap * OUT_OF_REACH**0.5 < ratio.half_width:
         return None
     return max(ratio.n + 1, ceil(ratio.n * (ratio.half_width / gap) ** 2))
-
-
-def gate(ratio: Estimate, allowed: float) -> Gate:
-    """Whether B may be merged: at most ``allowed`` slower than A, as far as one can tell."""
-    if ratio.low > 1 + allowed:
-        return "fail"
-    return "pass" if ratio.high <= 1 + allowed else "inconclusive"
 
 
 # ---------------------------------------------------------------- noise

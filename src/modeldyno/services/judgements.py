@@ -28,7 +28,7 @@ from modeldyno.core.pairs_of_cells import (
     settings_between,
 )
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
-from modeldyno.measure.unpaired import is_over_sessions, ratio_apart, turned
+from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.exports import ExportService
 from modeldyno.store.records.all import Records
@@ -190,7 +190,7 @@ def _by_alternation(
     result = found.result
     ratio, typical = result.ratio, result.typical_ratio
     if found.is_turned:
-        ratio, typical = turned(ratio), turned(typical)
+        ratio, typical = ratio.inverse, typical.inverse
     return CellJudgement(
         a=_told(pair[0], sides[0]),
         b=_told(pair[1], sides[1]),
@@ -201,6 +201,7 @@ def _by_alternation(
         basis="alternation",
         comparison_id=found.id,
         pairs=result.pairs,
+        margin=result.spec.margin,
     )
 
 

@@ -18,7 +18,7 @@ from modeldyno.core.runs import CellOutcome, Run
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.standings import Best, Contender, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
-from modeldyno.measure.unpaired import ratio_apart, turned
+from modeldyno.measure.unpaired import ratio_apart
 from modeldyno.services.models import ModelService, ModelShown
 from modeldyno.store.records.all import Records
 
@@ -181,7 +181,7 @@ def _figure(cell: CellOutcome, by: Objective) -> Estimate | None:
     if min(value, low) <= 0:
         return None
     found = Estimate(value, low, high, cell.interval_level or 0.95, sessions, "sessions")
-    return found if by == "latency" else turned(found)
+    return found if by == "latency" else found.inverse
 
 
 def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:

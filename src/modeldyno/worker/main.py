@@ -18,7 +18,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, assert_never
@@ -364,21 +364,18 @@ def _measure_session(command: MeasureSession) -> Session:
     tensors, _, _ = _inputs(command.inputs)
     canary_s = loop.canary()
     with padded_heap(command.padding_seed), _opened(engine, command.target) as opened:
-        start = time.perf_counter_ns()
-        call = opened.session.bind(tensors, command.contract)
-        call()
-        first_call_s = (time.perf_counter_ns() - start) / 1e9
-        timed = loop.measure_session(call, command.plan)
+        bound = _bind(opened.session, tensors, command.contract)
+        timed = loop.measure_session(bound.call, command.plan)
         memory = opened.memory()
         device_s = _device_times(opened.session, tensors, timed.calibration.call_s)
         parity = _parity(opened.session, tensors, Path(command.reference))
         return Session(
             load_s=opened.load_s,
-            first_call_s=first_call_s,
+            first_call_s=bound.first_call_s,
             calibration=timed.calibration,
             warmup=timed.warmup,
             samples=timed.samples,
-            facts=_told(command.target, opened.session.facts),
+            facts=bound.facts(command.target),
             memory=memory,
             parity=parity,
             canary_s=canary_s,
@@ -428,17 +425,17 @@ def _profile(command: ProfileSession) -> Repeat:
         _opened(engine, target) as opened,
         engine.profiled(target, opened.session) as profiled,
     ):
-        plain, contract = _bound(opened.session, tensors, command.contract)
-        watched = profiled.bind(tensors, contract)
+        plain = _bind(opened.session, tensors, command.contract)
+        watched = profiled.bind(tensors, plain.contract)
         plain_ns, recorded_ns, counts = loop.measure_profiled(
-            plain, watched, profiled.recording, command.plan
+            plain.call, watched, profiled.recording, command.plan
         )
-        facts = _told(target, opened.session.facts)
-        bare = profiled.bare(contract)
+        facts = plain.facts(target)
+        bare = profiled.bare(plain.contract)
         return Repeat(
             facts=facts,
             load_s=opened.load_s,
-            contract=facts.contract or contract,
+            contract=facts.contract or plain.contract,
             plain_ns=tuple(plain_ns),
             profiled_ns=tuple(compress(recorded_ns, counts)),
             trace=profiled.trace(_middle_half(recorded_ns, counts)),
@@ -446,17 +443,44 @@ def _profile(command: ProfileSession) -> Repeat:
         )
 
 
-def _bound(
-    session: Any, tensors: Tensors, contract: CallContract
-) -> tuple[Callable[[], object], CallContract]:
-    """Some models have outputs that no hot call can hold: then it is the ordinary one."""
+@dataclass(frozen=True)
+class _Bound:
+    """A call that has worked once, and how it is made."""
+
+    session: Any
+    call: Callable[[], object]
+    contract: CallContract  # "api" where the hot call that was wanted does not work
+    is_fallback: bool
+    first_call_s: float
+
+    def facts(self, target: Target) -> SessionFacts:
+        facts = _told(target, self.session.facts)
+        return replace(facts, contract=self.contract) if self.is_fallback else facts
+
+
+def _bind(session: Any, tensors: Tensors, contract: CallContract) -> _Bound:
+    """Binds the call and makes it once.
+
+    A hot call needs outputs of known shape: one that is a list, or has another rank than the file
+    declares, is refused when it is bound, or only by the first call. Then it is the ordinary call.
+    """
     try:
-        return session.bind(tensors, contract), contract
+        return _called_once(session, tensors, contract)
+    except (ModeldynoError, MemoryError):
+        raise
     except Exception:
         if contract != "hot":
             raise
         traceback.print_exc()
-        return session.bind(tensors, "api"), "api"
+        return replace(_called_once(session, tensors, "api"), is_fallback=True)
+
+
+def _called_once(session: Any, tensors: Tensors, contract: CallContract) -> _Bound:
+    start = time.perf_counter_ns()
+    call = session.bind(tensors, contract)
+    call()
+    first_call_s = (time.perf_counter_ns() - start) / 1e9
+    return _Bound(session, call, contract, False, first_call_s)
 
 
 def _middle_half(walls_ns: list[int], counts: list[bool]) -> list[bool]:
@@ -506,11 +530,8 @@ class _Ready:
         self.opened = opened
         self.tensors = tensors
         self._target = side.target
-        start = time.perf_counter_ns()
-        call = opened.session.bind(tensors, side.contract)
-        call()
-        self._first_call_s = (time.perf_counter_ns() - start) / 1e9
-        self.contender = loop.Contender(call, _entering(side.target, opened.session))
+        self._bound = _bind(opened.session, tensors, side.contract)
+        self.contender = loop.Contender(self._bound.call, _entering(side.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)
@@ -526,11 +547,11 @@ class _Ready:
     ) -> Session:
         return Session(
             load_s=self.opened.load_s,
-            first_call_s=self._first_call_s,
+            first_call_s=self._bound.first_call_s,
             calibration=timed.calibration,
             warmup=timed.warmup,
             samples=timed.samples,
-            facts=_told(self._target, self.opened.session.facts),
+            facts=self._bound.facts(self._target),
             memory=memory,
             parity=parity,
         )

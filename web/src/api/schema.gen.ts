@@ -3318,6 +3318,16 @@ export interface components {
             created_at: string;
             /** @description Whether median over floor differs between A and B beyond chance: a slow path may have appeared or gone. */
             distribution_changed: boolean;
+            /** @description What --fail-if-slower comes to; null without it. */
+            gate: null | {
+                /** @description By how much B may be slower than A. */
+                fail_if_slower: number;
+                /**
+                 * @description Whether the whole interval of the ratio is within that, beyond it, or neither.
+                 * @enum {unknown}
+                 */
+                outcome: "pass" | "fail" | "inconclusive";
+            };
             host: components["schemas"]["ComparisonDocumentHost"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;

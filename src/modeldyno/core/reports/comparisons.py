@@ -5,10 +5,11 @@ from __future__ import annotations
 from modeldyno.core import figures
 from modeldyno.core.charts.ratios import Ratio, ratio_chart
 from modeldyno.core.commands import compare_command
+from modeldyno.core.gates import gate_sentence
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ComparisonResult, Estimate
-from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence, surprising
+from modeldyno.core.sentences import comparison_limits, comparison_sentence
 from modeldyno.core.tables import comparison_rows
 
 _READ = "The bar is the interval; in the shaded band a difference does not matter."
@@ -24,7 +25,7 @@ def comparison_section(result: ComparisonResult) -> Section:
     return Section(
         result=result,
         title=title(result),
-        verdict=(_verdict(result),),
+        verdict=(_verdict(result), *_gate(result)),
         word=result.verdict,
         engines=tuple(
             f"{side.facts.engine_title} on {side.facts.device}" for side in (result.a, result.b)
@@ -32,7 +33,7 @@ def comparison_section(result: ComparisonResult) -> Section:
         method=_method(result),
         table=table(head, rows, ("", "model", "engine", "precision")),
         charts=(ratio_chart("B against A.", f"{comparison_sentence(result)}. {_READ}", ratios),),
-        limits=tuple(_limits(result)),
+        limits=tuple(comparison_limits(result)),
         command=compare_command(result.spec, a, b),
     )
 
@@ -67,21 +68,7 @@ def _method(result: ComparisonResult) -> str:
     )
 
 
-def _limits(result: ComparisonResult) -> list[str]:
-    told = [*surprising(result), *result.notes]
-    if result.noise != "quiet":
-        told.append(f"The machine was {result.noise}: other work was in the way")
-    if result.pairs < FEW_PAIRS:
-        told.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
-    if result.distribution_changed:
-        told.append(
-            "The gap between typical and floor differs between A and B: a slow path may have "
-            "appeared or gone"
-        )
-    if result.verdict == "inconclusive" and result.pairs_needed is not None:
-        told.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
-    if result.parity is None:
-        told.append("Outputs were not compared: the two have none of the same size in common")
-    elif not result.parity.agrees:
-        told.append(f"Outputs differ by up to {result.parity.max_rel_error:.1e} of their range")
-    return told
+def _gate(result: ComparisonResult) -> tuple[str, ...]:
+    if result.gate is None or result.spec.fail_if_slower is None:
+        return ()
+    return (gate_sentence(result.gate, result.spec.fail_if_slower),)

@@ -77,7 +77,7 @@ def _method(result: ProfileResult) -> str:
 
 
 def _chart(result: ProfileResult, found: Sequence[Slice]) -> Markup:
-    scale, unit = figures.unit_for([result.latency_s])
+    scale, unit = figures.unit_for_parts([result.latency_s])
 
     def bar(name: str, seconds: float, is_rest: bool = False, span: Span = None) -> Bar:
         share = figures.percent(max(0.0, seconds) / result.latency_s) if result.latency_s else ""
