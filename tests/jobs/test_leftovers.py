@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.runs import RunOf
 from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
@@ -119,6 +120,7 @@ def test_a_removal_that_fails_eats_no_ending_and_is_made_good_by_the_next_server
 def test_a_run_in_the_terminal_hands_back_its_result_whatever_it_leaves(room):
     workbench = open_workbench(room.settings)
     result = workbench.service.run(room.short(faults=DEEP))
+    assert isinstance(result, BenchmarkResult)
     assert [cell.status for cell in result.cells] == ["done"]
     (run,) = (room.settings.workspace / "runs").iterdir()
     assert RunFolder(run).state() == "done"

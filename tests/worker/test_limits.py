@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.errors import EngineFailed, OutOfMemory, StorageFailed, WorkerCrashed
+from modeldyno.measure.cgroup import own_folder
 from modeldyno.worker import groups
 from modeldyno.worker.attendant import Log
 from modeldyno.worker.groups import Group
@@ -27,7 +28,7 @@ MB = 1 << 20
 
 
 def can_make_groups() -> bool:
-    folder = groups.own_folder()
+    folder = own_folder()
     return folder is not None and os.access(folder, os.W_OK) and (folder / "cgroup.procs").exists()
 
 
@@ -258,7 +259,7 @@ def test_a_worker_leaves_no_group_and_no_descriptor(starting, stop):
     before = open_files()
     once()
     assert open_files() == before
-    folder = groups.own_folder()
+    folder = own_folder()
     if folder is not None:
         assert not list(folder.glob(f"{groups.prefix_of(starting.scratch)}*"))
 
@@ -377,9 +378,11 @@ ALONE = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
+from modeldyno.measure.cgroup import own_folder
+from modeldyno.measure.cgroup import own_folder
 from modeldyno.worker import groups
-folder = groups.own_folder()
-print(groups.pass_on(folder, ("hugetlb",)), groups.own_folder().relative_to(folder))
+folder = own_folder()
+print(groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))
 print((folder / "cgroup.subtree_control").read_text().split())
 print(groups.pass_on(folder, ("hugetlb",)))
 """
@@ -389,7 +392,7 @@ def can_bound_below() -> bool:
     words = UNIFIED / "cgroup.controllers"
     if not can_make_groups() or not words.exists() or "hugetlb" not in words.read_text().split():
         return False
-    return groups.own_folder() == UNIFIED
+    return own_folder() == UNIFIED
 
 
 @pytest.mark.skipif(not can_bound_below(), reason="no controller is ours to pass on")

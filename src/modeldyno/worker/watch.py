@@ -19,7 +19,8 @@ from modeldyno.core.errors import EngineFailed, OutOfMemory, RunFailed, StorageF
 from modeldyno.worker.limits import Limits
 from modeldyno.worker.trees import entries
 
-FILES_AT_ONCE = 2000  # in one look: some milliseconds
+FILES_AT_ONCE = 1000  # in one look: some milliseconds
+COUNT_EVERY = 4  # looks: files come more slowly than memory
 _STATUS = re.compile(rb"^(RssAnon|RssShmem|VmSwap|HugetlbPages|Threads):\s+(\d+)", re.MULTILINE)
 _ROLLUP = re.compile(rb"^(?:Pss_Anon|SwapPss):\s+(\d+)", re.MULTILINE)
 _MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) *(.*)$")
@@ -62,6 +63,7 @@ class Watch:
         self._counts_threads = counts_threads
         self._pass: Iterator[os.stat_result] | None = None
         self._files = self._bytes = 0
+        self._looks = 0
 
     def look(self) -> RunFailed | None:
         """What the worker has too much of, if anything. Of one that has ended, nothing is seen."""
@@ -95,8 +97,11 @@ class Watch:
         return memory_passed(most, used) if used > most else None
 
     def _check_scratch(self, deleted: int) -> RunFailed | None:
-        """Go on with counting where the last look stopped; begin again at the end."""
+        """Go on with counting where the last look stopped, or begin again when it is time."""
+        self._looks += 1
         if self._pass is None:
+            if self._looks % COUNT_EVERY:
+                return self._judge_scratch(self._bytes + deleted)
             self._pass, self._files, self._bytes = entries(self._scratch), 0, 0
         try:
             for _ in range(FILES_AT_ONCE):
