@@ -83,7 +83,8 @@ def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None
             output.warn(f"{finding.name}: {finding.effect}", fix)
     if peaks is not None:
         _show_peaks(peaks)
-    output.headline(f"\n{verdict_sentence(findings)}", _STYLES[fitness(findings)])
+    output.say("")
+    output.headline(verdict_sentence(findings), _STYLES[fitness(findings)])
 
 
 def _show_peaks(peaks: Peaks) -> None:
