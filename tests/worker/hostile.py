@@ -114,9 +114,10 @@ def talk(_):
 
 
 def start_daemon(target):
-    """Away from the session, the process group, the parent and the environment."""
+    """Away from the parent and the environment, and from the session if nothing refuses that."""
     if os.fork() == 0:
-        os.setsid()
+        with contextlib.suppress(PermissionError):  # the system-call filter does
+            os.setsid()
         if os.fork() == 0:
             code = "while :; do sleep 1; done"
             os.execve("/bin/sh", ["sh", "-c", code, str(target.model)], {})

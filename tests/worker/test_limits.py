@@ -204,15 +204,18 @@ def starting(surroundings, tmp_path):
             os.kill(int(line.parent.name), signal.SIGKILL)
 
 
-def test_a_daemon_really_leaves_its_worker(starting, stop, tmp_path):
-    """Else the next test would show nothing."""
+@pytest.mark.parametrize("sandbox", ["on", "off"])
+def test_a_daemon_leaves_the_session_of_an_unconfined_worker_only(
+    sandbox, starting, stop, tmp_path
+):
+    """Without the second case the next tests would show nothing."""
     model = script(tmp_path / "m.json", faults=[fault("start-daemon", call=-1)])
-    with launched(starting) as worker:
+    with launched(replace(starting, sandbox=sandbox)) as worker:
         command = examine(model, starting.scratch / "reference.npz")
         worker.ask(command, Examined, time.monotonic() + 60, stop)
         until(lambda: daemons(tmp_path), "the daemon to start")
         daemon = min(daemons(tmp_path))  # others are on their way to become `sleep`
-        assert os.getsid(daemon) != os.getsid(worker.pid)
+        assert (os.getsid(daemon) == os.getsid(worker.pid)) == (sandbox == "on")
         assert b"HOME" not in Path(f"/proc/{daemon}/environ").read_bytes()
 
 

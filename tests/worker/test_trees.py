@@ -5,6 +5,7 @@ import itertools
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -108,12 +109,10 @@ assert not tree.exists()
 """
 
 
-def test_folders_without_permissions_are_removed_by_their_owner(tmp_path):
-    tmp_path.chmod(0o777)
-    for folder in tmp_path.parents:  # pytest keeps its own folders to root
-        if folder.name.startswith("pytest-"):
-            folder.chmod(0o755)
-    subprocess.run([sys.executable, "-c", AS_NOBODY, str(tmp_path)], check=True, cwd="/")
+def test_folders_without_permissions_are_removed_by_their_owner():
+    with tempfile.TemporaryDirectory() as folder:  # pytest keeps its own folders to root
+        Path(folder).chmod(0o777)
+        subprocess.run([sys.executable, "-c", AS_NOBODY, folder], check=True, cwd="/")
 
 
 def test_what_cannot_be_removed_is_reported_and_the_rest_is_gone(tree, monkeypatch):
