@@ -48,7 +48,7 @@ def ranking_text(found: Ranking) -> str:
 
 def _failure(where: str, failure: Failure) -> str:
     more = (("why", failure.why), ("help", failure.fix))
-    parts = [f"{where}: error[{failure.code}] {failure.title}"]
+    parts = [f"{where}: {failure.title} [{failure.code}]"]
     return "\n".join([*parts, *(f"  {name}: {text}" for name, text in more if text)])
 
 

@@ -113,8 +113,8 @@ def diff_sentence(found: ProfileDiff) -> str:
     moved = sum(change.standing == "moved" for change in found.changes)
     parts = [f"{count} {word}" for word, count in counts.items()]
     parts += [f"{moved} moved"] if moved else []
-    change = f"{figures.duration(abs(found.delta_s))} {'less' if found.delta_s < 0 else 'more'}"
-    return f"A call of B takes {change} ({found.verdict}); of its parts: {', '.join(parts)}"
+    took = f"{figures.duration(abs(found.delta_s))} {'less' if found.delta_s < 0 else 'more'}"
+    return f"A call of B takes {took} ({found.verdict}); of its parts: {', '.join(parts)}"
 
 
 # ---------------------------------------------------------------- by node
