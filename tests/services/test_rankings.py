@@ -121,7 +121,7 @@ def test_a_side_that_is_left_alone_is_measured_alone(rank, scripts):
         else:
             assert (one.place, one.side, one.failure.code) == (None, None, "ENGINE_FAILED")
             assert one.failure.fix == "Remove the fault from the script"
-            assert f"{one.label}: error[ENGINE_FAILED]" in str(found)
+            assert f"{one.label}: {one.failure.title} [ENGINE_FAILED]" in str(found)
 
 
 def test_sides_that_fail_in_any_position_and_way_leave_the_others_ranked(rank):

@@ -50,7 +50,7 @@ def ranking_text(found: Ranking) -> str:
 
 def _failure_lines(where: str, failure: Failure) -> list[str]:
     more = (("why", failure.why), ("help", failure.fix))
-    first = f"{where}: error[{failure.code}] {failure.title}"
+    first = f"{where}: {failure.title} [{failure.code}]"
     return [visible(first), *(visible(f"  {name}: {text}") for name, text in more if text)]
 
 
