@@ -12,7 +12,7 @@ import pytest
 
 from modeldyno.core.errors import EngineFailed, OutOfMemory, StorageFailed, WorkerCrashed
 from modeldyno.measure.cgroup import own_folder
-from modeldyno.worker import groups
+from modeldyno.worker import groups, launch
 from modeldyno.worker.attendant import Log
 from modeldyno.worker.groups import Group
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, launched
@@ -349,6 +349,19 @@ def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
     assert (folder / "cgroup.kill").read_text() == "1"
 
 
+def test_a_group_is_made_before_its_worker_starts(surroundings, stop, monkeypatch):
+    """Only a process that is alone in its own group can pass controllers on."""
+    children: list[list[str]] = []
+
+    def make(*_):
+        children.append(Path("/proc/thread-self/children").read_text().split())
+
+    monkeypatch.setattr(launch, "make_group", make)
+    before = Path("/proc/thread-self/children").read_text().split()
+    assert suffer(surroundings, stop)
+    assert children == [before]
+
+
 def test_a_group_without_controllers_is_there_to_end_all_at_once(tmp_path):
     folder = made(tmp_path / "group")
     assert groups.bounded(folder, 3 << 30, 4096) == Group(folder)
@@ -383,7 +396,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from modeldyno.measure.cgroup import own_folder
 from modeldyno.measure.cgroup import own_folder
-from modeldyno.worker import groups
+from modeldyno.worker import groups, launch
 folder = own_folder()
 print(groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))
 print((folder / "cgroup.subtree_control").read_text().split())

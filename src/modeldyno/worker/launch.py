@@ -139,6 +139,7 @@ class Worker:
         reply: int,
         output: int,
         log: Log,
+        group: Group | None,
         surroundings: Surroundings,
     ) -> None:
         self._process = process
@@ -146,7 +147,7 @@ class Worker:
         self._from = reply
         self._surroundings = surroundings
         self._children = Children(process.pid)
-        self._group = _group(process.pid, surroundings)
+        self._group = group
         watch = self._watched(surroundings)
         look_s = surroundings.limits.look_s
         self._attendant = Attendant(output, log, watch, look_s, self._stop)
@@ -372,10 +373,22 @@ def launch(surroundings: Surroundings) -> Worker:
         command_read, command_write = _pipe(theirs, ours)
         reply_read, reply_write = _pipe(ours, theirs)
         output_read, output_write = _pipe(ours, theirs)
+        # Made while we are alone in our own group: only then can the kernel bound others below it.
+        group = _group(surroundings)
+        if group is not None:
+            ours.callback(group.remove)
         process = _spawn(surroundings, command_read, reply_write, output_write)
         theirs.close()
         try:
-            worker = Worker(process, command_write, reply_read, output_read, log, surroundings)
+            worker = Worker(
+                process,
+                command_write,
+                reply_read,
+                output_read,
+                log,
+                group if group is not None and _has_joined(process.pid, group) else None,
+                surroundings,
+            )
         except BaseException:
             process.kill()
             process.wait()
@@ -394,22 +407,24 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return read, write
 
 
-def _group(pid: int, surroundings: Surroundings) -> Group | None:
+def _group(surroundings: Surroundings) -> Group | None:
     if not surroundings.limits.cgroups:
         return None
-    group = make_group(
+    return make_group(
         surroundings.scratch,
         surroundings.memory_limit_bytes,
         surroundings.limits.threads,
         surroundings.may_fork,
     )
-    if group is not None:
-        try:
-            group.add(pid)  # it waits for its first command, so it has started nothing yet
-        except OSError:
-            group.remove()
-            return None
-    return group
+
+
+def _has_joined(pid: int, group: Group) -> bool:
+    try:
+        group.add(pid)  # it waits for its first command, so it has started nothing yet
+    except OSError:
+        group.remove()
+        return False
+    return True
 
 
 def _exit_of(process: subprocess.Popen[bytes]) -> int | None:
