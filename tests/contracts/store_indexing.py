@@ -149,6 +149,21 @@ class Indexing:
         for one in desk.records.comparisons.page().items:
             assert (one.a_model_id, one.b_model_id) == (model.id, model.id)
 
+    def test_a_comparison_with_another_gate_is_the_same_one(self, desk, index, folders, history):
+        index.refresh()
+        (comparison,) = desk.records.comparisons.page().items
+        (before,) = desk.records.runs.page(of=RunOf("comparison", comparison.id)).items
+        again = RunId(max(history.ids())[:-6] + "ffffff")
+        shutil.copytree(folders / before.id, folders / again)
+        for name in ("spec.json", "result.json"):
+            path = folders / again / name
+            document = json.loads(path.read_text().replace(before.id, again))
+            (document["spec"] if name == "result.json" else document)["fail_if_slower"] = 0.05
+            path.write_text(json.dumps(document))
+        index.refresh()
+        assert [one.id for one in desk.records.comparisons.page().items] == [comparison.id]
+        assert len(desk.records.runs.page(of=RunOf("comparison", comparison.id)).items) == 2
+
     def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
         broken, torn, *rest = history.ids()
         (folders / broken / "spec.json").write_text("{")
