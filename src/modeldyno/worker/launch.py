@@ -137,6 +137,7 @@ class Worker:
         reply: int,
         output: int,
         log: Log,
+        group: Group | None,
         surroundings: Surroundings,
     ) -> None:
         self._process = process
@@ -144,7 +145,7 @@ class Worker:
         self._from = reply
         self._surroundings = surroundings
         self._children = Children(process.pid)
-        self._group = _group(process.pid, surroundings)
+        self._group = group
         watch = self._watched(surroundings)
         look_s = surroundings.limits.look_s
         self._attendant = Attendant(output, log, watch, look_s, self._stop)
@@ -285,7 +286,7 @@ class Worker:
             self._process.wait()
         self._children.end_rest()
         if self._group is not None:
-            if self._group.killed_for_memory():
+            if self._group.bounds_memory and self._group.killed_for_memory():
                 self._verdict = memory_passed(self._surroundings.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
@@ -369,10 +370,17 @@ def launch(surroundings: Surroundings) -> Worker:
         command_read, command_write = _pipe(theirs, ours)
         reply_read, reply_write = _pipe(ours, theirs)
         output_read, output_write = _pipe(ours, theirs)
+        # Before the worker is in our own group: it is passed on only where we are alone.
+        group = _new_group(surroundings)
+        if group is not None:
+            ours.callback(group.remove)
         process = _spawn(surroundings, command_read, reply_write, output_write)
         theirs.close()
         try:
-            worker = Worker(process, command_write, reply_read, output_read, log, surroundings)
+            group = _joined(group, process.pid)
+            worker = Worker(
+                process, command_write, reply_read, output_read, log, group, surroundings
+            )
         except BaseException:
             process.kill()
             process.wait()
@@ -391,18 +399,20 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return read, write
 
 
-def _group(pid: int, surroundings: Surroundings) -> Group | None:
-    if not surroundings.limits.cgroups:
+def _new_group(surroundings: Surroundings) -> Group | None:
+    limits = surroundings.limits
+    if not limits.cgroups:
         return None
-    group = make_group(
-        surroundings.scratch,
-        surroundings.memory_limit_bytes,
-        surroundings.limits.threads,
-        surroundings.may_fork,
-    )
+    memory_bytes = surroundings.memory_limit_bytes
+    return make_group(surroundings.scratch, memory_bytes, limits.threads, surroundings.may_fork)
+
+
+def _joined(group: Group | None, pid: int) -> Group | None:
+    """The group, with the worker in it; that waits for its first command, so it has started nothing
+    yet."""
     if group is not None:
         try:
-            group.add(pid)  # it waits for its first command, so it has started nothing yet
+            group.add(pid)
         except OSError:
             group.remove()
             return None
