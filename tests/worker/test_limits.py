@@ -341,6 +341,8 @@ def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
         "memory.events": "",
     }
     assert not group.killed_for_memory()
+    (folder / "memory.events").write_text("max 0\noom 0\noom_kill 3\n")  # a group above it
+    assert not group.killed_for_memory()
     (folder / "memory.events").write_text("max 12\noom 1\noom_kill 3\n")
     assert group.killed_for_memory()
     group.add(4711)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,8 @@ from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.rounds import Rounds, planned
 from modeldyno.jobs.trying import Trying
+from modeldyno.worker.attendant import Log
+from modeldyno.worker.limits import Limits
 
 
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
@@ -134,8 +137,9 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
 def _log_notes(cell: Cell, context: Context) -> None:
     """Also for who reads the log: that a batch is another than the one asked for, and the like."""
     if cell.notes:
-        with context.folder.log.open("a") as log:
-            log.writelines(f"{visible(f'{cell.name}: {note}')}\n" for note in cell.notes)
+        lines = "".join(f"{visible(f'{cell.name}: {note}')}\n" for note in cell.notes)
+        with closing(Log(context.folder.log, Limits().log_bytes)) as log:
+            log.add(lines.encode())
 
 
 def _drop_repeated(cells: list[Cell]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import TracebackType
 
 from modeldyno.core.specs import BenchmarkSpec
@@ -67,10 +68,11 @@ class Crew:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for _, workers in self._workers.values():
-            _close(workers)
+        _close([worker for _, workers in self._workers.values() for worker in workers])
 
 
 def _close(workers: list[Worker]) -> None:
-    for worker in workers:
-        worker.close()
+    """All of them, also when closing one fails."""
+    with ExitStack() as closing:
+        for worker in workers:
+            closing.callback(worker.close)

@@ -38,7 +38,9 @@ class Group:
             _write(self.folder / "cgroup.kill", "1")
 
     def killed_for_memory(self) -> bool:
-        return fields(self.folder / "memory.events").get("oom_kill", "0") != "0"
+        """For its own limit: ``oom`` does not count those of groups above it, or of the machine."""
+        events = fields(self.folder / "memory.events")
+        return all(events.get(name, "0") != "0" for name in ("oom", "oom_kill"))
 
     def remove(self) -> None:
         """Once it is empty; one that is not is left to the next ``make_group``."""

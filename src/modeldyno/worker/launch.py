@@ -289,7 +289,7 @@ class Worker:
             self._process.wait()
         self._children.end_rest()
         if self._group is not None:
-            if self._group.killed_for_memory():
+            if self._group.bounds_memory and self._group.killed_for_memory():
                 self._verdict = memory_passed(self._surroundings.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
@@ -373,21 +373,16 @@ def launch(surroundings: Surroundings) -> Worker:
         command_read, command_write = _pipe(theirs, ours)
         reply_read, reply_write = _pipe(ours, theirs)
         output_read, output_write = _pipe(ours, theirs)
-        # Made while we are alone in our own group: only then can the kernel bound others below it.
-        group = _group(surroundings)
+        # Before the worker is in our own group: it is passed on only where we are alone.
+        group = _new_group(surroundings)
         if group is not None:
             ours.callback(group.remove)
         process = _spawn(surroundings, command_read, reply_write, output_write)
         theirs.close()
         try:
+            group = _joined(group, process.pid)
             worker = Worker(
-                process,
-                command_write,
-                reply_read,
-                output_read,
-                log,
-                group if group is not None and _has_joined(process.pid, group) else None,
-                surroundings,
+                process, command_write, reply_read, output_read, log, group, surroundings
             )
         except BaseException:
             process.kill()
@@ -407,24 +402,24 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return read, write
 
 
-def _group(surroundings: Surroundings) -> Group | None:
-    if not surroundings.limits.cgroups:
+def _new_group(surroundings: Surroundings) -> Group | None:
+    limits = surroundings.limits
+    if not limits.cgroups:
         return None
-    return make_group(
-        surroundings.scratch,
-        surroundings.memory_limit_bytes,
-        surroundings.limits.threads,
-        surroundings.may_fork,
-    )
+    memory_bytes = surroundings.memory_limit_bytes
+    return make_group(surroundings.scratch, memory_bytes, limits.threads, surroundings.may_fork)
 
 
-def _has_joined(pid: int, group: Group) -> bool:
-    try:
-        group.add(pid)  # it waits for its first command, so it has started nothing yet
-    except OSError:
-        group.remove()
-        return False
-    return True
+def _joined(group: Group | None, pid: int) -> Group | None:
+    """The group, with the worker in it; that waits for its first command, so it has started nothing
+    yet."""
+    if group is not None:
+        try:
+            group.add(pid)
+        except OSError:
+            group.remove()
+            return None
+    return group
 
 
 def _exit_of(process: subprocess.Popen[bytes]) -> int | None:
