@@ -109,12 +109,13 @@ def test_a_removal_that_fails_eats_no_ending_and_is_made_good_by_the_next_server
         job, after = room.start(room.short()), room.start(room.short())
         room.until_state(job.id, "done")
         room.until_state(after.id, "done")
-        assert room.run_folder(job).scratch.exists()
+        assert list((room.settings.workspace / "runs").glob(".removed-*-scratch-*"))
         monkeypatch.undo()
     assert "left for the next sweep" in caplog.text
     with room.opened():
         assert room.is_tidy(job)
         assert room.is_tidy(after)
+        assert not list((room.settings.workspace / "runs").glob(".removed-*"))
 
 
 def test_a_run_in_the_terminal_hands_back_its_result_whatever_it_leaves(room):

@@ -112,20 +112,21 @@ class Settling:
         if folder.is_at_work():  # resumed in a terminal: it is not ours any more
             self.write(job, Ending(), ELSEWHERE)
             return self._records.jobs.get(job.id)
-        self.tidy(job)
+        self._set_aside(folder)
         self.write(job, self._known(job) or Ending(), VANISHED)
         return self._records.jobs.get(job.id)
 
     def tidy(self, job: Job) -> None:
         """End and remove what a run's workers left. Never raises: the job's end is still to be
         written, and does not depend on it."""
-        self._tidy(self._folders.folder(job.run_id))
+        self._set_aside(self._folders.folder(job.run_id))
+        self._folders.sweep()
 
-    def _tidy(self, folder: RunFolder) -> None:
+    def _set_aside(self, folder: RunFolder) -> None:
         try:
             if ended := end_orphans(folder.scratch):
                 logger.warning("run %s: ended %s", folder.id, figures.counted(ended, "orphan"))
-            self._folders.clear_scratch(folder.id)
+            self._folders.set_aside_scratch(folder.id)
         except Exception:
             logger.exception("run %s: what it left is still there", folder.id)
 
@@ -133,7 +134,8 @@ class Settling:
         """What could not be removed when its run ended, or belongs to a process that was killed."""
         try:
             for folder in self._folders.leftovers():
-                self._tidy(folder)
+                self._set_aside(folder)
+            self._folders.sweep()
         except OSError:
             logger.exception("what earlier runs left cannot be looked at")
 

@@ -12,7 +12,9 @@ import difflib
 import io
 import json
 import os
+import secrets
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -37,7 +39,8 @@ from modeldyno.core.traces import Repeat
 from modeldyno.store.owners import Owner, this_process
 from modeldyno.worker.trees import discard_tree
 
-_REMOVED = ".removed-"  # in front of the name of a run's folder that is on its way out
+_REMOVED = ".removed-"  # in front of the name of what is on its way out
+SWEEP_S = 10.0  # a job's end waits no longer for what it left
 
 
 class RunFolder:
@@ -209,15 +212,31 @@ class Runs:
         with _storing(folder.path):
             if folder.path.exists():
                 folder.path.rename(folder.path.with_name(f"{_REMOVED}{run_id}"))
-        for gone in self._root.glob(f"{_REMOVED}*"):
-            discard_tree(gone)
+        self.sweep()
 
     def clear_scratch(self, run_id: RunId) -> None:
         """Remove the private copy of the model and the worker's droppings. Never raises: how a run
         ended does not depend on what it left behind."""
+        self.set_aside_scratch(run_id)
+        self.sweep()
+
+    def set_aside_scratch(self, run_id: RunId) -> None:
+        """As ``clear_scratch``, at once: the files go with the next sweep."""
         folder = self.folder(run_id)
         for path in (folder.scratch, folder.model):
-            discard_tree(path)
+            aside = self._root / f"{_REMOVED}{run_id}-{path.name}-{secrets.token_hex(4)}"
+            try:
+                path.rename(aside)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                discard_tree(path, SWEEP_S)
+
+    def sweep(self, limit_s: float = SWEEP_S) -> None:
+        """Remove what was set aside, and go on next time with what takes longer. Never raises."""
+        deadline = time.monotonic() + limit_s
+        for path in self._root.glob(f"{_REMOVED}*"):
+            discard_tree(path, max(0.0, deadline - time.monotonic()))
 
     def leftovers(self) -> Iterator[RunFolder]:
         """Runs that are over, or whose process is gone, and still have scratch files."""

@@ -50,8 +50,11 @@ def discard_tree(path: Path, limit_s: float = LIMIT_S) -> bool:
     is logged. Whether it is gone."""
     try:
         remove_tree(path, limit_s)
-    except Exception:
-        logger.exception("%s could not be removed; it is left for the next sweep", path)
+    except Exception as error:
+        if not os.path.lexists(path):  # somebody else removed it meanwhile
+            return True
+        is_ours = not isinstance(error, OSError)
+        logger.warning("%s is left for the next sweep: %r", path, error, exc_info=is_ours)
         return False
     return True
 
