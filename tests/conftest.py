@@ -40,6 +40,9 @@ def pytest_addoption(parser):
         help="only the tests that may run beside others, or only those that need the machine",
     )
 
+    parser.addoption(
+        "--record", action="store_true", help="write the recordings of tests/recording anew"
+    )
     parser.addoption("--note-failures", metavar="FILE", help="write down which tests failed")
 
 
