@@ -164,6 +164,25 @@ class Indexing:
         assert [one.id for one in desk.records.comparisons.page().items] == [comparison.id]
         assert len(desk.records.runs.page(of=RunOf("comparison", comparison.id)).items) == 2
 
+    def test_a_run_that_its_terminal_forgot_has_failed(self, desk, index, folders, history):
+        index.refresh()
+        run_id = max(history.ids())
+        state = folders / run_id / "state.json"
+        owner = encode(this_process())
+        state.write_text(json.dumps({"state": "running", "failure": None, "owner": owner}))
+        again = RunId(run_id[:-6] + "ffffff")
+        (folders / run_id).rename(folders / again)
+        index.refresh()
+        assert desk.records.runs.get(again).state == "running"
+        shutil.rmtree(folders / again)
+        assert index.refresh().changed == (again,)
+        run = desk.records.runs.get(again)
+        assert run.state == "failed"
+        assert run.failure is not None
+        assert run.failure["code"] == "RUN_FAILED"
+        assert run.finished_at is not None
+        assert index.refresh().changed == ()
+
     def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
         broken, torn, *rest = history.ids()
         (folders / broken / "spec.json").write_text("{")

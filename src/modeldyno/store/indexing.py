@@ -21,14 +21,20 @@ from sqlalchemy import Connection, insert, or_, select, update
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
-from modeldyno.core.errors import DatabaseUnusable, StillUsed, StorageFailed, WorkspaceUnusable
+from modeldyno.core.errors import (
+    DatabaseUnusable,
+    RunFailed,
+    StillUsed,
+    StorageFailed,
+    WorkspaceUnusable,
+)
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
 from modeldyno.core.optimizations import NewOptimization
 from modeldyno.core.profiles import NewProfile, rows_of
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure, ProfileResult
 from modeldyno.core.runs import ACTIVE, RunOf, way
 from modeldyno.core.specs import (
     BenchmarkSpec,
@@ -58,6 +64,11 @@ from modeldyno.worker.trees import discard_tree
 
 logger = logging.getLogger(__name__)
 
+_VANISHED = RunFailed(
+    "It failed before anything was measured",
+    why="its terminal said why, and kept nothing of it",
+    fix="Start it again to see why",
+)
 PROJECT = "Terminal"  # where runs go that belong to no project yet
 _AT_ONCE = 50
 
@@ -99,7 +110,23 @@ class RunIndex:
                 for one in found:
                     if not self._keeps(connection, one, added, changed):
                         unreadable.append(one.run.run_id)
+        changed += self._end_vanished(known)
         return Indexed(tuple(added), tuple(changed), tuple(unreadable))
+
+    def _end_vanished(self, known: dict[str, tuple[str, int | None]]) -> Iterator[RunId]:
+        """A terminal forgets a run that failed before it had anything to keep; its row may have
+        been written while it still seemed to run."""
+        for name, (state, stamp) in known.items():
+            run_id = RunId(name)
+            if stamp is None or state not in ACTIVE or self._history.folder(run_id).exists():
+                continue
+            with self._database.writing() as connection:
+                row = find_run(connection, run_id)
+                enter_state(connection, row, "failed", self._clock())
+                values = {"failure": encode(Failure.of(_VANISHED)), "finished_at": self._clock()}
+                connection.execute(update(Rows).where(Rows.id == run_id).values(values))
+                show_latest(connection, row)
+            yield run_id
 
     def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
         with self._database.reading() as connection:
