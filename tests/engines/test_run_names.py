@@ -43,3 +43,8 @@ def test_sides_go_by_their_settings_or_by_their_labels():
     off = replace(CellSpec(engine="litert"), options={"xnnpack": False})
     assert side_names(pair(replace(off, options={}), off)) == ("no options", "xnnpack=off")
     assert side_names(pair(ORT, ORT)) == ("net.onnx", "net.onnx")
+
+
+def test_sides_of_a_terminal_go_by_their_files_without_folders():
+    old, new = (SideSpec(f"/home/me/{name}", NET, CellSpec()) for name in ("a/x.onnx", "b/y.onnx"))
+    assert side_names(ComparisonSpec(old, new)) == ("x.onnx", "y.onnx")

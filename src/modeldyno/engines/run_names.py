@@ -46,9 +46,11 @@ def comparison_name(a_model: str, b_model: str, spec: ComparisonSpec) -> str:
 
 
 def side_names(spec: ComparisonSpec) -> tuple[str, str]:
-    """Both sides by what tells them apart: settings, or else their labels."""
+    """Both sides by what tells them apart: settings, or else their labels, without any folder."""
     a, b = _apart(spec.a.cell, spec.b.cell)
-    return (a, b) if a and spec.a.model.path == spec.b.model.path else (spec.a.label, spec.b.label)
+    if a and spec.a.model.path == spec.b.model.path:
+        return a, b
+    return name_of_file(spec.a.label), name_of_file(spec.b.label)
 
 
 def _file_of(side: SideSpec) -> str:
