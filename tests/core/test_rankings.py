@@ -1,5 +1,7 @@
 """Places: shared where nobody can tell."""
 
+from dataclasses import replace
+
 import pytest
 
 from modeldyno.core.models import ModelFacts
@@ -52,3 +54,13 @@ def test_a_call_of_several_streams_has_the_time_of_all_their_items():
     assert [row[head.index("streams")] for row in rows] == ["2", "1"]
     alone, _ = ranking_rows(Ranking(found.sides[:1], "1"))
     assert "streams" not in alone
+
+
+def test_a_lopsided_interval_has_both_its_ends():
+    """``0.9 ±2.7`` would be a negative time."""
+    first, other = with_streams(1, 0.001), with_streams(2, 0.0018, "run")
+    wide = replace(other, ratio=Estimate(0.9, 0.145, 5.611, 0.95, 2, "pairs"))
+    _, rows = ranking_rows(Ranking((first, wide), "1"))
+    assert "0.900 (0.145 to 5.61)" in rows[0] + rows[1]
+    _, rows = ranking_rows(Ranking((first, other), "1"))
+    assert "0.90 ±0.10" in rows[0] + rows[1]

@@ -235,9 +235,15 @@ def _ranked_row(one: Ranked, found: Ranking, scale: float) -> tuple[str, ...]:
 
 
 def _ratio(one: Ranked, is_reference: bool) -> str:
-    if one.ratio is None:
+    ratio = one.ratio
+    if ratio is None:
         return figures.NOTHING
-    return "1" if is_reference else figures.estimate(one.ratio, most=4)
+    if is_reference:
+        return "1"
+    if ratio.is_over_units and ratio.half_width > ratio.value / 4:  # too lopsided for a ±
+        value, low, high = map(figures.plain, (ratio.value, ratio.low, ratio.high))
+        return f"{value} ({low} to {high})"
+    return figures.estimate(ratio, most=4)
 
 
 def _outputs(one: Ranked) -> str:
