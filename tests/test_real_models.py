@@ -136,6 +136,10 @@ def test_a_checkpoint_wants_trust_where_trust_is_required(tmp_path):
     assert refused.code == 8
     assert f"modeldyno trust {CHECKPOINT.name}" in refused.err
     assert modeldyno("trust", CHECKPOINT, *room).code == 0
+    refused = modeldyno("bench", CHECKPOINT, *BUILT, *room, cwd=None, keep=True, **where)
+    assert (refused.code, "not the code that builds the model" in refused.err) == (8, True)
+    built_by = BUILT[: BUILT.index("--input")]
+    assert modeldyno("trust", CHECKPOINT, *built_by, *room).code == 0
     measured(CHECKPOINT, *BUILT, tmp_path=tmp_path, **where)
 
 

@@ -61,10 +61,7 @@ def _nearly(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
         return ""
     known = next((other for other in others if other is not None), None)
     if known is None:
-        return (
-            "its weights are trusted, but not the code that builds the model, which trust did not "
-            "cover before"
-        )
+        return "its weights are trusted, but not the code that builds the model"
     if code is not None and replace(code, sources=known.sources).is_same(known):
         return f"the source of {known.factory} is another than the trusted one"
     return f"its weights are trusted with {known}, and with nothing else"
