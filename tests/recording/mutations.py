@@ -70,7 +70,7 @@ MUTATIONS = (
         "store/database.py",
         "SELECT pg_advisory_xact_lock(",
         "SELECT abs(",
-        ("tests/store/test_postgresql.py", "-k", "numbered_in_the_order"),
+        ("tests/store/test_postgresql.py",),
     ),
 )
 
