@@ -217,28 +217,28 @@ def copy_of(database: Database, number: int, run_id: str, count: int) -> None:
     """More rows like these: one by one, ten thousand would take minutes to make."""
     from sqlalchemy import insert, select
 
-    from modeldyno.store.tables import Benchmarks, CellOutcomes, Cells, Runs
+    from modeldyno.store.tables import BENCHMARKS, CELL_OUTCOMES, CELLS, RUNS
 
     def like(connection: Connection, table: Any, column: Any, key: object) -> list[dict[str, Any]]:
-        found = connection.execute(select(*table.__table__.c).where(column == key))
+        found = connection.execute(select(table).where(column == key))
         return [row._asdict() for row in found]
 
     with database.writing() as connection:
-        (benchmark,) = like(connection, Benchmarks, Benchmarks.id, number)
-        (run,) = like(connection, Runs, Runs.id, run_id)
-        cells = like(connection, Cells, Cells.benchmark_id, number)
-        outcomes = like(connection, CellOutcomes, CellOutcomes.run_id, run_id)
+        (benchmark,) = like(connection, BENCHMARKS, BENCHMARKS.c.id, number)
+        (run,) = like(connection, RUNS, RUNS.c.id, run_id)
+        cells = like(connection, CELLS, CELLS.c.benchmark_id, number)
+        outcomes = like(connection, CELL_OUTCOMES, CELL_OUTCOMES.c.run_id, run_id)
         others = range(number + 1, number + 1 + count)
         stamp = run_id[:-6]
         connection.execute(
-            insert(Benchmarks), [benchmark | {"id": n, "name": f"run {n}"} for n in others]
+            insert(BENCHMARKS), [benchmark | {"id": n, "name": f"run {n}"} for n in others]
         )
-        connection.execute(insert(Cells), [c | {"benchmark_id": n} for n in others for c in cells])
+        connection.execute(insert(CELLS), [c | {"benchmark_id": n} for n in others for c in cells])
         runs = {n: f"{stamp}{n:06x}" for n in others}
-        connection.execute(insert(Runs), [run | {"id": runs[n], "benchmark_id": n} for n in others])
+        connection.execute(insert(RUNS), [run | {"id": runs[n], "benchmark_id": n} for n in others])
         if outcomes:
             connection.execute(
-                insert(CellOutcomes), [o | {"run_id": runs[n]} for n in others for o in outcomes]
+                insert(CELL_OUTCOMES), [o | {"run_id": runs[n]} for n in others for o in outcomes]
             )
 
 

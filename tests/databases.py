@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import create_engine, make_url, text
 
 from modeldyno.store.database import FILE, Database, open_database
-from modeldyno.store.tables import Table
+from modeldyno.store.tables import METADATA
 
 _numbers = itertools.count()
 
@@ -99,7 +99,7 @@ def shared_postgresql(new_postgresql, tmp_path_factory) -> Iterator[Database]:
 @pytest.fixture
 def postgresql(shared_postgresql):
     """Empty, with numbers that begin at 1."""
-    names = ", ".join(Table.metadata.tables)
+    names = ", ".join(METADATA.tables)
     with shared_postgresql.writing() as connection:
         connection.execute(text(f"TRUNCATE {names} RESTART IDENTITY CASCADE"))
     return shared_postgresql

@@ -21,7 +21,7 @@ from modeldyno.core.runs import Run, RunOf, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.store.database import Database
 from modeldyno.store.records.all import Records, records_of
-from modeldyno.store.tables import Benchmarks, Cells
+from modeldyno.store.tables import BENCHMARKS, CELLS
 
 BEGIN = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 OWNER = JobOwner("here", "boot-1", 4711, 99)
@@ -99,7 +99,7 @@ class Desk:
     def multiply_benchmarks(self, count: int) -> None:
         """Many lines like the first, by the shortest way; every third one was never run."""
         with self.database.writing() as connection:
-            row = dict(connection.execute(select(*Benchmarks.__table__.c)).first()._mapping)  # type: ignore[union-attr]
+            row = dict(connection.execute(select(BENCHMARKS)).first()._mapping)  # type: ignore[union-attr]
             del row["id"]
             many = []
             for n in range(count):
@@ -110,7 +110,7 @@ class Desk:
                     state = "done" if n % 5 else "failed"
                     one |= {"state": state, "typical_s": (n * 7919 % 1000) / 1000}
                 many.append(one)
-            connection.execute(insert(Benchmarks), many)
+            connection.execute(insert(BENCHMARKS), many)
             cells = [
                 {
                     "benchmark_id": number,
@@ -121,10 +121,10 @@ class Desk:
                     "cores": 1,
                     "instances": 1,
                 }
-                for number in connection.scalars(select(Benchmarks.id).order_by(Benchmarks.id))
+                for number in connection.scalars(select(BENCHMARKS.c.id).order_by(BENCHMARKS.c.id))
             ]
-            connection.execute(delete(Cells))
-            connection.execute(insert(Cells), cells)
+            connection.execute(delete(CELLS))
+            connection.execute(insert(CELLS), cells)
 
     def kinds(self, since: int = 0) -> list[str]:
         """Of the events that there are."""

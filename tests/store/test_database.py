@@ -38,7 +38,7 @@ from modeldyno.settings import Settings
 from modeldyno.store import schema
 from modeldyno.store.database import CONNECTIONS, FILE, Database, open_database
 from modeldyno.store.records.all import records_of
-from modeldyno.store.tables import Table
+from modeldyno.store.tables import METADATA
 from modeldyno.workbench import open_records
 
 
@@ -68,7 +68,7 @@ def test_migrations_make_the_tables_as_they_are_written(fresh):
     with fresh.engine.connect() as connection:
         options = {"version_table": schema.VERSION_TABLE, "compare_type": True}
         context = MigrationContext.configure(connection, opts=options)
-        assert compare_metadata(context, Table.metadata) == []
+        assert compare_metadata(context, METADATA) == []
 
 
 def tables(database: Database) -> set[str]:
@@ -80,7 +80,7 @@ def test_migrations_go_down_and_up_again(fresh):
     schema.move_to(fresh.engine, "base")
     assert tables(fresh) == set()
     schema.move_to(fresh.engine, "head")
-    assert tables(fresh) == set(Table.metadata.tables)
+    assert tables(fresh) == set(METADATA.tables)
     assert records_of(fresh).projects.page().items == ()
     assert records_of(fresh).projects.add("y").id == 1
 
@@ -150,7 +150,7 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(place, monkeypatch):
         with pytest.raises(RuntimeError, match="the power went"):
             open_database(*place)
     database = open_database(*place)
-    assert tables(database) == set(Table.metadata.tables)
+    assert tables(database) == set(METADATA.tables)
     database.close()
 
 
@@ -240,7 +240,7 @@ def test_without_room_for_the_copy_nothing_is_changed(tmp_path):
     (tmp_path / f"{FILE}.{schema.HEAD}.bak").mkdir()
     with pytest.raises(WorkspaceUnusable, match="backup"):
         schema.move_to(database.engine, "base")
-    assert tables(database) == set(Table.metadata.tables)
+    assert tables(database) == set(METADATA.tables)
     database.close()
 
 

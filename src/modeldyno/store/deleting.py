@@ -16,7 +16,7 @@ from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
 from modeldyno.store.records.events import tell_many
 from modeldyno.store.records.finding import find
-from modeldyno.store.tables import OWNERS, THINGS, Optimizations, Pins, Projects, Runs, Tombstones
+from modeldyno.store.tables import OPTIMIZATIONS, OWNERS, PINS, PROJECTS, RUNS, THINGS, TOMBSTONES
 
 _NAMED = 5  # of many users; the rest are counted
 _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 535
@@ -46,15 +46,15 @@ def users_of(connection: Connection, kind: str, numbers: Sequence[int]) -> list[
         if not columns:
             continue
         is_user = or_(*(column.in_(numbers) for column in columns))
-        query = select(thing.id, thing.name).where(is_user).order_by(thing.id)
+        query = select(thing.c.id, thing.c.name).where(is_user).order_by(thing.c.id)
         found += [(other, row.id, row.name) for row in connection.execute(query)]
     return found
 
 
 def _uses(user: str, used: str) -> list[Any]:
     """The columns by which one kind of thing uses another."""
-    target = THINGS[used].__table__  # type: ignore[attr-defined]  # every thing is a table
-    columns = THINGS[user].__table__.c  # type: ignore[attr-defined]
+    target = THINGS[used]
+    columns = THINGS[user].c
     return [
         column
         for column in columns
@@ -67,11 +67,11 @@ def _pins_on(connection: Connection, kind: str, numbers: Sequence[int]) -> list[
     if kind != "benchmark":
         return []
     query = (
-        select(Optimizations.id, Optimizations.name)
-        .join(Pins, Pins.optimization_id == Optimizations.id)
-        .where(Pins.benchmark_id.in_(numbers))
+        select(OPTIMIZATIONS.c.id, OPTIMIZATIONS.c.name)
+        .join(PINS, PINS.c.optimization_id == OPTIMIZATIONS.c.id)
+        .where(PINS.c.benchmark_id.in_(numbers))
         .distinct()
-        .order_by(Optimizations.id)
+        .order_by(OPTIMIZATIONS.c.id)
     )
     return [("optimization", row.id, row.name) for row in connection.execute(query)]
 
@@ -100,26 +100,26 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
     for other, found in by_kind.items():
         _remove(connection, other, found, now)
     if kind == "benchmark":
-        connection.execute(delete(Pins).where(Pins.benchmark_id.in_(numbers)))
-        held = Projects.baseline_benchmark_id.in_(numbers)
-        connection.execute(update(Projects).where(held).values(baseline_benchmark_id=None))
+        connection.execute(delete(PINS).where(PINS.c.benchmark_id.in_(numbers)))
+        held = PROJECTS.c.baseline_benchmark_id.in_(numbers)
+        connection.execute(update(PROJECTS).where(held).values(baseline_benchmark_id=None))
     if kind in OWNERS:
         _bury_runs(connection, kind, numbers, now)
     thing = THINGS[kind]
     project = "id" if kind == "project" else "project_id"
-    gone = delete(thing).where(thing.id.in_(numbers)).returning(*_told(kind))
+    gone = delete(thing).where(thing.c.id.in_(numbers)).returning(*_told(kind))
     told = [(getattr(row, project), {"id": row.id}) for row in connection.execute(gone)]
     tell_many(connection, f"{kind}.deleted", told, now)
 
 
 def _told(kind: str) -> list[Any]:
-    columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]
+    columns = THINGS[kind].c
     return [columns.id] if kind == "project" else [columns.id, columns.project_id]
 
 
 def _bury_runs(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
-    mine = getattr(Runs, f"{kind}_id").in_(numbers)
-    runs = connection.execute(select(Runs.id, Runs.state).where(mine)).all()
+    mine = RUNS.c[f"{kind}_id"].in_(numbers)
+    runs = connection.execute(select(RUNS.c.id, RUNS.c.state).where(mine)).all()
     at_work = [run.id for run in runs if run.state in ACTIVE]
     if at_work:
         raise WrongState(
@@ -129,4 +129,4 @@ def _bury_runs(connection: Connection, kind: str, numbers: list[int], now: datet
         )
     if runs:
         graves = [{"run_id": run.id, "removed_at": now} for run in runs]
-        connection.execute(insert(Tombstones), graves)
+        connection.execute(insert(TOMBSTONES), graves)

@@ -58,8 +58,7 @@ from modeldyno.store.records.optimizations import add_optimization
 from modeldyno.store.records.profiles import add_profile, add_profile_rows
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
 from modeldyno.store.runs import RunFolder
-from modeldyno.store.tables import OWNERS, Models, Profiles, Projects, Tombstones
-from modeldyno.store.tables import Runs as Rows
+from modeldyno.store.tables import MODELS, OWNERS, PROFILES, PROJECTS, RUNS, TOMBSTONES
 from modeldyno.worker.trees import discard_tree
 
 logger = logging.getLogger(__name__)
@@ -124,14 +123,14 @@ class RunIndex:
                 row = find_run(connection, run_id)
                 enter_state(connection, row, "failed", self._clock())
                 values = {"failure": encode(Failure.of(_VANISHED)), "finished_at": self._clock()}
-                connection.execute(update(Rows).where(Rows.id == run_id).values(values))
+                connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(values))
                 show_latest(connection, row)
             yield run_id
 
     def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
         with self._database.reading() as connection:
-            rows = connection.execute(select(Rows.id, Rows.state, Rows.stamp)).all()
-            buried = set(connection.scalars(select(Tombstones.run_id)))
+            rows = connection.execute(select(RUNS.c.id, RUNS.c.state, RUNS.c.stamp)).all()
+            buried = set(connection.scalars(select(TOMBSTONES.c.run_id)))
         return {row.id: (row.state, row.stamp) for row in rows}, buried
 
     def _is_news(self, run_id: RunId, known: tuple[str, int | None] | None) -> bool:
@@ -178,7 +177,7 @@ class RunIndex:
         self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
     ) -> None:
         run_id = found.run.run_id
-        query = select(Rows.state, Rows.stamp).where(Rows.id == run_id)
+        query = select(RUNS.c.state, RUNS.c.stamp).where(RUNS.c.id == run_id)
         before = connection.execute(query).one_or_none()  # another process may have been quicker
         if before is None:
             self._add(connection, found)
@@ -214,7 +213,7 @@ class RunIndex:
         steps = way(before, found.run.state)  # it may have gone on and ended since we looked
         for state in steps:
             enter_state(connection, row, state, self._clock(), quiet=state != steps[-1])
-        connection.execute(update(Rows).where(Rows.id == row.id).values(stamp=found.stamp))
+        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(stamp=found.stamp))
         _learn(connection, found, row, self._clock)
         self._outcome(connection, found)
 
@@ -231,7 +230,7 @@ class RunIndex:
             if isinstance(run.result, ProfileResult):
                 rows = [encode(one) for one in rows_of(run.run_id, run.result)]
                 add_profile_rows(connection, run.run_id, rows)
-        connection.execute(update(Rows).where(Rows.id == row.id).values(values))
+        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
         show_latest(connection, row)
 
 
@@ -269,11 +268,11 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     elif isinstance(spec, OptimizationSpec):
         known = None
     else:
-        is_it = (owner.project_id == project, _fingerprint(spec.kind) == fingerprint)
-        known = connection.scalar(select(owner.id).where(*is_it))
+        is_it = (owner.c.project_id == project, _fingerprint(spec.kind) == fingerprint)
+        known = connection.scalar(select(owner.c.id).where(*is_it))
     if known is None:
         known = _new_owner(connection, found, project, models, fingerprint, clock)
-        connection.execute(update(owner).where(owner.id == known).values(created_at=began))
+        connection.execute(update(owner).where(owner.c.id == known).values(created_at=began))
     return RunOf(spec.kind, known)
 
 
@@ -281,14 +280,14 @@ def _same_profile(
     connection: Connection, project: ProjectId, model: ModelId, spec: ProfileSpec
 ) -> int | None:
     """Profiles have no fingerprint; those of one model are few enough to look at each."""
-    of_model = (Profiles.project_id == project, Profiles.model_id == model)
-    query = select(Profiles.id, Profiles.settings).where(*of_model).order_by(Profiles.id)
+    of_model = (PROFILES.c.project_id == project, PROFILES.c.model_id == model)
+    query = select(PROFILES.c.id, PROFILES.c.settings).where(*of_model).order_by(PROFILES.c.id)
     asked = encode(spec)
     return next((row.id for row in connection.execute(query) if row.settings == asked), None)
 
 
 def _fingerprint(kind: str) -> Any:
-    return OWNERS[kind].__table__.c.fingerprint
+    return OWNERS[kind].c.fingerprint
 
 
 def _new_owner(
@@ -338,11 +337,11 @@ def _new_owner(
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
-    query = select(Projects.id).where(Projects.name == PROJECT).order_by(Projects.id).limit(1)
+    query = select(PROJECTS.c.id).where(PROJECTS.c.name == PROJECT).order_by(PROJECTS.c.id).limit(1)
     known = connection.scalar(query)
     if known is None:
         row = {"name": PROJECT, "name_key": search_key(PROJECT), "created_at": clock()}
-        known = connection.scalar(insert(Projects).values(row).returning(Projects.id)) or 0
+        known = connection.scalar(insert(PROJECTS).values(row).returning(PROJECTS.c.id)) or 0
         tell(connection, "project.created", known, {"id": known}, clock())
     return ProjectId(known)
 
@@ -374,10 +373,10 @@ def _model(
     """By content where that is known, else by path."""
     content = facts.sha256 if facts else sha256 or spec.sha256
     path = spec.path.encode("utf-8", "replace").decode()
-    unread = Models.sha256.is_(None) & (Models.path == path)
-    is_it = Models.sha256 == content if content else unread
-    query = select(Models.id).where(Models.project_id == project, is_it)
-    known = connection.scalar(query.order_by(Models.id).limit(1))
+    unread = MODELS.c.sha256.is_(None) & (MODELS.c.path == path)
+    is_it = MODELS.c.sha256 == content if content else unread
+    query = select(MODELS.c.id).where(MODELS.c.project_id == project, is_it)
+    known = connection.scalar(query.order_by(MODELS.c.id).limit(1))
     if known is None:
         name = name_of_file(spec.path)
         row = {
@@ -394,7 +393,7 @@ def _model(
             "source": path,
             "trust_reason": "",
         }
-        known = connection.scalar(insert(Models).values(row).returning(Models.id)) or 0
+        known = connection.scalar(insert(MODELS).values(row).returning(MODELS.c.id)) or 0
         tell(connection, "model.created", project, {"id": known}, clock())
     if facts:
         _write_facts(connection, known, facts)
@@ -403,7 +402,7 @@ def _model(
 
 def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> None:
     """A model that was met while it was measured: only the end tells what is in it."""
-    owners = OWNERS[run.kind].__table__
+    owners = OWNERS[run.kind]
     of = connection.execute(select(owners).where(owners.c.id == owner_id(run))).one()
     match found.run.result:
         case BenchmarkResult() | ProfileResult() as result:
@@ -425,14 +424,14 @@ def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> Non
 
 def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:
     """Another row of the same content and name, where this one has no content yet."""
-    bare = select(Models.project_id, Models.name).where(
-        Models.id == model_id, Models.sha256.is_(None)
+    bare = select(MODELS.c.project_id, MODELS.c.name).where(
+        MODELS.c.id == model_id, MODELS.c.sha256.is_(None)
     )
     if (row := connection.execute(bare).one_or_none()) is None:
         return None
-    is_it = (Models.project_id == row.project_id, Models.sha256 == facts.sha256)
-    query = select(Models.id).where(*is_it, Models.name == row.name, Models.id != model_id)
-    return connection.scalar(query.order_by(Models.id).limit(1))
+    is_it = (MODELS.c.project_id == row.project_id, MODELS.c.sha256 == facts.sha256)
+    query = select(MODELS.c.id).where(*is_it, MODELS.c.name == row.name, MODELS.c.id != model_id)
+    return connection.scalar(query.order_by(MODELS.c.id).limit(1))
 
 
 def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bool:
@@ -445,11 +444,11 @@ def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bo
         "framework": facts.framework,
     }
     is_bare = (
-        Models.id == model_id,
-        Models.format.is_(None),
-        or_(Models.sha256.is_(None), Models.sha256 == facts.sha256),
+        MODELS.c.id == model_id,
+        MODELS.c.format.is_(None),
+        or_(MODELS.c.sha256.is_(None), MODELS.c.sha256 == facts.sha256),
     )
-    return connection.execute(update(Models).where(*is_bare).values(values)).rowcount > 0
+    return connection.execute(update(MODELS).where(*is_bare).values(values)).rowcount > 0
 
 
 def _content_of(run: KeptRun) -> str | None:

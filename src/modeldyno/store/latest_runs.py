@@ -9,9 +9,9 @@ from sqlalchemy import Select, select
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.runs import LatestRun
 from modeldyno.store.pages import Query
-from modeldyno.store.tables import OWNERS, Jobs, Runs
+from modeldyno.store.tables import JOBS, OWNERS, RUNS
 
-_Latest = Runs.__table__.alias()
+_Latest = RUNS.alias()
 _TOLD = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
 
@@ -22,19 +22,19 @@ def told_of(columns: Any) -> list[Any]:
 
 def newest(kind: str, number: Any) -> Select[str]:
     """The id of the run that came last."""
-    query = select(Runs.id).where(getattr(Runs, f"{kind}_id") == number)
-    return query.order_by(Runs.created_at.desc(), Runs.id.desc()).limit(1)
+    query = select(RUNS.c.id).where(RUNS.c[f"{kind}_id"] == number)
+    return query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
 
 
 def with_latest_run(query: Query, kind: str) -> Query:
     """The query of a thing, with its latest run and that one's job beside it."""
     owner = OWNERS[kind]
-    latest = newest(kind, owner.id).correlate(owner).scalar_subquery()
+    latest = newest(kind, owner.c.id).correlate(owner).scalar_subquery()
     columns = [_Latest.c[name].label(f"latest_{name}") for name in _TOLD]
     return (
-        query.add_columns(*columns, Jobs.id.label("latest_job_id"))
+        query.add_columns(*columns, JOBS.c.id.label("latest_job_id"))
         .outerjoin(_Latest, _Latest.c.id == latest)
-        .outerjoin(Jobs, Jobs.run_id == _Latest.c.id)
+        .outerjoin(JOBS, JOBS.c.run_id == _Latest.c.id)
     )
 
 

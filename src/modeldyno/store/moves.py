@@ -19,7 +19,7 @@ from modeldyno.core.runs import ACTIVE, RunState, RunSummary, may_move
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
 from modeldyno.core.summaries import summarise_spec
 from modeldyno.store.records.events import tell
-from modeldyno.store.tables import OWNERS, RUNNABLE, CoreLeases, Jobs, Runs
+from modeldyno.store.tables import CORE_LEASES, JOBS, OWNERS, RUNNABLE, RUNS
 
 _SPECS: dict[str, Any] = {"benchmark": BenchmarkSpec, "comparison": ComparisonSpec}
 
@@ -55,7 +55,7 @@ def enter_state(
         values["started_at"] = now
     elif after not in ACTIVE:
         values.setdefault("finished_at", _not_before(run.started_at, now))
-    connection.execute(update(Runs).where(Runs.id == run.id).values(values))
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
     _move_job(connection, run.id, after, _not_before(run.started_at, now))
     show_latest(connection, run)
     if quiet:
@@ -72,25 +72,25 @@ def _not_before(earlier: datetime | None, now: datetime) -> datetime:
 def _move_job(connection: Connection, run_id: str, after: RunState, now: datetime) -> None:
     values: dict[str, Any] = {"state": after, "finished_at": None if after in ACTIVE else now}
     if after == "running":
-        values |= {"started_at": now, "attempts": Jobs.attempts + 1}
+        values |= {"started_at": now, "attempts": JOBS.c.attempts + 1}
     else:  # nobody is at work on it, and its cores are free in the same moment
         values |= dict.fromkeys(("owner_host", "owner_boot_id", "owner_pid", "owner_started"))
-        jobs = select(Jobs.id).where(Jobs.run_id == run_id)
-        connection.execute(delete(CoreLeases).where(CoreLeases.job_id.in_(jobs)))
+        jobs = select(JOBS.c.id).where(JOBS.c.run_id == run_id)
+        connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id.in_(jobs)))
     if after == "queued":  # resumed: behind those that wait already
         values |= {"position": end_of_queue(connection), "queued_at": now}
-    connection.execute(update(Jobs).where(Jobs.run_id == run_id).values(values))
+    connection.execute(update(JOBS).where(JOBS.c.run_id == run_id).values(values))
 
 
 def end_of_queue(connection: Connection) -> int:
-    last = connection.scalar(select(func.max(Jobs.position)).where(Jobs.state == "queued"))
+    last = connection.scalar(select(func.max(JOBS.c.position)).where(JOBS.c.state == "queued"))
     return 1 if last is None else last + 1
 
 
 def find_run(connection: Connection, run_id: RunId) -> Any:
     row = None
     if run_id.isascii() and run_id.isprintable():  # a database may choke on what is not
-        row = connection.execute(select(*Runs.__table__.c).where(Runs.id == run_id)).one_or_none()
+        row = connection.execute(select(RUNS).where(RUNS.c.id == run_id)).one_or_none()
     if row is None:
         raise NotFound(f"There is no run {run_id!r}", fix="Ask for the list of runs")
     return row
@@ -109,26 +109,26 @@ def show_latest(connection: Connection, run: Any) -> None:
 
 def show_latest_of(connection: Connection, kind: str, number: int) -> None:
     owner = OWNERS[kind]
-    mine = getattr(Runs, f"{kind}_id") == number
-    figures = [getattr(Runs, name) for name in asdict(RunSummary())]
-    query = select(Runs.state, Runs.created_at.label("last_run_at"), *figures).where(mine)
-    latest = query.order_by(Runs.created_at.desc(), Runs.id.desc()).limit(1)
+    mine = RUNS.c[f"{kind}_id"] == number
+    figures = [RUNS.c[name] for name in asdict(RunSummary())]
+    query = select(RUNS.c.state, RUNS.c.created_at.label("last_run_at"), *figures).where(mine)
+    latest = query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
     row = connection.execute(latest).one_or_none()
     values = row._asdict() if row else _as_draft(connection, kind, number)
-    connection.execute(update(owner).where(owner.id == number).values(values))
+    connection.execute(update(owner).where(owner.c.id == number).values(values))
 
 
 def _as_draft(connection: Connection, kind: str, number: int) -> dict[str, Any]:
     """As before its first run: what was asked, and no figures."""
     summary = RunSummary()
     if kind == "profile":
-        settings = OWNERS[kind].__table__.c.settings
-        told = connection.scalar(select(settings).where(OWNERS[kind].id == number))
+        settings = OWNERS[kind].c.settings
+        told = connection.scalar(select(settings).where(OWNERS[kind].c.id == number))
         asked = spec_of(told or {})
         summary = summarise_spec(asked) if asked else summary
     elif spec := _SPECS.get(kind):
-        column = OWNERS[kind].__table__.c.spec
-        told = connection.scalar(select(column).where(OWNERS[kind].id == number))
+        column = OWNERS[kind].c.spec
+        told = connection.scalar(select(column).where(OWNERS[kind].c.id == number))
         summary = summarise_spec(decode(spec, told))
     return {"state": "draft", "last_run_at": None, **asdict(summary)}
 

@@ -12,25 +12,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, or_, tuple_
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    bindparam,
+    or_,
+    tuple_,
+)
 
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
 from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
 
-if TYPE_CHECKING:
-    from sqlalchemy.orm import InstrumentedAttribute
-
 T = TypeVar("T")
-Column: TypeAlias = "InstrumentedAttribute[Any]"
 Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
 
 @dataclass(frozen=True)
 class Sorting:
-    column: Column
+    column: Column[Any]
     is_nullable: bool = False  # rows without a value come last, whichever way it is sorted
 
 
@@ -39,7 +45,7 @@ def page_of(
     query: Query,
     wanted: Wanted,
     sortings: Mapping[str, Sorting],
-    number: Column,
+    number: Column[Any],
     read: Callable[[Any], T],
 ) -> Page[T]:
     """The rows of ``query`` that come next; ``number`` decides between equals.
@@ -66,30 +72,30 @@ def page_of(
 
 
 @lru_cache(maxsize=256)
-def _in_order(query: Query, sorting: Sorting, descending: bool, number: Column) -> Query:
+def _in_order(query: Query, sorting: Sorting, descending: bool, number: Column[Any]) -> Query:
     order = _order(sorting, descending, number)
     return query.order_by(*order).limit(bindparam("most"))
 
 
 @lru_cache(maxsize=64)
-def _in_project(query: Query, table: Any) -> Query:
-    return query.where(table.project_id == bindparam("of_project"))
+def _in_project(query: Query, table: Table) -> Query:
+    return query.where(table.c.project_id == bindparam("of_project"))
 
 
-def of_project(query: Query, wanted: Wanted, table: Any) -> Query:
+def of_project(query: Query, wanted: Wanted, table: Table) -> Query:
     """The filters that every list of a project's things has; ``query`` is best a constant."""
     if wanted.project_id is not None:
         query = _in_project(query, table)
-    return named(dated(query, wanted, table.created_at), wanted, table.name_key)
+    return named(dated(query, wanted, table.c.created_at), wanted, table.c.name_key)
 
 
-def named(query: Query, wanted: Wanted, name_key: Column) -> Query:
+def named(query: Query, wanted: Wanted, name_key: Column[Any]) -> Query:
     if not wanted.text:
         return query
     return query.where(name_key.contains(search_key(wanted.text), autoescape=True))
 
 
-def dated(query: Query, wanted: Wanted, moment: Column) -> Query:
+def dated(query: Query, wanted: Wanted, moment: Column[Any]) -> Query:
     if wanted.since is not None:
         query = query.where(moment >= _zoned(wanted.since))
     if wanted.until is not None:
@@ -131,7 +137,7 @@ def _check(wanted: Wanted) -> None:
         )
 
 
-def _order(sorting: Sorting, descending: bool, number: Column) -> list[ColumnElement[Any]]:
+def _order(sorting: Sorting, descending: bool, number: Column[Any]) -> list[ColumnElement[Any]]:
     order: list[ColumnElement[Any]] = [
         column.desc() if descending else column.asc() for column in (sorting.column, number)
     ]
@@ -141,7 +147,7 @@ def _order(sorting: Sorting, descending: bool, number: Column) -> list[ColumnEle
 
 
 def _after(
-    wanted: Wanted, sorting: Sorting, number: Column, last: tuple[Any, Any]
+    wanted: Wanted, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
 ) -> ColumnElement[bool]:
     value, at = last
     column = sorting.column
@@ -163,7 +169,7 @@ def _sealed(wanted: Wanted, value: Any, number: Any) -> str:
     return base64.urlsafe_b64encode(told).decode().rstrip("=")
 
 
-def _opened(wanted: Wanted, sorting: Sorting, number: Column) -> tuple[Any, Any]:
+def _opened(wanted: Wanted, sorting: Sorting, number: Column[Any]) -> tuple[Any, Any]:
     assert wanted.cursor is not None
     padded = wanted.cursor + "=" * (-len(wanted.cursor) % 4)
     try:
@@ -187,7 +193,7 @@ def _expect_order(wanted: Wanted, sort: object, descending: object) -> None:
         raise ValueError("made for another order")
 
 
-def _expect(value: Any, column: Column) -> None:
+def _expect(value: Any, column: Column[Any]) -> None:
     """What a database would refuse never gets there."""
     expected = column.type.python_type
     if type(value) is not expected and not (expected is float and type(value) is int):

@@ -32,7 +32,7 @@ def add(
     name = checked_name(name)
     row = values | {"project_id": project_id, "name": name, "name_key": search_key(name)}
     row |= {"state": "draft", "created_at": now}
-    number = connection.scalar(insert(rows).values(row).returning(rows.id)) or 0
+    number = connection.scalar(insert(rows).values(row).returning(rows.c.id)) or 0
     tell(connection, f"{kind}.created", project_id, {"id": number}, now)
     return number
 
@@ -55,9 +55,9 @@ def edit(
     if not values:
         return
     rows = OWNERS[kind]
-    if hasattr(rows, "modified_at"):
+    if "modified_at" in rows.c:
         values |= {"modified_at": now}
-    connection.execute(update(rows).where(rows.id == number).values(values))
+    connection.execute(update(rows).where(rows.c.id == number).values(values))
     tell(connection, f"{kind}.changed", row.project_id, {"id": number}, now)
 
 
@@ -73,16 +73,16 @@ def page(
     if query is None:
         query = _all(kind)
         if wanted.engine is not None:
-            query = query.where(rows.engine == wanted.engine)
+            query = query.where(rows.c.engine == wanted.engine)
     if wanted.state is not None:
-        query = query.where(rows.state == wanted.state)
+        query = query.where(rows.c.state == wanted.state)
     query = of_project(query, wanted, rows)
     return page_of(connection, query, wanted, _sortings(kind), _column(kind, "id"), read)
 
 
 @cache
 def _all(kind: str) -> Query:
-    return select(*OWNERS[kind].__table__.c)
+    return select(*OWNERS[kind].c)
 
 
 @cache
@@ -98,7 +98,7 @@ def _sortings(kind: str) -> dict[str, Sorting]:
 
 
 def _column(kind: str, name: str) -> Any:
-    return getattr(OWNERS[kind], name)
+    return OWNERS[kind].c[name]
 
 
 def without(columns: Iterable[Any], *names: str) -> list[Any]:

@@ -84,10 +84,10 @@ def _move(connection: Connection, revision: str) -> None:
 
 
 def _refuse_what_is_not_ours(connection: Connection, found: str | None) -> None:
-    from modeldyno.store.tables import Table
+    from modeldyno.store.tables import METADATA
 
     if found is None:
-        taken = set(inspect(connection).get_table_names()) & set(Table.metadata.tables)
+        taken = set(inspect(connection).get_table_names()) & set(METADATA.tables)
         if taken:
             raise DatabaseUnusable(
                 "The database belongs to another program",

@@ -9,138 +9,179 @@ and what is used cannot be deleted unless the user asks for that, too (``deletin
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, false, text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    false,
+    text,
+)
 
-from modeldyno.store.columns import Key, Long
-from modeldyno.store.declared import Declared, Mapped, mapped_column
-
-Json = dict[str, Any]
+from modeldyno.store.columns import Key, Long, Moment
 
 RUNNABLE = ("benchmark", "comparison", "optimization", "profile")
+SUBJECTS = ("project", "model", "dataset", *RUNNABLE)
+
+# Names that migrations can rely on: neither database would choose the same.
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+_Json = JSON(none_as_null=True)
+_Real = Float(53)
+_Sha256 = String(64)
 
 
-class Table(Declared):
-    # Names that migrations can rely on: neither database would choose the same.
-    metadata = MetaData(
-        naming_convention={
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ck": "ck_%(table_name)s_%(constraint_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s",
-            "pk": "pk_%(table_name)s",
-        }
-    )
+def _required(name: str, type_: Any, *parts: Any, **options: Any) -> Column[Any]:
+    return Column(name, type_, *parts, nullable=False, **options)
 
 
-# The number of a deleted row is not given to another one.
-_NUMBERED = {"sqlite_autoincrement": True}
+def _number() -> Column[Any]:
+    return Column("id", Integer, primary_key=True, autoincrement=True)
 
 
-class Named:
+def _numbered_table(name: str, *parts: Any) -> Table:
+    """The number of a deleted row is not given to another one."""
+    return Table(name, METADATA, *parts, sqlite_autoincrement=True)
+
+
+def _named() -> tuple[Column[Any], ...]:
     """``name_key`` is the name as it is sought and sorted."""
-
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    name: Mapped[str]
-    name_key: Mapped[str] = mapped_column(Key)
-    created_at: Mapped[datetime]
-
-
-class OfProject:
-    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
-
-
-class Sureness:
-    """The columns of ``core.runs.Sureness``."""
-
-    floor_low_s: Mapped[float | None]
-    floor_high_s: Mapped[float | None]
-    typical_low_s: Mapped[float | None]
-    typical_high_s: Mapped[float | None]
-    throughput_low_per_s: Mapped[float | None]
-    throughput_high_per_s: Mapped[float | None]
-    interval_level: Mapped[float | None]
-    sessions: Mapped[int | None]
-    samples: Mapped[int | None]
-    noise: Mapped[str | None]
-    noise_reasons: Mapped[str | None]
-    peak_memory_bytes: Mapped[int | None] = mapped_column(Long)
-
-
-class Summary(Sureness):
-    """The columns of ``core.runs.RunSummary``."""
-
-    engine: Mapped[str | None]
-    device: Mapped[str | None]
-    precision: Mapped[str | None]
-    batch_size: Mapped[int | None]
-    cores: Mapped[int | None]
-    instances: Mapped[int | None]
-    streams: Mapped[int | None]
-    floor_s: Mapped[float | None]
-    typical_s: Mapped[float | None]
-    throughput_per_s: Mapped[float | None]
-    accuracy: Mapped[float | None]
-    verdict: Mapped[str | None]
-    ratio: Mapped[float | None]
-    ratio_low: Mapped[float | None]
-    ratio_high: Mapped[float | None]
-
-
-class LatestRun(Summary):
-    """Copied from the latest run, so that a list is sorted and filtered within one table."""
-
-    state: Mapped[str] = mapped_column(Key)
-    last_run_at: Mapped[datetime | None]
-
-
-class Projects(Named, Table):
-    __tablename__ = "projects"
-    modified_at: Mapped[datetime | None]
-    is_draft: Mapped[bool] = mapped_column(server_default=false())
-    # No reference: benchmarks refer to projects already, and ``deleting.py`` clears it.
-    baseline_benchmark_id: Mapped[int | None]
-    __table_args__ = (Index(None, "created_at", "id"), _NUMBERED)
-
-
-class Models(Named, OfProject, Table):
-    __tablename__ = "models"
-    path: Mapped[str]
-    format: Mapped[str | None]
-    sha256: Mapped[str | None] = mapped_column(String(64))
-    size_bytes: Mapped[int | None] = mapped_column(Long)
-    framework: Mapped[str]
-    precision: Mapped[str]
-    domain: Mapped[str]
-    origin: Mapped[str]
-    source: Mapped[str]
-    facts: Mapped[Json | None]
-    boundary: Mapped[Json | None]
-    trusted_at: Mapped[datetime | None]
-    trust_reason: Mapped[str]
-    __table_args__ = (
-        Index(None, "project_id", "created_at", "id"),
-        Index(None, "sha256"),
-        _NUMBERED,
+    return (
+        _number(),
+        _required("name", Text),
+        _required("name_key", Key),
+        _required("created_at", Moment()),
     )
 
 
-class Datasets(Named, OfProject, Table):
-    __tablename__ = "datasets"
-    kind: Mapped[str]
-    parameters: Mapped[Json]
-    transforms: Mapped[list[Json]]
-    filter: Mapped[Json | None]
-    metric: Mapped[Json | None]
-    template_path: Mapped[str | None]
-    __table_args__ = (Index(None, "project_id", "created_at", "id"), _NUMBERED)
+def _of_project() -> Column[Any]:
+    return _required("project_id", Integer, ForeignKey("projects.id"))
 
 
-def _lists(*more: Index) -> tuple[Any, ...]:
-    """Indexes for the ways in which lists of what can be run are sorted and filtered."""
+def _part_of(column: str, type_: Any, whole: str, **options: Any) -> Column[Any]:
+    return Column(column, type_, ForeignKey(whole, ondelete="CASCADE"), **options)
+
+
+def _part_of_run() -> tuple[Column[Any], ...]:
     return (
+        _part_of("run_id", Key, "runs.id", primary_key=True),
+        Column("number", Integer, primary_key=True, autoincrement=False),
+    )
+
+
+def _sureness() -> tuple[Column[Any], ...]:
+    """The columns of ``core.runs.Sureness``."""
+    return (
+        Column("floor_low_s", _Real),
+        Column("floor_high_s", _Real),
+        Column("typical_low_s", _Real),
+        Column("typical_high_s", _Real),
+        Column("throughput_low_per_s", _Real),
+        Column("throughput_high_per_s", _Real),
+        Column("interval_level", _Real),
+        Column("sessions", Integer),
+        Column("samples", Integer),
+        Column("noise", Text),
+        Column("noise_reasons", Text),
+        Column("peak_memory_bytes", Long),
+    )
+
+
+def _summary() -> tuple[Column[Any], ...]:
+    """The columns of ``core.runs.RunSummary``."""
+    return (
+        *_sureness(),
+        Column("engine", Text),
+        Column("device", Text),
+        Column("precision", Text),
+        Column("batch_size", Integer),
+        Column("cores", Integer),
+        Column("instances", Integer),
+        Column("streams", Integer),
+        Column("floor_s", _Real),
+        Column("typical_s", _Real),
+        Column("throughput_per_s", _Real),
+        Column("accuracy", _Real),
+        Column("verdict", Text),
+        Column("ratio", _Real),
+        Column("ratio_low", _Real),
+        Column("ratio_high", _Real),
+    )
+
+
+PROJECTS = _numbered_table(
+    "projects",
+    *_named(),
+    Column("modified_at", Moment()),
+    _required("is_draft", Boolean, server_default=false()),
+    # No reference: benchmarks refer to projects already, and ``deleting.py`` clears it.
+    Column("baseline_benchmark_id", Integer),
+    Index(None, "created_at", "id"),
+)
+
+MODELS = _numbered_table(
+    "models",
+    *_named(),
+    _of_project(),
+    _required("path", Text),
+    Column("format", Text),
+    Column("sha256", _Sha256),
+    Column("size_bytes", Long),
+    _required("framework", Text),
+    _required("precision", Text),
+    _required("domain", Text),
+    _required("origin", Text),
+    _required("source", Text),
+    Column("facts", _Json),
+    Column("boundary", _Json),
+    Column("trusted_at", Moment()),
+    _required("trust_reason", Text),
+    Index(None, "project_id", "created_at", "id"),
+    Index(None, "sha256"),
+)
+
+DATASETS = _numbered_table(
+    "datasets",
+    *_named(),
+    _of_project(),
+    _required("kind", Text),
+    _required("parameters", _Json),
+    _required("transforms", _Json),
+    Column("filter", _Json),
+    Column("metric", _Json),
+    Column("template_path", Text),
+    Index(None, "project_id", "created_at", "id"),
+)
+
+
+def _runnable_table(name: str, *parts: Any) -> Table:
+    """With the figures of the latest run, so that a list is sorted and filtered within one table,
+    and with indexes for the ways in which it is."""
+    return _numbered_table(
+        name,
+        *_named(),
+        _of_project(),
+        *_summary(),
+        _required("state", Key),
+        Column("last_run_at", Moment()),
+        *parts,
         Index(None, "project_id", "created_at", "id"),
         Index(None, "project_id", "state", "created_at", "id"),
         Index(None, "project_id", "state", "id"),
@@ -149,317 +190,259 @@ def _lists(*more: Index) -> tuple[Any, ...]:
         Index(None, "project_id", "last_run_at", "id"),
         Index(None, "project_id", "name_key", "id"),
         Index(None, "created_at", "id"),
-        *more,
-        _NUMBERED,
     )
 
 
-class Benchmarks(Named, OfProject, LatestRun, Table):
-    __tablename__ = "benchmarks"
-    model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
-    dataset_id: Mapped[int | None] = mapped_column(ForeignKey("datasets.id"), index=True)
-    mode: Mapped[str]
-    spec: Mapped[Json]
-    rerun_of: Mapped[int | None] = mapped_column(
-        ForeignKey("benchmarks.id", ondelete="SET NULL"), index=True
-    )
-    fingerprint: Mapped[str | None] = mapped_column(String(64))
-    modified_at: Mapped[datetime | None]
-    __table_args__ = _lists(Index(None, "project_id", "fingerprint", unique=True))
+def _uses(column: str, used: str, **options: Any) -> Column[Any]:
+    return Column(column, Integer, ForeignKey(used), index=True, **options)
 
 
-class Cells(Table):
-    """What each cell of a benchmark was asked to be."""
-
-    __tablename__ = "cells"
-    benchmark_id: Mapped[int] = mapped_column(
-        ForeignKey("benchmarks.id", ondelete="CASCADE"), primary_key=True
-    )
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    engine: Mapped[str] = mapped_column(Key)
-    device: Mapped[str]
-    precision: Mapped[str | None]
-    batch_size: Mapped[int]
-    cores: Mapped[int]
-    instances: Mapped[int]
-    streams: Mapped[int] = mapped_column(server_default=text("1"))
-    __table_args__ = (Index(None, "engine", "benchmark_id"),)
+def _repeats(table: str) -> Column[Any]:
+    earlier = ForeignKey(f"{table}.id", ondelete="SET NULL")
+    return Column("rerun_of", Integer, earlier, index=True)
 
 
-class Comparisons(Named, OfProject, LatestRun, Table):
-    __tablename__ = "comparisons"
-    a_model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
-    b_model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
-    spec: Mapped[Json]
-    rerun_of: Mapped[int | None] = mapped_column(
-        ForeignKey("comparisons.id", ondelete="SET NULL"), index=True
-    )
-    fingerprint: Mapped[str | None] = mapped_column(String(64))
-    __table_args__ = _lists(Index(None, "project_id", "fingerprint", unique=True))
+BENCHMARKS = _runnable_table(
+    "benchmarks",
+    _uses("model_id", "models.id", nullable=False),
+    _uses("dataset_id", "datasets.id"),
+    _required("mode", Text),
+    _required("spec", _Json),
+    _repeats("benchmarks"),
+    Column("fingerprint", _Sha256),
+    Column("modified_at", Moment()),
+    Index(None, "project_id", "fingerprint", unique=True),
+)
+
+# What each cell of a benchmark was asked to be.
+CELLS = Table(
+    "cells",
+    METADATA,
+    _part_of("benchmark_id", Integer, "benchmarks.id", primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    _required("engine", Key),
+    _required("device", Text),
+    Column("precision", Text),
+    _required("batch_size", Integer),
+    _required("cores", Integer),
+    _required("instances", Integer),
+    _required("streams", Integer, server_default=text("1")),
+    Index(None, "engine", "benchmark_id"),
+)
+
+COMPARISONS = _runnable_table(
+    "comparisons",
+    _uses("a_model_id", "models.id", nullable=False),
+    _uses("b_model_id", "models.id", nullable=False),
+    _required("spec", _Json),
+    _repeats("comparisons"),
+    Column("fingerprint", _Sha256),
+    Index(None, "project_id", "fingerprint", unique=True),
+)
+
+OPTIMIZATIONS = _runnable_table(
+    "optimizations",
+    _uses("model_id", "models.id", nullable=False),
+    _uses("dataset_id", "datasets.id"),
+    _required("type", Text),
+    _required("target_precision", Text),
+    _required("settings", _Json),
+    Column("modified_at", Moment()),
+)
+
+PROFILES = _runnable_table(
+    "profiles",
+    _uses("model_id", "models.id", nullable=False),
+    _uses("dataset_id", "datasets.id"),
+    _required("settings", _Json),
+    Column("modified_at", Moment()),
+)
 
 
-class Optimizations(Named, OfProject, LatestRun, Table):
-    __tablename__ = "optimizations"
-    model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
-    dataset_id: Mapped[int | None] = mapped_column(ForeignKey("datasets.id"), index=True)
-    type: Mapped[str]
-    target_precision: Mapped[str]
-    settings: Mapped[Json]
-    modified_at: Mapped[datetime | None]
-    __table_args__ = _lists()
+def _exactly_one(*columns: str) -> CheckConstraint:
+    """That exactly one of them has a value."""
+    count = " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns)
+    return CheckConstraint(f"{count} = 1", name="of_one")
 
 
-class Profiles(Named, OfProject, LatestRun, Table):
-    __tablename__ = "profiles"
-    model_id: Mapped[int] = mapped_column(ForeignKey("models.id"), index=True)
-    dataset_id: Mapped[int | None] = mapped_column(ForeignKey("datasets.id"), index=True)
-    settings: Mapped[Json]
-    modified_at: Mapped[datetime | None]
-    __table_args__ = _lists()
+# One execution. Its id is the name of its folder, and sorts by time.
+RUNS = Table(
+    "runs",
+    METADATA,
+    *_summary(),
+    Column("id", Key, primary_key=True),
+    _of_project(),
+    *(_part_of(f"{kind}_id", Integer, f"{kind}s.id") for kind in RUNNABLE),
+    _required("kind", Text),
+    _required("state", Key),
+    _required("spec", _Json),
+    _required("created_at", Moment()),
+    Column("started_at", Moment()),
+    Column("finished_at", Moment()),
+    Column("tool_version", Text),
+    Column("failure", _Json),
+    Column("stamp", Long),  # of the folder's state when it was indexed
+    *(Index(None, f"{kind}_id", "created_at", "id") for kind in RUNNABLE),
+    Index(None, "project_id", "created_at", "id"),
+    Index(None, "created_at", "id"),
+    Index(None, "state"),
+    _exactly_one(*(f"{kind}_id" for kind in RUNNABLE)),
+)
 
+# How each cell of a run came out.
+CELL_OUTCOMES = Table(
+    "cell_outcomes",
+    METADATA,
+    *_sureness(),
+    *_part_of_run(),
+    _required("status", Text),
+    _required("engine", Text),
+    _required("device", Text),
+    Column("precision", Text),
+    _required("batch_size", Integer),
+    _required("cores", Integer),
+    _required("instances", Integer),
+    _required("streams", Integer, server_default=text("1")),
+    Column("floor_s", _Real),
+    Column("typical_s", _Real),
+    Column("throughput_per_s", _Real),
+    Column("error_code", Text),
+    Column("error", _Json),
+    Column("effective", _Json),
+)
 
-def _one_of(*columns: str) -> str:
-    """SQL that is true when exactly one of them has a value."""
-    return " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns) + " = 1"
+TRIALS = Table(
+    "trials",
+    METADATA,
+    *_part_of_run(),
+    _required("status", Text),
+    _required("created_at", Moment()),
+    _required("settings", _Json),
+    Column("model_id", Integer, ForeignKey("models.id", ondelete="SET NULL"), index=True),
+    Column("accuracy", _Real),
+    Column("typical_s", _Real),
+    Column("size_bytes", Long),
+    _required("is_best", Boolean),
+    Column("failure", _Json),
+)
 
+PROFILE_ROWS = Table(
+    "profile_rows",
+    METADATA,
+    *_part_of_run(),
+    _required("node", Text),
+    _required("op_type", Key),
+    _required("total_s", _Real),
+    Column("cpu_s", _Real),
+    Column("accelerator_s", _Real),
+    _required("calls", Integer),
+    _required("defined", Integer),
+    Column("flop", _Real),
+    Column("moved_bytes", _Real),
+)
 
-class Runs(Summary, Table):
-    """One execution. Its id is the name of its folder, and sorts by time."""
+PINS = Table(
+    "pins",
+    METADATA,
+    _part_of("optimization_id", Integer, "optimizations.id", primary_key=True),
+    Column("kind", Text, primary_key=True),
+    _uses("benchmark_id", "benchmarks.id", nullable=False),
+)
 
-    __tablename__ = "runs"
-    id: Mapped[str] = mapped_column(Key, primary_key=True)
-    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
-    benchmark_id: Mapped[int | None] = mapped_column(
-        ForeignKey("benchmarks.id", ondelete="CASCADE")
-    )
-    comparison_id: Mapped[int | None] = mapped_column(
-        ForeignKey("comparisons.id", ondelete="CASCADE")
-    )
-    optimization_id: Mapped[int | None] = mapped_column(
-        ForeignKey("optimizations.id", ondelete="CASCADE")
-    )
-    profile_id: Mapped[int | None] = mapped_column(ForeignKey("profiles.id", ondelete="CASCADE"))
-    kind: Mapped[str]
-    state: Mapped[str] = mapped_column(Key)
-    spec: Mapped[Json]
-    created_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
-    finished_at: Mapped[datetime | None]
-    tool_version: Mapped[str | None]
-    failure: Mapped[Json | None]
-    stamp: Mapped[int | None] = mapped_column(Long)  # of the folder's state when it was indexed
-    __table_args__ = (
-        Index(None, "benchmark_id", "created_at", "id"),
-        Index(None, "comparison_id", "created_at", "id"),
-        Index(None, "optimization_id", "created_at", "id"),
-        Index(None, "profile_id", "created_at", "id"),
-        Index(None, "project_id", "created_at", "id"),
-        Index(None, "created_at", "id"),
-        Index(None, "state"),
-        CheckConstraint(_one_of(*(f"{kind}_id" for kind in RUNNABLE)), name="of_one"),
-    )
+# A run that waits or executes; afterwards, what became of it.
+JOBS = _numbered_table(
+    "jobs",
+    _number(),
+    _part_of("run_id", Key, "runs.id", nullable=False, unique=True),
+    _required("state", Key),
+    _required("priority", Integer),
+    _required("position", Integer),
+    _required("reason", Text),
+    _required("attempts", Integer),
+    Column("owner_host", Text),
+    Column("owner_boot_id", Text),
+    Column("owner_pid", Integer),
+    Column("owner_started", Long),
+    _required("queued_at", Moment()),
+    Column("started_at", Moment()),
+    Column("finished_at", Moment()),
+    Column("request_id", Text),  # of who asked for it, to be told when it ends
+    Index(None, "state", "priority", "position"),
+    Index(None, "queued_at", "id"),
+)
 
+# A core of a machine belongs to one job at a time: the key says so.
+CORE_LEASES = Table(
+    "core_leases",
+    METADATA,
+    Column("host", Text, primary_key=True),
+    Column("core", Integer, primary_key=True, autoincrement=False),
+    _part_of("job_id", Integer, "jobs.id", nullable=False, index=True),
+    _required("boot_id", Text),
+    _required("pid", Integer),
+    _required("started", Long),
+    _required("taken_at", Moment()),
+)
 
-class CellOutcomes(Sureness, Table):
-    """How each cell of a run came out."""
+# One note for each thing; a column for each kind, so that the database knows whose it is.
+NOTES = _numbered_table(
+    "notes",
+    _number(),
+    *(_part_of(f"{kind}_id", Integer, f"{kind}s.id", unique=True) for kind in SUBJECTS),
+    _required("text", Text),
+    _required("version", Integer),
+    _required("modified_at", Moment()),
+    _exactly_one(*(f"{kind}_id" for kind in SUBJECTS)),
+)
 
-    __tablename__ = "cell_outcomes"
-    run_id: Mapped[str] = mapped_column(
-        Key, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
-    )
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    status: Mapped[str]
-    engine: Mapped[str]
-    device: Mapped[str]
-    precision: Mapped[str | None]
-    batch_size: Mapped[int]
-    cores: Mapped[int]
-    instances: Mapped[int]
-    streams: Mapped[int] = mapped_column(server_default=text("1"))
-    floor_s: Mapped[float | None]
-    typical_s: Mapped[float | None]
-    throughput_per_s: Mapped[float | None]
-    error_code: Mapped[str | None]
-    error: Mapped[Json | None]
-    effective: Mapped[Json | None]
+# No reference to the project: that one was deleted is an event as well.
+EVENTS = _numbered_table(
+    "events",
+    Column("number", Long, primary_key=True, autoincrement=True),
+    _required("kind", Text),
+    Column("project_id", Integer),
+    _required("payload", _Json),
+    _required("created_at", Moment()),
+    Index(None, "project_id", "number"),
+)
 
+# Runs whose rows are gone and whose folders must follow; not to be indexed again.
+TOMBSTONES = Table(
+    "tombstones",
+    METADATA,
+    Column("run_id", Key, primary_key=True),
+    _required("removed_at", Moment()),
+)
 
-class Trials(Table):
-    __tablename__ = "trials"
-    run_id: Mapped[str] = mapped_column(
-        Key, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
-    )
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    status: Mapped[str]
-    created_at: Mapped[datetime]
-    settings: Mapped[Json]
-    model_id: Mapped[int | None] = mapped_column(
-        ForeignKey("models.id", ondelete="SET NULL"), index=True
-    )
-    accuracy: Mapped[float | None]
-    typical_s: Mapped[float | None]
-    size_bytes: Mapped[int | None] = mapped_column(Long)
-    is_best: Mapped[bool]
-    failure: Mapped[Json | None]
+# What was answered to a request with an ``Idempotency-Key``, each key once for each route.
+ANSWERS = Table(
+    "answers",
+    METADATA,
+    Column("route", Key, primary_key=True),
+    Column("key", Key, primary_key=True),
+    _required("request", _Sha256),
+    _required("status", Integer),
+    _required("body", Text),
+    Column("location", Text),
+    _required("created_at", Moment(), index=True),
+)
 
-
-class ProfileRows(Table):
-    __tablename__ = "profile_rows"
-    run_id: Mapped[str] = mapped_column(
-        Key, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True
-    )
-    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    node: Mapped[str]
-    op_type: Mapped[str] = mapped_column(Key)
-    total_s: Mapped[float]
-    cpu_s: Mapped[float | None]
-    accelerator_s: Mapped[float | None]
-    calls: Mapped[int]
-    defined: Mapped[int]
-    flop: Mapped[float | None]
-    moved_bytes: Mapped[float | None]
-
-
-class Pins(Table):
-    __tablename__ = "pins"
-    optimization_id: Mapped[int] = mapped_column(
-        ForeignKey("optimizations.id", ondelete="CASCADE"), primary_key=True
-    )
-    kind: Mapped[str] = mapped_column(primary_key=True)
-    benchmark_id: Mapped[int] = mapped_column(ForeignKey("benchmarks.id"), index=True)
-
-
-class Jobs(Table):
-    """A run that waits or executes; afterwards, what became of it."""
-
-    __tablename__ = "jobs"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    run_id: Mapped[str] = mapped_column(Key, ForeignKey("runs.id", ondelete="CASCADE"), unique=True)
-    state: Mapped[str] = mapped_column(Key)
-    priority: Mapped[int]
-    position: Mapped[int]
-    reason: Mapped[str]
-    attempts: Mapped[int]
-    owner_host: Mapped[str | None]
-    owner_boot_id: Mapped[str | None]
-    owner_pid: Mapped[int | None]
-    owner_started: Mapped[int | None] = mapped_column(Long)
-    queued_at: Mapped[datetime]
-    started_at: Mapped[datetime | None]
-    finished_at: Mapped[datetime | None]
-    request_id: Mapped[str | None]  # of who asked for it, to be told when it ends
-    __table_args__ = (
-        Index(None, "state", "priority", "position"),
-        Index(None, "queued_at", "id"),
-        _NUMBERED,
-    )
-
-
-class CoreLeases(Table):
-    """A core of a machine belongs to one job at a time: the key says so."""
-
-    __tablename__ = "core_leases"
-    host: Mapped[str] = mapped_column(primary_key=True)
-    core: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), index=True)
-    boot_id: Mapped[str]
-    pid: Mapped[int]
-    started: Mapped[int] = mapped_column(Long)
-    taken_at: Mapped[datetime]
-
-
-SUBJECTS = ("project", "model", "dataset", *RUNNABLE)
-
-
-class Notes(Table):
-    """One note for each thing; a column for each kind, so that the database knows whose it is."""
-
-    __tablename__ = "notes"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    project_id: Mapped[int | None] = mapped_column(
-        ForeignKey("projects.id", ondelete="CASCADE"), unique=True
-    )
-    model_id: Mapped[int | None] = mapped_column(
-        ForeignKey("models.id", ondelete="CASCADE"), unique=True
-    )
-    dataset_id: Mapped[int | None] = mapped_column(
-        ForeignKey("datasets.id", ondelete="CASCADE"), unique=True
-    )
-    benchmark_id: Mapped[int | None] = mapped_column(
-        ForeignKey("benchmarks.id", ondelete="CASCADE"), unique=True
-    )
-    comparison_id: Mapped[int | None] = mapped_column(
-        ForeignKey("comparisons.id", ondelete="CASCADE"), unique=True
-    )
-    optimization_id: Mapped[int | None] = mapped_column(
-        ForeignKey("optimizations.id", ondelete="CASCADE"), unique=True
-    )
-    profile_id: Mapped[int | None] = mapped_column(
-        ForeignKey("profiles.id", ondelete="CASCADE"), unique=True
-    )
-    text: Mapped[str]
-    version: Mapped[int]
-    modified_at: Mapped[datetime]
-    __table_args__ = (
-        CheckConstraint(_one_of(*(f"{kind}_id" for kind in SUBJECTS)), name="of_one"),
-        _NUMBERED,
-    )
-
-
-class Events(Table):
-    """No reference to the project: that one was deleted is an event as well."""
-
-    __tablename__ = "events"
-    number: Mapped[int] = mapped_column(Long, primary_key=True, autoincrement=True)
-    kind: Mapped[str]
-    project_id: Mapped[int | None]
-    payload: Mapped[Json]
-    created_at: Mapped[datetime]
-    __table_args__ = (Index(None, "project_id", "number"), _NUMBERED)
-
-
-class Tombstones(Table):
-    """Runs whose rows are gone and whose folders must follow; not to be indexed again."""
-
-    __tablename__ = "tombstones"
-    run_id: Mapped[str] = mapped_column(Key, primary_key=True)
-    removed_at: Mapped[datetime]
-
-
-class Answers(Table):
-    """What was answered to a request with an ``Idempotency-Key``, each key once for each route."""
-
-    __tablename__ = "answers"
-    route: Mapped[str] = mapped_column(Key, primary_key=True)
-    key: Mapped[str] = mapped_column(Key, primary_key=True)
-    request: Mapped[str] = mapped_column(String(64))
-    status: Mapped[int]
-    body: Mapped[str]
-    location: Mapped[str | None]
-    created_at: Mapped[datetime] = mapped_column(index=True)
-
-
-class SignIns(Table):
-    """Browsers that may come in; neither cookies nor tokens, only hashes of both."""
-
-    __tablename__ = "sign_ins"
-    id: Mapped[str] = mapped_column(String(64), primary_key=True)
-    under: Mapped[str] = mapped_column(String(64))
-    csrf: Mapped[str]
-    until_s: Mapped[float]
-
+# Browsers that may come in; neither cookies nor tokens, only hashes of both.
+SIGN_INS = Table(
+    "sign_ins",
+    METADATA,
+    Column("id", _Sha256, primary_key=True),
+    _required("under", _Sha256),
+    _required("csrf", Text),
+    _required("until_s", _Real),
+)
 
 # What runs belong to, by kind.
-OWNERS: dict[str, type[Benchmarks | Comparisons | Optimizations | Profiles]] = {
-    "benchmark": Benchmarks,
-    "comparison": Comparisons,
-    "optimization": Optimizations,
-    "profile": Profiles,
+OWNERS = {
+    "benchmark": BENCHMARKS,
+    "comparison": COMPARISONS,
+    "optimization": OPTIMIZATIONS,
+    "profile": PROFILES,
 }
 # What people name and delete, by the word for one of it.
-THINGS: dict[str, type[Named]] = {
-    "project": Projects,
-    "model": Models,
-    "dataset": Datasets,
-    **OWNERS,
-}
+THINGS = {"project": PROJECTS, "model": MODELS, "dataset": DATASETS, **OWNERS}

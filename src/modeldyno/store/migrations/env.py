@@ -3,11 +3,11 @@
 from alembic import context
 
 from modeldyno.store.schema import VERSION_TABLE
-from modeldyno.store.tables import Table
+from modeldyno.store.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=Table.metadata,
+    target_metadata=METADATA,
     version_table=VERSION_TABLE,
     render_as_batch=True,
     transactional_ddl=True,

@@ -11,7 +11,7 @@ from sqlalchemy import delete, insert, select
 from modeldyno.core.answers import KeptAnswer
 from modeldyno.store.database import Database
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import Answers as Rows
+from modeldyno.store.tables import ANSWERS
 
 KEPT_FOR = timedelta(hours=24)
 
@@ -23,8 +23,8 @@ class Answers:
 
     def find(self, route: str, key: str) -> KeptAnswer | None:
         """None when there was none, or when it is a day old."""
-        query = select(*Rows.__table__.c).where(Rows.route == route, Rows.key == key)
-        query = query.where(Rows.created_at > self._clock() - KEPT_FOR)
+        query = select(ANSWERS).where(ANSWERS.c.route == route, ANSWERS.c.key == key)
+        query = query.where(ANSWERS.c.created_at > self._clock() - KEPT_FOR)
         with self._database.reading() as connection:
             row = connection.execute(query).one_or_none()
         return value_of(KeptAnswer, row) if row else None
@@ -33,6 +33,6 @@ class Answers:
         """Also forgets those that are a day old: somebody must."""
         now = self._clock()
         with self._database.writing() as connection:
-            connection.execute(delete(Rows).where(Rows.created_at <= now - KEPT_FOR))
+            connection.execute(delete(ANSWERS).where(ANSWERS.c.created_at <= now - KEPT_FOR))
             row = asdict(answer) | {"route": route, "key": key, "created_at": now}
-            connection.execute(insert(Rows).values(row))
+            connection.execute(insert(ANSWERS).values(row))

@@ -36,82 +36,81 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Benchmarks as Rows
-from modeldyno.store.tables import CellOutcomes, Cells, Jobs, Models, Projects, Runs
+from modeldyno.store.tables import BENCHMARKS, CELL_OUTCOMES, CELLS, JOBS, MODELS, PROJECTS, RUNS
 
-_COLUMNS = runnables.without(Rows.__table__.c, "spec", "fingerprint", "dataset_id", "modified_at")
+_COLUMNS = runnables.without(BENCHMARKS.c, "spec", "fingerprint", "dataset_id", "modified_at")
 # Put together once: naming three dozen columns takes longer than reading twenty rows.
-_BASELINE = Projects.baseline_benchmark_id.label("baseline_id")
+_BASELINE = PROJECTS.c.baseline_benchmark_id.label("baseline_id")
 _LIST = (
-    select(*_COLUMNS, Models.name.label("model_name"), _BASELINE)
-    .join(Models, Models.id == Rows.model_id)
-    .join(Projects, Projects.id == Rows.project_id)
+    select(*_COLUMNS, MODELS.c.name.label("model_name"), _BASELINE)
+    .join(MODELS, MODELS.c.id == BENCHMARKS.c.model_id)
+    .join(PROJECTS, PROJECTS.c.id == BENCHMARKS.c.project_id)
 )
 _DETAILS = with_latest_run(
-    select(*Rows.__table__.c, Models.name.label("model_name"), _BASELINE)
-    .join(Models, Models.id == Rows.model_id)
-    .join(Projects, Projects.id == Rows.project_id),
+    select(*BENCHMARKS.c, MODELS.c.name.label("model_name"), _BASELINE)
+    .join(MODELS, MODELS.c.id == BENCHMARKS.c.model_id)
+    .join(PROJECTS, PROJECTS.c.id == BENCHMARKS.c.project_id),
     "benchmark",
-).where(Rows.id == bindparam("number"))
+).where(BENCHMARKS.c.id == bindparam("number"))
 _OUTCOMES = (
-    select(*CellOutcomes.__table__.c)
+    select(CELL_OUTCOMES)
     .where(
-        CellOutcomes.run_id
+        CELL_OUTCOMES.c.run_id
         == newest("benchmark", bindparam("number"))
-        .where(exists().where(CellOutcomes.run_id == Runs.id))
+        .where(exists().where(CELL_OUTCOMES.c.run_id == RUNS.c.id))
         .scalar_subquery()
     )
-    .order_by(CellOutcomes.number)
+    .order_by(CELL_OUTCOMES.c.number)
 )
-_ALL = select(*Rows.__table__.c).select_from(Rows)
-_WITH_LATEST = with_latest_run(_ALL, "benchmark").order_by(Rows.id)
-_Newer, _Figures = Runs.__table__.alias(), CellOutcomes.__table__.alias()
+_ALL = select(BENCHMARKS).select_from(BENCHMARKS)
+_WITH_LATEST = with_latest_run(_ALL, "benchmark").order_by(BENCHMARKS.c.id)
+_Newer, _Figures = RUNS.alias(), CELL_OUTCOMES.alias()
 _ASKED = (
-    select(*Cells.__table__.c)
-    .where(Cells.benchmark_id.in_(bindparam("numbers", expanding=True)))
-    .order_by(Cells.benchmark_id, Cells.number)
+    select(CELLS)
+    .where(CELLS.c.benchmark_id.in_(bindparam("numbers", expanding=True)))
+    .order_by(CELLS.c.benchmark_id, CELLS.c.number)
 )
 _SHOWN = (
-    select(*CellOutcomes.__table__.c, Runs.benchmark_id)
-    .join(Runs, Runs.id == CellOutcomes.run_id)
+    select(*CELL_OUTCOMES.c, RUNS.c.benchmark_id)
+    .join(RUNS, RUNS.c.id == CELL_OUTCOMES.c.run_id)
     .where(
-        Runs.benchmark_id.in_(bindparam("numbers", expanding=True)),
-        Runs.id
+        RUNS.c.benchmark_id.in_(bindparam("numbers", expanding=True)),
+        RUNS.c.id
         == select(_Newer.c.id)
         .where(
-            _Newer.c.benchmark_id == Runs.benchmark_id,
+            _Newer.c.benchmark_id == RUNS.c.benchmark_id,
             exists().where(_Figures.c.run_id == _Newer.c.id),
         )
-        .correlate(Runs)
+        .correlate(RUNS)
         .order_by(_Newer.c.created_at.desc(), _Newer.c.id.desc())
         .limit(1)
         .scalar_subquery(),
     )
-    .order_by(Runs.benchmark_id, CellOutcomes.number)
+    .order_by(RUNS.c.benchmark_id, CELL_OUTCOMES.c.number)
 )
 _MEASURED = (
     select(
-        *CellOutcomes.__table__.c,
-        Runs.benchmark_id,
-        *(column.label(f"latest_{column.name}") for column in told_of(Runs.__table__.c)),
-        Jobs.id.label("latest_job_id"),
+        *CELL_OUTCOMES.c,
+        RUNS.c.benchmark_id,
+        *(column.label(f"latest_{column.name}") for column in told_of(RUNS.c)),
+        JOBS.c.id.label("latest_job_id"),
     )
-    .select_from(CellOutcomes)
-    .join(Runs, Runs.id == CellOutcomes.run_id)
-    .outerjoin(Jobs, Jobs.run_id == Runs.id)
+    .select_from(CELL_OUTCOMES)
+    .join(RUNS, RUNS.c.id == CELL_OUTCOMES.c.run_id)
+    .outerjoin(JOBS, JOBS.c.run_id == RUNS.c.id)
     .where(
-        Runs.id
+        RUNS.c.id
         == select(_Newer.c.id)
         .where(
-            _Newer.c.benchmark_id == Runs.benchmark_id,
+            _Newer.c.benchmark_id == RUNS.c.benchmark_id,
             exists().where(_Figures.c.run_id == _Newer.c.id, _Figures.c.typical_s.is_not(None)),
         )
-        .correlate(Runs)
+        .correlate(RUNS)
         .order_by(_Newer.c.created_at.desc(), _Newer.c.id.desc())
         .limit(1)
         .scalar_subquery()
     )
-    .order_by(Runs.benchmark_id, CellOutcomes.number)
+    .order_by(RUNS.c.benchmark_id, CELL_OUTCOMES.c.number)
 )
 
 
@@ -147,14 +146,14 @@ class Benchmarks:
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
-            found = _outcomes(connection, Rows.id == number, Runs.benchmark_id == number)
+            found = _outcomes(connection, BENCHMARKS.c.id == number, RUNS.c.benchmark_id == number)
         if not found:
             raise not_found("benchmark", number)
         return found[0]
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
         """All of a project, oldest first, in two queries however many there are."""
-        mine, theirs = Rows.project_id == project_id, Runs.project_id == project_id
+        mine, theirs = BENCHMARKS.c.project_id == project_id, RUNS.c.project_id == project_id
         with self._database.reading() as connection:
             return _outcomes(connection, mine, theirs)
 
@@ -174,7 +173,7 @@ class Benchmarks:
         with self._database.writing() as connection:
             runnables.edit(connection, "benchmark", number, values, self._clock())
             if spec is not None:
-                connection.execute(delete(Cells).where(Cells.benchmark_id == number))
+                connection.execute(delete(CELLS).where(CELLS.c.benchmark_id == number))
                 _add_cells(connection, number, spec.cells)
             return _benchmark(find(connection, "benchmark", number))
 
@@ -198,15 +197,17 @@ class Benchmarks:
         wanted = wanted or Wanted()
         query: Query = _LIST
         if wanted.engine is not None:
-            cells = exists().where(Cells.benchmark_id == Rows.id, Cells.engine == wanted.engine)
-            query = query.where(cells | (Rows.engine == wanted.engine))
+            cells = exists().where(
+                CELLS.c.benchmark_id == BENCHMARKS.c.id, CELLS.c.engine == wanted.engine
+            )
+            query = query.where(cells | (BENCHMARKS.c.engine == wanted.engine))
         with self._database.reading() as connection:
             found = runnables.page(connection, "benchmark", wanted, _row, query)
             return replace(found, items=_with_cells(connection, found.items))
 
     def of_fingerprint(self, project_id: ProjectId, fingerprint: str) -> BenchmarkId | None:
-        query = select(Rows.id).where(
-            Rows.project_id == project_id, Rows.fingerprint == fingerprint
+        query = select(BENCHMARKS.c.id).where(
+            BENCHMARKS.c.project_id == project_id, BENCHMARKS.c.fingerprint == fingerprint
         )
         with self._database.reading() as connection:
             found = connection.scalar(query)
@@ -302,7 +303,7 @@ def _add_cells(connection: Connection, number: int, cells: tuple[CellSpec, ...])
         }
         for place, cell in enumerate(cells)
     ]
-    connection.execute(insert(Cells), rows)
+    connection.execute(insert(CELLS), rows)
 
 
 def _benchmark(row: Any) -> Benchmark:

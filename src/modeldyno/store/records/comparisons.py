@@ -26,22 +26,21 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Comparisons as Rows
-from modeldyno.store.tables import Models, Runs
+from modeldyno.store.tables import COMPARISONS, MODELS, RUNS
 
-_A, _B = Models.__table__.alias(), Models.__table__.alias()
+_A, _B = MODELS.alias(), MODELS.alias()
 _DETAILS = with_latest_run(
-    select(*Rows.__table__.c, _A.c.name.label("a_name"), _B.c.name.label("b_name"))
-    .join(_A, _A.c.id == Rows.a_model_id)
-    .join(_B, _B.c.id == Rows.b_model_id),
+    select(*COMPARISONS.c, _A.c.name.label("a_name"), _B.c.name.label("b_name"))
+    .join(_A, _A.c.id == COMPARISONS.c.a_model_id)
+    .join(_B, _B.c.id == COMPARISONS.c.b_model_id),
     "comparison",
-).where(Rows.id == bindparam("number"))
+).where(COMPARISONS.c.id == bindparam("number"))
 
 _DONE = (
-    select(*Rows.__table__.c, Runs.id.label("done_run_id"))
-    .join(Runs, Runs.comparison_id == Rows.id)
-    .where(Runs.state == "done")
-    .order_by(Runs.created_at.desc(), Runs.id.desc())
+    select(*COMPARISONS.c, RUNS.c.id.label("done_run_id"))
+    .join(RUNS, RUNS.c.comparison_id == COMPARISONS.c.id)
+    .where(RUNS.c.state == "done")
+    .order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc())
 )
 
 
@@ -111,7 +110,7 @@ class Comparisons:
     ) -> list[tuple[Comparison, RunId]]:
         """Those of two models that came to a verdict, whichever is A, newest first; with the run
         that did."""
-        ways = tuple_(Rows.a_model_id, Rows.b_model_id)
+        ways = tuple_(COMPARISONS.c.a_model_id, COMPARISONS.c.b_model_id)
         query = _DONE.where(ways.in_([(model_id, other_id), (other_id, model_id)])).limit(most)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()

@@ -22,10 +22,10 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Datasets as Rows
+from modeldyno.store.tables import DATASETS
 
-_SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
-_LIST = select(*Rows.__table__.c)
+_SORTINGS = {"created": Sorting(DATASETS.c.created_at), "name": Sorting(DATASETS.c.name_key)}
+_LIST = select(DATASETS)
 
 
 class Datasets:
@@ -39,14 +39,16 @@ class Datasets:
         row = encode(new) | {"name": name, "name_key": search_key(name), "created_at": now}
         with self._database.writing() as connection:
             expect_in_project(connection, new.project_id)
-            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            number = connection.scalar(insert(DATASETS).values(row).returning(DATASETS.c.id)) or 0
             tell(connection, "dataset.created", new.project_id, {"id": number}, now)
             return _dataset(find(connection, "dataset", number))
 
     def set_template(self, number: DatasetId, path: str) -> Dataset:
         """Where its code lies: known only once it has a number, and before anybody hears of it."""
         with self._database.writing() as connection:
-            connection.execute(update(Rows).where(Rows.id == number).values(template_path=path))
+            connection.execute(
+                update(DATASETS).where(DATASETS.c.id == number).values(template_path=path)
+            )
             return _dataset(find(connection, "dataset", number))
 
     def get(self, number: DatasetId) -> Dataset:
@@ -56,9 +58,9 @@ class Datasets:
     def page(self, wanted: Wanted | None = None) -> Page[Dataset]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state")
-        query = of_project(_LIST, wanted, Rows)
+        query = of_project(_LIST, wanted, DATASETS)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _dataset)
+            return page_of(connection, query, wanted, _SORTINGS, DATASETS.c.id, _dataset)
 
     def delete(self, number: DatasetId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

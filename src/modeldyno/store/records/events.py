@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from modeldyno.core.events import Event, EventsSince
 from modeldyno.store.database import Database
-from modeldyno.store.tables import Events as Rows
+from modeldyno.store.tables import EVENTS
 
 
 def tell(
@@ -22,7 +22,7 @@ def tell(
 ) -> None:
     """In the transaction of the change itself: both are there, or neither is."""
     connection.execute(
-        insert(Rows).values(kind=kind, project_id=project_id, payload=payload, created_at=now)
+        insert(EVENTS).values(kind=kind, project_id=project_id, payload=payload, created_at=now)
     )
 
 
@@ -38,7 +38,7 @@ def tell_many(
         for project, payload in told
     ]
     if rows:
-        connection.execute(insert(Rows), rows)
+        connection.execute(insert(EVENTS), rows)
 
 
 class Events:
@@ -48,25 +48,27 @@ class Events:
     def last_number(self) -> int:
         """Of the newest; 0 when there never was one."""
         with self._database.reading() as connection:
-            return connection.scalar(select(func.max(Rows.number))) or 0
+            return connection.scalar(select(func.max(EVENTS.c.number))) or 0
 
     def since(self, number: int, limit: int = 500, project_id: int | None = None) -> EventsSince:
         """Those after ``number``, oldest first."""
-        query = select(*Rows.__table__.c).where(Rows.number > number)
+        query = select(EVENTS).where(EVENTS.c.number > number)
         if project_id is not None:
-            query = query.where(Rows.project_id == project_id)
-        oldest = select(func.min(Rows.number)).scalar_subquery()
-        query = query.add_columns(oldest.label("oldest")).order_by(Rows.number).limit(limit)
+            query = query.where(EVENTS.c.project_id == project_id)
+        oldest = select(func.min(EVENTS.c.number)).scalar_subquery()
+        query = query.add_columns(oldest.label("oldest")).order_by(EVENTS.c.number).limit(limit)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-            first = rows[0].oldest if rows else connection.scalar(select(func.min(Rows.number)))
+            first = rows[0].oldest if rows else connection.scalar(select(func.min(EVENTS.c.number)))
         return EventsSince(tuple(_event(row) for row in rows), _is_complete(number, first))
 
     def forget(self, keep: int) -> int:
         """Keep the newest ones; how many were forgotten. The newest of all always stays."""
         with self._database.writing() as connection:
-            newest = connection.scalar(select(func.max(Rows.number))) or 0
-            gone = connection.execute(delete(Rows).where(Rows.number <= newest - max(keep, 1)))
+            newest = connection.scalar(select(func.max(EVENTS.c.number))) or 0
+            gone = connection.execute(
+                delete(EVENTS).where(EVENTS.c.number <= newest - max(keep, 1))
+            )
             return gone.rowcount
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
 from modeldyno.core.runs import RunSummary
-from modeldyno.store.tables import THINGS, Runs
+from modeldyno.store.tables import RUNS, THINGS
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
@@ -36,7 +36,7 @@ def find(connection: Connection, kind: str, number: int) -> Any:
 
 @cache
 def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
-    columns = THINGS[kind].__table__.c  # type: ignore[attr-defined]  # every thing is a table
+    columns = THINGS[kind].c
     return select(*columns).where(columns.id == bindparam("number"))
 
 
@@ -58,8 +58,8 @@ def expect_in_project(connection: Connection, project_id: int, **numbers: int | 
 
 def refuse_after_run(connection: Connection, kind: str, number: int) -> None:
     """Settings that a result came from stay as they were."""
-    ran = getattr(Runs, f"{kind}_id") == number
-    if connection.scalar(select(Runs.id).where(ran).limit(1)) is not None:
+    ran = RUNS.c[f"{kind}_id"] == number
+    if connection.scalar(select(RUNS.c.id).where(ran).limit(1)) is not None:
         raise WrongState(
             f"Cannot change {kind} {number}",
             why="it has been run, and its results belong to these settings",

@@ -18,26 +18,25 @@ from modeldyno.store.moves import end_of_queue, find_run, move_run, owner_id
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import OWNERS, RUNNABLE, Runs
-from modeldyno.store.tables import Jobs as Rows
+from modeldyno.store.tables import JOBS, OWNERS, RUNNABLE, RUNS
 
-_SORTINGS = {"created": Sorting(Rows.queued_at), "state": Sorting(Rows.state)}
-_ORDER = (Rows.priority.desc(), Rows.position, Rows.id)
+_SORTINGS = {"created": Sorting(JOBS.c.queued_at), "state": Sorting(JOBS.c.state)}
+_ORDER = (JOBS.c.priority.desc(), JOBS.c.position, JOBS.c.id)
 # Of exactly one kind, so the others find nothing.
 _NAME = func.coalesce(
     *(
-        select(OWNERS[kind].name)
-        .where(OWNERS[kind].id == getattr(Runs, f"{kind}_id"))
+        select(OWNERS[kind].c.name)
+        .where(OWNERS[kind].c.id == RUNS.c[f"{kind}_id"])
         .scalar_subquery()
         for kind in RUNNABLE
     )
 )
-_OF = func.coalesce(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
+_OF = func.coalesce(*(RUNS.c[f"{kind}_id"] for kind in RUNNABLE))
 _QUERY = select(
-    *Rows.__table__.c, Runs.kind, Runs.project_id, _OF.label("of_id"), _NAME.label("name")
-).join(Runs, Runs.id == Rows.run_id)
+    *JOBS.c, RUNS.c.kind, RUNS.c.project_id, _OF.label("of_id"), _NAME.label("name")
+).join(RUNS, RUNS.c.id == JOBS.c.run_id)
 
-_WITH_OWNER = _QUERY.add_columns(*(getattr(Runs, f"{kind}_id") for kind in RUNNABLE))
+_WITH_OWNER = _QUERY.add_columns(*(RUNS.c[f"{kind}_id"] for kind in RUNNABLE))
 
 
 class Jobs:
@@ -50,7 +49,7 @@ class Jobs:
         now = self._clock()
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
-            known = connection.scalar(select(Rows.id).where(Rows.run_id == run_id))
+            known = connection.scalar(select(JOBS.c.id).where(JOBS.c.run_id == run_id))
             if run.state != "queued" or known is not None:
                 raise WrongState(
                     f"Run {run_id} cannot be put in the queue",
@@ -59,7 +58,7 @@ class Jobs:
             row = {"run_id": run_id, "state": "queued", "priority": priority, "reason": ""}
             row |= {"position": end_of_queue(connection), "attempts": 0, "queued_at": now}
             row |= {"request_id": request_id}
-            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            number = connection.scalar(insert(JOBS).values(row).returning(JOBS.c.id)) or 0
             _tell(connection, number, run.project_id, now)
             return _find(connection, number)
 
@@ -76,27 +75,29 @@ class Jobs:
             return self.move(number, "cancelled", "cancelled while it waited")
 
     def count_waiting(self, project_id: ProjectId | None = None) -> int:
-        query = select(func.count()).select_from(Rows).where(Rows.state == "queued")
+        query = select(func.count()).select_from(JOBS).where(JOBS.c.state == "queued")
         if project_id is not None:
-            query = query.join(Runs, Runs.id == Rows.run_id).where(Runs.project_id == project_id)
+            query = query.join(RUNS, RUNS.c.id == JOBS.c.run_id).where(
+                RUNS.c.project_id == project_id
+            )
         with self._database.reading() as connection:
             return connection.scalar(query) or 0
 
     def next(self) -> Job | None:
         """The one to start when something can be started."""
-        query = _QUERY.where(Rows.state == "queued").order_by(*_ORDER).limit(1)
+        query = _QUERY.where(JOBS.c.state == "queued").order_by(*_ORDER).limit(1)
         with self._database.reading() as connection:
             row = connection.execute(query).one_or_none()
         return _job(row) if row else None
 
     def of_run(self, run_id: RunId) -> Job | None:
         with self._database.reading() as connection:
-            row = connection.execute(_QUERY.where(Rows.run_id == run_id)).one_or_none()
+            row = connection.execute(_QUERY.where(JOBS.c.run_id == run_id)).one_or_none()
         return _job(row) if row else None
 
     def in_order(self) -> tuple[list[RunOf], list[RunOf]]:
         """What runs, and what waits in the order in which it will be started; in one query."""
-        query = _WITH_OWNER.where(Rows.state.in_(ACTIVE)).order_by(*_ORDER)
+        query = _WITH_OWNER.where(JOBS.c.state.in_(ACTIVE)).order_by(*_ORDER)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         found = [(row.state, RunOf(row.kind, owner_id(row))) for row in rows]
@@ -107,8 +108,8 @@ class Jobs:
 
     def with_untold_end(self) -> tuple[tuple[Job, RunOf], ...]:
         """Those whose end nobody has told to who asked for them, and whose runs they are."""
-        query = _WITH_OWNER.order_by(Rows.id)
-        query = query.where(Rows.request_id.is_not(None), Rows.state.not_in(ACTIVE))
+        query = _WITH_OWNER.order_by(JOBS.c.id)
+        query = query.where(JOBS.c.request_id.is_not(None), JOBS.c.state.not_in(ACTIVE))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         return tuple((_job(row), RunOf(row.kind, owner_id(row))) for row in rows)
@@ -116,17 +117,17 @@ class Jobs:
     def forget_request(self, run_id: RunId) -> None:
         """Its end was told; nothing happens when there is no such job."""
         with self._database.writing() as connection:
-            mine = (Rows.run_id == run_id, Rows.request_id.is_not(None))
-            connection.execute(update(Rows).where(*mine).values(request_id=None))
+            mine = (JOBS.c.run_id == run_id, JOBS.c.request_id.is_not(None))
+            connection.execute(update(JOBS).where(*mine).values(request_id=None))
 
     def waiting(self) -> tuple[Job, ...]:
         """In the order in which they will be started."""
-        query = _QUERY.where(Rows.state == "queued").order_by(*_ORDER)
+        query = _QUERY.where(JOBS.c.state == "queued").order_by(*_ORDER)
         with self._database.reading() as connection:
             return tuple(_job(row) for row in connection.execute(query))
 
     def running(self) -> tuple[Job, ...]:
-        query = _QUERY.where(Rows.state == "running").order_by(Rows.id)
+        query = _QUERY.where(JOBS.c.state == "running").order_by(JOBS.c.id)
         with self._database.reading() as connection:
             return tuple(_job(row) for row in connection.execute(query))
 
@@ -144,7 +145,7 @@ class Jobs:
                 "owner_started": owner.started,
                 "reason": "",
             }
-            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            connection.execute(update(JOBS).where(JOBS.c.id == number).values(values))
             return _find(connection, number)
 
     def move(
@@ -156,7 +157,7 @@ class Jobs:
         with self._database.writing() as connection:
             job = _find(connection, number)
             move_run(connection, job.run_id, after, now, **more)
-            connection.execute(update(Rows).where(Rows.id == number).values(reason=reason))
+            connection.execute(update(JOBS).where(JOBS.c.id == number).values(reason=reason))
             return _find(connection, number)
 
     def explain(self, number: JobId, reason: str) -> Job:
@@ -164,7 +165,7 @@ class Jobs:
         with self._database.writing() as connection:
             job = _find(connection, number)
             if job.reason != reason:
-                connection.execute(update(Rows).where(Rows.id == number).values(reason=reason))
+                connection.execute(update(JOBS).where(JOBS.c.id == number).values(reason=reason))
                 _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
 
@@ -174,12 +175,12 @@ class Jobs:
             job = _find(connection, number)
             if job.state != "queued":
                 raise WrongState(f"Job {number} does not wait", why=f"it is {job.state}")
-            waits = Rows.state == "queued"
+            waits = JOBS.c.state == "queued"
             top, first = connection.execute(
-                select(func.max(Rows.priority), func.min(Rows.position)).where(waits)
+                select(func.max(JOBS.c.priority), func.min(JOBS.c.position)).where(waits)
             ).one()
             values = {"priority": top, "position": min(first, job.position) - 1}
-            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            connection.execute(update(JOBS).where(JOBS.c.id == number).values(values))
             _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
 
@@ -194,7 +195,7 @@ class Jobs:
             top = max(other.priority for other in others)
             for position, other in enumerate(others, start=1):
                 values = {"priority": top, "position": position}
-                connection.execute(update(Rows).where(Rows.id == other.id).values(values))
+                connection.execute(update(JOBS).where(JOBS.c.id == other.id).values(values))
             _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
 
@@ -202,16 +203,16 @@ class Jobs:
         wanted = wanted or Wanted()
         query: Query = _QUERY
         if wanted.project_id is not None:
-            query = query.where(Runs.project_id == wanted.project_id)
+            query = query.where(RUNS.c.project_id == wanted.project_id)
         if wanted.engine is not None:
-            query = query.where(Runs.engine == wanted.engine)
+            query = query.where(RUNS.c.engine == wanted.engine)
         if wanted.state is not None:
-            query = query.where(Rows.state == wanted.state)
+            query = query.where(JOBS.c.state == wanted.state)
         if wanted.text:
-            query = query.where(Rows.run_id.contains(wanted.text, autoescape=True))
-        query = dated(query, wanted, Rows.queued_at)
+            query = query.where(JOBS.c.run_id.contains(wanted.text, autoescape=True))
+        query = dated(query, wanted, JOBS.c.queued_at)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, Rows.id, _job)
+            return page_of(connection, query, wanted, _SORTINGS, JOBS.c.id, _job)
 
 
 def _tell(connection: Connection, number: int, project_id: int, now: Any) -> None:
@@ -221,7 +222,7 @@ def _tell(connection: Connection, number: int, project_id: int, now: Any) -> Non
 def _find(connection: Connection, number: int) -> Job:
     row = None
     if 0 < number < 2**31:
-        row = connection.execute(_QUERY.where(Rows.id == number)).one_or_none()
+        row = connection.execute(_QUERY.where(JOBS.c.id == number)).one_or_none()
     if row is None:
         raise NotFound(f"There is no job {number}", fix="Ask for the list of jobs")
     return _job(row)

@@ -13,8 +13,7 @@ from modeldyno.core.queue import CoreLease, JobOwner
 from modeldyno.store.database import Database
 from modeldyno.store.owners import is_gone
 from modeldyno.store.records.finding import Clock, utc_now
-from modeldyno.store.tables import CoreLeases as Rows
-from modeldyno.store.tables import Jobs
+from modeldyno.store.tables import CORE_LEASES, JOBS
 
 
 class CoreLeases:
@@ -29,39 +28,41 @@ class CoreLeases:
         """
         now = self._clock()
         with self._database.writing() as connection:
-            if connection.scalar(select(Jobs.id).where(Jobs.id == job_id)) is None:
+            if connection.scalar(select(JOBS.c.id).where(JOBS.c.id == job_id)) is None:
                 raise NotFound(f"There is no job {job_id}")
             theirs = (
-                Rows.host == owner.host,
-                Rows.core.in_(cores),
-                Rows.job_id != job_id,
+                CORE_LEASES.c.host == owner.host,
+                CORE_LEASES.c.core.in_(cores),
+                CORE_LEASES.c.job_id != job_id,
             )
-            rows = connection.execute(select(*Rows.__table__.c).where(*theirs)).all()
+            rows = connection.execute(select(CORE_LEASES).where(*theirs)).all()
             held = [lease for row in rows if not is_gone((lease := _lease(row)).owner)]
             if held:
                 return tuple(sorted(held, key=lambda lease: lease.core))
-            connection.execute(delete(Rows).where(*theirs))
-            connection.execute(delete(Rows).where(Rows.job_id == job_id))
+            connection.execute(delete(CORE_LEASES).where(*theirs))
+            connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id == job_id))
             owned = {"host": owner.host, "job_id": job_id, "boot_id": owner.boot_id}
             owned |= {"pid": owner.pid, "started": owner.started, "taken_at": now}
             if cores:
-                connection.execute(insert(Rows), [owned | {"core": core} for core in set(cores)])
+                connection.execute(
+                    insert(CORE_LEASES), [owned | {"core": core} for core in set(cores)]
+                )
             return ()
 
     def release(self, job_id: JobId) -> None:
         with self._database.writing() as connection:
-            connection.execute(delete(Rows).where(Rows.job_id == job_id))
+            connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id == job_id))
 
     def release_ended(self) -> None:
         """Those of jobs that do not run; nobody may be at work on one of them."""
-        runs = select(Jobs.id).where(Jobs.state == "running")
+        runs = select(JOBS.c.id).where(JOBS.c.state == "running")
         with self._database.writing() as connection:
-            connection.execute(delete(Rows).where(Rows.job_id.not_in(runs)))
+            connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id.not_in(runs)))
 
     def held(self, host: str | None = None) -> tuple[CoreLease, ...]:
-        query = select(*Rows.__table__.c).order_by(Rows.host, Rows.core)
+        query = select(CORE_LEASES).order_by(CORE_LEASES.c.host, CORE_LEASES.c.core)
         if host is not None:
-            query = query.where(Rows.host == host)
+            query = query.where(CORE_LEASES.c.host == host)
         with self._database.reading() as connection:
             return tuple(_lease(row) for row in connection.execute(query))
 

@@ -22,14 +22,14 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Models as Rows
+from modeldyno.store.tables import MODELS
 
 _SORTINGS = {
-    "created": Sorting(Rows.created_at),
-    "name": Sorting(Rows.name_key),
-    "size": Sorting(Rows.size_bytes, is_nullable=True),
+    "created": Sorting(MODELS.c.created_at),
+    "name": Sorting(MODELS.c.name_key),
+    "size": Sorting(MODELS.c.size_bytes, is_nullable=True),
 }
-_LIST = select(*Rows.__table__.c)
+_LIST = select(MODELS)
 
 
 class Models:
@@ -44,7 +44,7 @@ class Models:
         with self._database.writing() as connection:
             expect_in_project(connection, new.project_id)
             row |= {"trusted_at": None, "trust_reason": ""}
-            number = connection.scalar(insert(Rows).values(row).returning(Rows.id)) or 0
+            number = connection.scalar(insert(MODELS).values(row).returning(MODELS.c.id)) or 0
             tell(connection, "model.created", new.project_id, {"id": number}, now)
             return model_of(find(connection, "model", number))
 
@@ -54,63 +54,62 @@ class Models:
 
     def of_content(self, project_id: ProjectId, sha256: str) -> Model | None:
         """The first one of a project with this content."""
-        query = select(*Rows.__table__.c).where(
-            Rows.project_id == project_id, Rows.sha256 == sha256
-        )
+        query = select(MODELS).where(MODELS.c.project_id == project_id, MODELS.c.sha256 == sha256)
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+            row = connection.execute(query.order_by(MODELS.c.id).limit(1)).one_or_none()
         return model_of(row) if row else None
 
     def with_content(self, sha256: str) -> Model | None:
         """The first one of any project that was looked into."""
-        query = select(*Rows.__table__.c).where(Rows.sha256 == sha256, Rows.facts.is_not(None))
+        query = select(MODELS).where(MODELS.c.sha256 == sha256, MODELS.c.facts.is_not(None))
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+            row = connection.execute(query.order_by(MODELS.c.id).limit(1)).one_or_none()
         return model_of(row) if row else None
 
     def at(self, project_id: ProjectId, name: str, path: str) -> Model | None:
         """The first one of a project with that name that is read from there."""
-        query = select(*Rows.__table__.c).where(
-            Rows.project_id == project_id, Rows.name == name, Rows.path == path
+        query = select(MODELS).where(
+            MODELS.c.project_id == project_id, MODELS.c.name == name, MODELS.c.path == path
         )
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+            row = connection.execute(query.order_by(MODELS.c.id).limit(1)).one_or_none()
         return model_of(row) if row else None
 
     def called(self, name: str, most: int = 100) -> tuple[Model, ...]:
         """Those of all projects with exactly that name, or that name and a suffix; newest first.
         Files of the terminal are left out: they lie where somebody put them."""
-        query = select(*Rows.__table__.c).where(
-            or_(Rows.name == name, Rows.name.startswith(f"{name}.", autoescape=True)),
-            Rows.origin != "terminal",
-            Rows.facts.is_not(None),
+        query = select(MODELS).where(
+            or_(MODELS.c.name == name, MODELS.c.name.startswith(f"{name}.", autoescape=True)),
+            MODELS.c.origin != "terminal",
+            MODELS.c.facts.is_not(None),
         )
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(Rows.id.desc()).limit(most)).all()
+            rows = connection.execute(query.order_by(MODELS.c.id.desc()).limit(most)).all()
         found = tuple(model_of(row) for row in rows)  # LIKE of SQLite cares for no case: look again
         return tuple(m for m in found if name in (m.name, m.name.rpartition(".")[0]))
 
     def input_of(self, project_id: ProjectId) -> Model | None:
         """The one that a project began with: its first that was not made of another."""
-        query = select(*Rows.__table__.c).where(
-            Rows.project_id == project_id, Rows.origin.not_in(("optimization", "conversion"))
+        query = select(MODELS).where(
+            MODELS.c.project_id == project_id,
+            MODELS.c.origin.not_in(("optimization", "conversion")),
         )
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(Rows.id).limit(1)).one_or_none()
+            row = connection.execute(query.order_by(MODELS.c.id).limit(1)).one_or_none()
         return model_of(row) if row else None
 
     def kept_at(self, path: str) -> Model | None:
         """The newest that is read from there."""
-        return self._newest(Rows.path == path)
+        return self._newest(MODELS.c.path == path)
 
     def copied_from(self, path: str) -> Model | None:
         """The newest of a file that a client called so."""
-        return self._newest(Rows.source == path, Rows.origin == "path")
+        return self._newest(MODELS.c.source == path, MODELS.c.origin == "path")
 
     def places(self) -> dict[ModelId, str]:
         """Where each model is read from."""
         with self._database.reading() as connection:
-            rows = connection.execute(select(Rows.id, Rows.path)).all()
+            rows = connection.execute(select(MODELS.c.id, MODELS.c.path)).all()
         return {ModelId(row.id): row.path for row in rows}
 
     def set_facts(self, number: ModelId, facts: ModelFacts) -> Model:
@@ -139,24 +138,24 @@ class Models:
     def page(self, wanted: Wanted | None = None) -> Page[Model]:
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state")
-        query = of_project(_LIST, wanted, Rows)
+        query = of_project(_LIST, wanted, MODELS)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, Rows.id, model_of)
+            return page_of(connection, query, wanted, _SORTINGS, MODELS.c.id, model_of)
 
     def delete(self, number: ModelId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
             delete_thing(connection, "model", number, self._clock(), cascade=cascade)
 
     def _newest(self, *conditions: Any) -> Model | None:
-        query = select(*Rows.__table__.c).where(*conditions, Rows.facts.is_not(None))
+        query = select(MODELS).where(*conditions, MODELS.c.facts.is_not(None))
         with self._database.reading() as connection:
-            row = connection.execute(query.order_by(Rows.id.desc()).limit(1)).one_or_none()
+            row = connection.execute(query.order_by(MODELS.c.id.desc()).limit(1)).one_or_none()
         return model_of(row) if row else None
 
     def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
         with self._database.writing() as connection:
             row = find(connection, "model", number)
-            connection.execute(update(Rows).where(Rows.id == number).values(values))
+            connection.execute(update(MODELS).where(MODELS.c.id == number).values(values))
             tell(connection, "model.changed", row.project_id, {"id": number}, self._clock())
             return model_of(find(connection, "model", number))
 
@@ -164,10 +163,10 @@ class Models:
         now = self._clock()
         with self._database.writing() as connection:
             changed = connection.execute(
-                update(Rows)
-                .where(Rows.sha256 == sha256)
+                update(MODELS)
+                .where(MODELS.c.sha256 == sha256)
                 .values(values)
-                .returning(Rows.id, Rows.project_id)
+                .returning(MODELS.c.id, MODELS.c.project_id)
             ).all()
             told = [(row.project_id, {"id": row.id}) for row in changed]
             tell_many(connection, "model.changed", told, now)

@@ -12,7 +12,7 @@ from modeldyno.core.notes import Note, Subject
 from modeldyno.store.database import Database
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, find, utc_now, value_of
-from modeldyno.store.tables import Notes as Rows
+from modeldyno.store.tables import NOTES
 
 
 class Notes:
@@ -39,9 +39,11 @@ class Notes:
                 )
             values = {"text": text, "version": before.version + 1, "modified_at": now}
             if before.version:
-                connection.execute(update(Rows).where(_is_of(subject)).values(values))
+                connection.execute(update(NOTES).where(_is_of(subject)).values(values))
             else:
-                connection.execute(insert(Rows).values(values | {f"{subject.kind}_id": subject.id}))
+                connection.execute(
+                    insert(NOTES).values(values | {f"{subject.kind}_id": subject.id})
+                )
             owner = find(connection, subject.kind, subject.id)
             project = subject.id if subject.kind == "project" else owner.project_id
             payload = {subject.kind: subject.id, "version": before.version + 1}
@@ -50,13 +52,13 @@ class Notes:
 
     def _read(self, connection: Connection, subject: Subject) -> Note:
         find(connection, subject.kind, subject.id)
-        columns = (Rows.text, Rows.version, Rows.modified_at)
+        columns = (NOTES.c.text, NOTES.c.version, NOTES.c.modified_at)
         row = connection.execute(select(*columns).where(_is_of(subject))).one_or_none()
         return _note(row, subject) if row else Note(subject=subject)
 
 
 def _is_of(subject: Subject) -> Any:
-    return getattr(Rows, f"{subject.kind}_id") == subject.id
+    return NOTES.c[f"{subject.kind}_id"] == subject.id
 
 
 def _note(row: Any, subject: Subject) -> Note:

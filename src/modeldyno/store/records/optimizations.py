@@ -36,16 +36,15 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.records.models import model_of
-from modeldyno.store.tables import Datasets, Models, Pins, Runs, Trials
-from modeldyno.store.tables import Optimizations as Rows
+from modeldyno.store.tables import DATASETS, MODELS, OPTIMIZATIONS, PINS, RUNS, TRIALS
 
 _DETAILS = with_latest_run(
-    select(*Rows.__table__.c, Datasets.name.label("dataset_name")).outerjoin(
-        Datasets, Datasets.id == Rows.dataset_id
+    select(*OPTIMIZATIONS.c, DATASETS.c.name.label("dataset_name")).outerjoin(
+        DATASETS, DATASETS.c.id == OPTIMIZATIONS.c.dataset_id
     ),
     "optimization",
 )
-_ONE = _DETAILS.where(Rows.id == bindparam("number"))
+_ONE = _DETAILS.where(OPTIMIZATIONS.c.id == bindparam("number"))
 
 
 class Optimizations:
@@ -104,26 +103,26 @@ class Optimizations:
                 raise BadValue(f"Run {run.id} has no trials", why=f"it is of a {run.kind}")
             expect_in_project(connection, run.project_id, model=trial.model_id)
             if trial.is_best:
-                others = update(Trials).where(Trials.run_id == trial.run_id)
+                others = update(TRIALS).where(TRIALS.c.run_id == trial.run_id)
                 connection.execute(others.values(is_best=False))
             connection.execute(
-                insert(Trials).values(encode(trial) | {"created_at": trial.created_at})
+                insert(TRIALS).values(encode(trial) | {"created_at": trial.created_at})
             )
             payload = {"id": run.optimization_id, "run_id": run.id, "trial": trial.number}
             tell(connection, "optimization.trial", run.project_id, payload, self._clock())
 
     def trials(self, run_id: RunId) -> tuple[Trial, ...]:
-        query = select(*Trials.__table__.c).where(Trials.run_id == run_id).order_by(Trials.number)
+        query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
             return tuple(value_of(Trial, row) for row in connection.execute(query))
 
     def best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
         """Of the latest run of each that has one, in one query: for a page of a list."""
         query = (
-            select(*Trials.__table__.c, Runs.optimization_id)
-            .join(Runs, Runs.id == Trials.run_id)
-            .where(Runs.optimization_id.in_(numbers), Trials.is_best)
-            .order_by(Runs.id)
+            select(*TRIALS.c, RUNS.c.optimization_id)
+            .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+            .where(RUNS.c.optimization_id.in_(numbers), TRIALS.c.is_best)
+            .order_by(RUNS.c.id)
         )
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
@@ -160,20 +159,18 @@ def _with_details(connection: Connection, rows: Sequence[Any]) -> list[Optimizat
 def _made(connection: Connection, numbers: list[int]) -> dict[int, Model]:
     """The best model of the latest run of each that has one."""
     query = (
-        select(*Models.__table__.c, Runs.optimization_id.label("made_by"))
-        .join(Trials, Trials.model_id == Models.id)
-        .join(Runs, Runs.id == Trials.run_id)
-        .where(Runs.optimization_id.in_(numbers), Trials.is_best)
-        .order_by(Runs.id)
+        select(*MODELS.c, RUNS.c.optimization_id.label("made_by"))
+        .join(TRIALS, TRIALS.c.model_id == MODELS.c.id)
+        .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+        .where(RUNS.c.optimization_id.in_(numbers), TRIALS.c.is_best)
+        .order_by(RUNS.c.id)
     )
     return {row.made_by: model_of(row) for row in connection.execute(query)}
 
 
 def _pins(connection: Connection, numbers: list[int]) -> dict[int, dict[PinKind, BenchmarkId]]:
     found: dict[int, dict[PinKind, BenchmarkId]] = {}
-    for row in connection.execute(
-        select(*Pins.__table__.c).where(Pins.optimization_id.in_(numbers))
-    ):
+    for row in connection.execute(select(PINS).where(PINS.c.optimization_id.in_(numbers))):
         found.setdefault(row.optimization_id, {})[row.kind] = BenchmarkId(row.benchmark_id)
     return found
 

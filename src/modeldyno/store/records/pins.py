@@ -10,8 +10,7 @@ from modeldyno.core.optimizations import Pin, PinKind
 from modeldyno.store.database import Database
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, find, utc_now
-from modeldyno.store.tables import Pins as Rows
-from modeldyno.store.tables import Runs, Trials
+from modeldyno.store.tables import PINS, RUNS, TRIALS
 
 
 class Pins:
@@ -25,8 +24,8 @@ class Pins:
         with self._database.writing() as connection:
             optimization = find(connection, "optimization", pin.optimization_id)
             benchmark = find(connection, "benchmark", pin.benchmark_id)
-            made = select(Trials.model_id).join(Runs, Runs.id == Trials.run_id)
-            made = made.where(Runs.optimization_id == pin.optimization_id)
+            made = select(TRIALS.c.model_id).join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+            made = made.where(RUNS.c.optimization_id == pin.optimization_id)
             if benchmark.model_id not in set(connection.scalars(made)):
                 raise BadValue(
                     f"Benchmark {pin.benchmark_id} cannot be pinned here",
@@ -38,9 +37,9 @@ class Pins:
                     f"Benchmark {pin.benchmark_id} cannot be pinned for its {pin.kind}",
                     why=f"it measures {benchmark.mode}",
                 )
-            connection.execute(delete(Rows).where(*_is(pin.optimization_id, pin.kind)))
+            connection.execute(delete(PINS).where(*_is(pin.optimization_id, pin.kind)))
             row = {"optimization_id": pin.optimization_id, "kind": pin.kind}
-            connection.execute(insert(Rows).values(row | {"benchmark_id": pin.benchmark_id}))
+            connection.execute(insert(PINS).values(row | {"benchmark_id": pin.benchmark_id}))
             payload = {"id": pin.optimization_id}
             tell(connection, "optimization.changed", optimization.project_id, payload, now)
         return pin
@@ -49,7 +48,7 @@ class Pins:
         """Whether there was one."""
         with self._database.writing() as connection:
             optimization = find(connection, "optimization", optimization_id)
-            gone = connection.execute(delete(Rows).where(*_is(optimization_id, kind)))
+            gone = connection.execute(delete(PINS).where(*_is(optimization_id, kind)))
             if gone.rowcount:
                 payload = {"id": optimization_id}
                 now = self._clock()
@@ -58,8 +57,8 @@ class Pins:
 
     def of(self, numbers: list[OptimizationId]) -> tuple[Pin, ...]:
         """Of several at once: for a page of a list."""
-        query = select(*Rows.__table__.c).where(Rows.optimization_id.in_(numbers))
-        query = query.order_by(Rows.optimization_id, Rows.kind)
+        query = select(PINS).where(PINS.c.optimization_id.in_(numbers))
+        query = query.order_by(PINS.c.optimization_id, PINS.c.kind)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
         return tuple(
@@ -69,4 +68,4 @@ class Pins:
 
 
 def _is(optimization_id: int, kind: str) -> tuple[ColumnElement[bool], ...]:
-    return Rows.optimization_id == optimization_id, Rows.kind == kind
+    return PINS.c.optimization_id == optimization_id, PINS.c.kind == kind

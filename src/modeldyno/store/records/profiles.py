@@ -37,17 +37,18 @@ from modeldyno.store.records.finding import (
     utc_now,
     value_of,
 )
-from modeldyno.store.tables import Models, ProfileRows, Runs
-from modeldyno.store.tables import Profiles as Rows
+from modeldyno.store.tables import MODELS, PROFILE_ROWS, PROFILES, RUNS
 
 _WITH_LATEST = with_latest_run(
-    select(*Rows.__table__.c, Models.name.label("model_name")).join(
-        Models, Models.id == Rows.model_id
+    select(*PROFILES.c, MODELS.c.name.label("model_name")).join(
+        MODELS, MODELS.c.id == PROFILES.c.model_id
     ),
     "profile",
 )
-_DETAILS = _WITH_LATEST.where(Rows.id == bindparam("number"))
-_ALL_DETAILS = _WITH_LATEST.where(Rows.project_id == bindparam("project_id")).order_by(Rows.id)
+_DETAILS = _WITH_LATEST.where(PROFILES.c.id == bindparam("number"))
+_ALL_DETAILS = _WITH_LATEST.where(PROFILES.c.project_id == bindparam("project_id")).order_by(
+    PROFILES.c.id
+)
 
 
 def _of_all(column: Any) -> Any:
@@ -55,22 +56,22 @@ def _of_all(column: Any) -> Any:
     return case((func.count(column) == func.count(), func.sum(column)))
 
 
-_TOTAL = func.sum(ProfileRows.total_s)
-_BY_NODE = select(*ProfileRows.__table__.c)
+_TOTAL = func.sum(PROFILE_ROWS.c.total_s)
+_BY_NODE = select(PROFILE_ROWS)
 _BY_OP = select(
-    ProfileRows.op_type,
+    PROFILE_ROWS.c.op_type,
     func.count().label("nodes"),
     _TOTAL.label("total_s"),
-    func.sum(ProfileRows.cpu_s).label("cpu_s"),
-    func.sum(ProfileRows.accelerator_s).label("accelerator_s"),
-    func.sum(ProfileRows.calls).label("calls"),
-    func.sum(ProfileRows.defined).label("defined"),
-    _of_all(ProfileRows.flop).label("flop"),
-    _of_all(ProfileRows.moved_bytes).label("moved_bytes"),
-).group_by(ProfileRows.op_type)
+    func.sum(PROFILE_ROWS.c.cpu_s).label("cpu_s"),
+    func.sum(PROFILE_ROWS.c.accelerator_s).label("accelerator_s"),
+    func.sum(PROFILE_ROWS.c.calls).label("calls"),
+    func.sum(PROFILE_ROWS.c.defined).label("defined"),
+    _of_all(PROFILE_ROWS.c.flop).label("flop"),
+    _of_all(PROFILE_ROWS.c.moved_bytes).label("moved_bytes"),
+).group_by(PROFILE_ROWS.c.op_type)
 _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
-    "node": (ProfileRows.total_s, ProfileRows.number, ProfileRows.node),
-    "op": (_TOTAL, func.min(ProfileRows.number), ProfileRows.op_type),
+    "node": (PROFILE_ROWS.c.total_s, PROFILE_ROWS.c.number, PROFILE_ROWS.c.node),
+    "op": (_TOTAL, func.min(PROFILE_ROWS.c.number), PROFILE_ROWS.c.op_type),
 }
 
 
@@ -133,8 +134,8 @@ class Profiles:
 
     def rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
         """Node by node, in the order of the graph."""
-        mine = ProfileRows.run_id == run_id
-        query = select(*ProfileRows.__table__.c).where(mine).order_by(ProfileRows.number)
+        mine = PROFILE_ROWS.c.run_id == run_id
+        query = select(PROFILE_ROWS).where(mine).order_by(PROFILE_ROWS.c.number)
         with self._database.reading() as connection:
             return tuple(value_of(ProfileRow, row) for row in connection.execute(query))
 
@@ -151,7 +152,7 @@ class Profiles:
         query: Any = _BY_NODE if by_node else _BY_OP
         total, first, name = _ORDERS[wanted.by]
         order = {"time": (total.desc(), first), "graph": (first,), "name": (name, first)}
-        query = query.where(ProfileRows.run_id == run_id).order_by(*order[wanted.sort])
+        query = query.where(PROFILE_ROWS.c.run_id == run_id).order_by(*order[wanted.sort])
         query = query.offset(wanted.start).limit(wanted.limit)
         with self._database.reading() as connection:
             found = connection.execute(query).all()
@@ -163,15 +164,15 @@ class Profiles:
         """Of the newest run of it that has rows; None before there is one. Raises NotFound."""
         query = (
             select(
-                Runs.id.label("run_id"),
-                Runs.typical_s.label("latency_s"),
+                RUNS.c.id.label("run_id"),
+                RUNS.c.typical_s.label("latency_s"),
                 func.count().label("nodes"),
-                func.sum(ProfileRows.total_s).label("sum_s"),
+                func.sum(PROFILE_ROWS.c.total_s).label("sum_s"),
             )
-            .join(ProfileRows, ProfileRows.run_id == Runs.id)
-            .where(Runs.profile_id == number)
-            .group_by(Runs.id, Runs.typical_s, Runs.created_at)
-            .order_by(Runs.created_at.desc(), Runs.id.desc())
+            .join(PROFILE_ROWS, PROFILE_ROWS.c.run_id == RUNS.c.id)
+            .where(RUNS.c.profile_id == number)
+            .group_by(RUNS.c.id, RUNS.c.typical_s, RUNS.c.created_at)
+            .order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc())
             .limit(1)
         )
         with self._database.reading() as connection:
@@ -191,9 +192,9 @@ def add_profile(connection: Connection, new: NewProfile, clock: Clock) -> int:
 
 
 def add_profile_rows(connection: Connection, run_id: RunId, values: list[dict[str, Any]]) -> None:
-    connection.execute(delete(ProfileRows).where(ProfileRows.run_id == run_id))
+    connection.execute(delete(PROFILE_ROWS).where(PROFILE_ROWS.c.run_id == run_id))
     if values:
-        connection.execute(insert(ProfileRows), values)
+        connection.execute(insert(PROFILE_ROWS), values)
 
 
 def _summary(settings: dict[str, Any]) -> dict[str, Any]:

@@ -16,12 +16,11 @@ from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, expect_in_project, find, utc_now, value_of
-from modeldyno.store.tables import THINGS
-from modeldyno.store.tables import Projects as Rows
+from modeldyno.store.tables import PROJECTS, THINGS
 
-_SORTINGS = {"created": Sorting(Rows.created_at), "name": Sorting(Rows.name_key)}
-_LIST = select(*Rows.__table__.c)
-_LISTED = _LIST.where(~Rows.is_draft)
+_SORTINGS = {"created": Sorting(PROJECTS.c.created_at), "name": Sorting(PROJECTS.c.name_key)}
+_LIST = select(PROJECTS)
+_LISTED = _LIST.where(~PROJECTS.c.is_draft)
 
 
 class Projects:
@@ -35,7 +34,7 @@ class Projects:
         row: dict[str, Any] = {"name": name, "name_key": search_key(name), "created_at": now}
         row["is_draft"] = is_draft
         with self._database.writing() as connection:
-            number = connection.scalar(insert(Rows).values(row).returning(Rows.id))
+            number = connection.scalar(insert(PROJECTS).values(row).returning(PROJECTS.c.id))
             tell(connection, "project.created", number, {"id": number}, now)
             return value_of(Project, find(connection, "project", number or 0))
 
@@ -46,7 +45,7 @@ class Projects:
     def named(self, name: str) -> Project | None:
         """The first one that is called exactly so."""
         name = checked_name(name)
-        query = _LIST.where(Rows.name == name).order_by(Rows.id).limit(1)
+        query = _LIST.where(PROJECTS.c.name == name).order_by(PROJECTS.c.id).limit(1)
         with self._database.reading() as connection:
             row = connection.execute(query).one_or_none()
         return value_of(Project, row) if row else None
@@ -67,7 +66,7 @@ class Projects:
         with self._database.writing() as connection:
             find(connection, "project", number)
             changed = values | {"modified_at": now}
-            connection.execute(update(Rows).where(Rows.id == number).values(changed))
+            connection.execute(update(PROJECTS).where(PROJECTS.c.id == number).values(changed))
             tell(connection, "project.changed", number, {"id": number}, now)
             return value_of(Project, find(connection, "project", number))
 
@@ -77,7 +76,9 @@ class Projects:
 
     def drafts(self, before: datetime) -> tuple[Project, ...]:
         """Begun before that moment, and never named."""
-        query = _LIST.where(Rows.is_draft, Rows.created_at < before).order_by(Rows.id)
+        query = _LIST.where(PROJECTS.c.is_draft, PROJECTS.c.created_at < before).order_by(
+            PROJECTS.c.id
+        )
         with self._database.reading() as connection:
             return tuple(value_of(Project, row) for row in connection.execute(query))
 
@@ -85,15 +86,20 @@ class Projects:
         """Without drafts."""
         wanted = wanted or Wanted()
         refuse(wanted, "engine", "state", "project_id")
-        query = named(dated(_LISTED, wanted, Rows.created_at), wanted, Rows.name_key)
+        query = named(dated(_LISTED, wanted, PROJECTS.c.created_at), wanted, PROJECTS.c.name_key)
         with self._database.reading() as connection:
             return page_of(
-                connection, query, wanted, _SORTINGS, Rows.id, lambda row: value_of(Project, row)
+                connection,
+                query,
+                wanted,
+                _SORTINGS,
+                PROJECTS.c.id,
+                lambda row: value_of(Project, row),
             )
 
     def count(self) -> int:
         with self._database.reading() as connection:
-            listed = select(func.count()).select_from(Rows).where(~Rows.is_draft)
+            listed = select(func.count()).select_from(PROJECTS).where(~PROJECTS.c.is_draft)
             return connection.scalar(listed) or 0
 
     def counts(self, number: ProjectId) -> dict[str, int]:
@@ -101,7 +107,7 @@ class Projects:
         kinds = [kind for kind in THINGS if kind != "project"]
         columns = []
         for kind in kinds:
-            table = THINGS[kind].__table__  # type: ignore[attr-defined]  # every thing is a table
+            table = THINGS[kind]
             mine = table.c.project_id == number
             columns.append(select(func.count()).select_from(table).where(mine).scalar_subquery())
         with self._database.reading() as connection:

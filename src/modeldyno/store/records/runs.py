@@ -30,14 +30,13 @@ from modeldyno.store.moves import find_run, move_run, owner_id, show_latest_of
 from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, find, summary_of, utc_now, value_of
-from modeldyno.store.tables import CellOutcomes, Tombstones
-from modeldyno.store.tables import Runs as Rows
+from modeldyno.store.tables import CELL_OUTCOMES, RUNS, TOMBSTONES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
 _SORTINGS = {
-    "created": Sorting(Rows.created_at),
-    "latency": Sorting(Rows.typical_s, is_nullable=True),
-    "state": Sorting(Rows.state),
+    "created": Sorting(RUNS.c.created_at),
+    "latency": Sorting(RUNS.c.typical_s, is_nullable=True),
+    "state": Sorting(RUNS.c.state),
 }
 
 
@@ -82,7 +81,7 @@ class Runs:
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
             write_outcome(connection, run, summary, cells)
-            told = update(Rows).where(Rows.id == run_id).values(tool_version=tool_version)
+            told = update(RUNS).where(RUNS.c.id == run_id).values(tool_version=tool_version)
             connection.execute(told)
             show_latest_of(connection, run.kind, owner_id(run))
 
@@ -103,31 +102,31 @@ class Runs:
             return _run(find_run(connection, run_id))
 
     def cells(self, run_id: RunId) -> tuple[CellOutcome, ...]:
-        query = select(*CellOutcomes.__table__.c).where(CellOutcomes.run_id == run_id)
+        query = select(CELL_OUTCOMES).where(CELL_OUTCOMES.c.run_id == run_id)
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(CellOutcomes.number)).all()
+            rows = connection.execute(query.order_by(CELL_OUTCOMES.c.number)).all()
         return tuple(value_of(CellOutcome, row) for row in rows)
 
     def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
         """Of everything, of a project, or of one thing."""
         wanted = wanted or Wanted()
-        query = select(*Rows.__table__.c)
+        query = select(RUNS)
         if of is not None:
-            query = query.where(getattr(Rows, f"{of.kind}_id") == of.id)
+            query = query.where(RUNS.c[f"{of.kind}_id"] == of.id)
         for name in ("project_id", "engine", "state"):
             if getattr(wanted, name) is not None:
-                query = query.where(getattr(Rows, name) == getattr(wanted, name))
+                query = query.where(RUNS.c[name] == getattr(wanted, name))
         if wanted.text:
-            query = query.where(Rows.id.contains(wanted.text, autoescape=True))
-        query = dated(query, wanted, Rows.created_at)
+            query = query.where(RUNS.c.id.contains(wanted.text, autoescape=True))
+        query = dated(query, wanted, RUNS.c.created_at)
         with self._database.reading() as connection:
             return page_of(connection, query, wanted, _SORTINGS, _ID, _run)
 
     def active(self, of: RunOf | None = None) -> tuple[Run, ...]:
         """Those that have not ended."""
-        query = select(*Rows.__table__.c).where(Rows.state.in_(ACTIVE)).order_by(Rows.id)
+        query = select(RUNS).where(RUNS.c.state.in_(ACTIVE)).order_by(RUNS.c.id)
         if of is not None:
-            query = query.where(getattr(Rows, f"{of.kind}_id") == of.id)
+            query = query.where(RUNS.c[f"{of.kind}_id"] == of.id)
         with self._database.reading() as connection:
             return tuple(_run(row) for row in connection.execute(query))
 
@@ -140,25 +139,25 @@ class Runs:
                 raise WrongState(
                     f"Cannot delete run {run_id}", why="it has not ended", fix="Cancel it first"
                 )
-            connection.execute(delete(Rows).where(Rows.id == run_id))
-            connection.execute(insert(Tombstones).values(run_id=run_id, removed_at=now))
+            connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
+            connection.execute(insert(TOMBSTONES).values(run_id=run_id, removed_at=now))
             show_latest_of(connection, run.kind, owner_id(run))
             payload = {"run_id": run_id, run.kind: owner_id(run)}
             tell(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
         """Runs that are deleted here, and whose folders may still be there."""
-        query = select(Tombstones.run_id).order_by(Tombstones.run_id)
+        query = select(TOMBSTONES.c.run_id).order_by(TOMBSTONES.c.run_id)
         with self._database.reading() as connection:
             return tuple(RunId(name) for name in connection.scalars(query))
 
     def forget_tombstone(self, run_id: RunId) -> None:
         """Its folder is gone for good."""
         with self._database.writing() as connection:
-            connection.execute(delete(Tombstones).where(Tombstones.run_id == run_id))
+            connection.execute(delete(TOMBSTONES).where(TOMBSTONES.c.run_id == run_id))
 
 
-_ID: Any = Rows.id
+_ID: Any = RUNS.c.id
 
 
 def add_run(
@@ -173,14 +172,14 @@ def add_run(
 ) -> RunId:
     if not RUN_ID.fullmatch(run_id):
         raise BadValue(f"{run_id!r} is no id of a run", fix="Let us choose one")
-    if connection.scalar(select(Rows.id).where(Rows.id == run_id)) is not None:
+    if connection.scalar(select(RUNS.c.id).where(RUNS.c.id == run_id)) is not None:
         raise WrongState(f"Run {run_id} is there already")
     owner = find(connection, of.kind, of.id)
     asked = RunSummary(**{name: owner._mapping[name] for name in SETTINGS})
     row = asdict(summary or asked)
     row |= {"id": run_id, "project_id": owner.project_id, f"{of.kind}_id": of.id, "kind": of.kind}
     row |= {"state": state, "spec": spec, "created_at": _after_others(connection, of, now)}
-    connection.execute(insert(Rows).values(row | more))
+    connection.execute(insert(RUNS).values(row | more))
     show_latest_of(connection, of.kind, of.id)
     payload = {"run_id": run_id, "state": state, of.kind: of.id}
     tell(connection, "run.created", owner.project_id, payload, now)
@@ -189,8 +188,8 @@ def add_run(
 
 def _after_others(connection: Connection, of: RunOf, now: datetime) -> datetime:
     """The newest run is the latest, even when somebody has set the clock back."""
-    mine = getattr(Rows, f"{of.kind}_id") == of.id
-    last = connection.scalar(select(func.max(Rows.created_at)).where(mine))
+    mine = RUNS.c[f"{of.kind}_id"] == of.id
+    last = connection.scalar(select(func.max(RUNS.c.created_at)).where(mine))
     return now if last is None else max(now, last + timedelta(microseconds=1))
 
 
@@ -198,11 +197,11 @@ def write_outcome(
     connection: Connection, run: Any, summary: RunSummary, cells: Iterable[CellOutcome]
 ) -> None:
     """Replaces what was there: a resumed run ends more than once."""
-    connection.execute(update(Rows).where(Rows.id == run.id).values(asdict(summary)))
-    connection.execute(delete(CellOutcomes).where(CellOutcomes.run_id == run.id))
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(asdict(summary)))
+    connection.execute(delete(CELL_OUTCOMES).where(CELL_OUTCOMES.c.run_id == run.id))
     rows = [asdict(cell) | {"run_id": run.id} for cell in cells]
     if rows:
-        connection.execute(insert(CellOutcomes), rows)
+        connection.execute(insert(CELL_OUTCOMES), rows)
 
 
 def _run(row: Any) -> Run:

@@ -16,7 +16,7 @@ from sqlalchemy import delete, insert, select
 from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 from modeldyno.store.database import Database
 from modeldyno.store.records.finding import value_of
-from modeldyno.store.tables import SignIns as Rows
+from modeldyno.store.tables import SIGN_INS
 
 
 class KeptSignIns:
@@ -24,7 +24,7 @@ class KeptSignIns:
         self._database = database
         self._clock = clock
         self._lock = threading.Lock()
-        query = select(*Rows.__table__.c).order_by(Rows.until_s)
+        query = select(SIGN_INS).order_by(SIGN_INS.c.until_s)
         with database.reading() as connection:
             rows = connection.execute(query).all()
         self._all = {row.id: value_of(SignIn, row) for row in rows}
@@ -39,8 +39,8 @@ class KeptSignIns:
             over = [one.id for one in there if one.until_s <= now_s]
             over += forgotten
             over += [one.id for one in there[: max(0, len(there) + 1 - MOST_SIGN_INS)]]
-            connection.execute(delete(Rows).where(Rows.id.in_(over)))
-            connection.execute(insert(Rows).values(asdict(sign_in)))
+            connection.execute(delete(SIGN_INS).where(SIGN_INS.c.id.in_(over)))
+            connection.execute(insert(SIGN_INS).values(asdict(sign_in)))
             del self._forgotten[: len(forgotten)]
             for gone in over:
                 self._all.pop(gone, None)
@@ -56,9 +56,9 @@ class KeptSignIns:
     def remove(self, id: str) -> None:
         with self._lock, self._database.writing() as connection:
             self._all.pop(id, None)
-            connection.execute(delete(Rows).where(Rows.id == id))
+            connection.execute(delete(SIGN_INS).where(SIGN_INS.c.id == id))
 
     def remove_all(self) -> None:
         with self._lock, self._database.writing() as connection:
             self._all.clear()
-            connection.execute(delete(Rows))
+            connection.execute(delete(SIGN_INS))
