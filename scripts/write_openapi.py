@@ -28,7 +28,7 @@ def main(file: Path) -> None:
             app = application(server, listening, Access(None, listening.cookie, Failures()))
             found = json.loads(asyncio.run(_asked(app, f"{PREFIX}/openapi.json")))
         finally:
-            server.close()
+            server.lifetime.close()
     # It refers to itself, which the generator of types cannot follow: anything at all.
     found["components"]["schemas"]["JsonValue"] = {}
     # Sorted, so that a change shows as what it is.

@@ -49,11 +49,11 @@ class QueueRoom:
     def opened(self, **more: Any) -> Iterator[Server]:
         """A server at work; it is closed at the end."""
         self.server = open_server(self.settings, cores=self.cores, **more)
-        self.server.start()
+        self.server.lifetime.start()
         try:
             yield self.server
         finally:
-            self.server.close()
+            self.server.lifetime.close()
 
     # ------------------------------------------------------------ jobs
 

@@ -19,6 +19,7 @@ from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
-    from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
     from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.standings import StandingService
-    from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.records.all import Records
@@ -69,72 +68,99 @@ class Workbench:
     graphs: GraphService
 
 
-@dataclass(frozen=True)
-class Server:
-    """All that the routes need; started and closed with the application."""
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """Starts and stops what works in the background, in this order."""
 
-    settings: Settings
-    records: Records
-    history: History
-    folders: Runs
-    archive: Archive
-    lock: ServerLock
-    queue: Supervisor
-    progress: LiveProgress
-    feed: EventFeed
-    watch: FolderWatch
-    jobs: JobService
+    starting: tuple[Callable[[], object], ...]
+    stopping: tuple[Callable[[], bool | None], ...]  # False: it is still at work
+    held: ExitStack  # the database, and the locks that make the workspace ours
+
+    def start(self) -> None:
+        for start in self.starting:
+            start()
+
+    def close(self) -> None:
+        """What runs is stopped and can be resumed; what waits, waits for the next server."""
+        has_ended = [stop() is not False for stop in self.stopping]
+        if all(has_ended):  # else the workspace stays ours until the process ends: it may write
+            self.held.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """What measurements are made of."""
+
     projects: ProjectService
     models: ModelService
     files: ModelFiles
-    looks: Looks
+    file_inspections: Looks
     inferences: InferenceService
     conversions: ConversionService
-    folders_shown: Folders
+    browsing: Folders
     examples: ExampleService
     fetches: Fetches
-    example_projects: ExampleProjects
-    sweeping: Sweeping
+    datasets: DatasetService
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """What can be run."""
+
     benchmarks: BenchmarkService
     comparisons: ComparisonService
-    datasets: DatasetService
     optimizations: OptimizationService
     profiles: ProfileService
+
+
+@dataclass(frozen=True, slots=True)
+class Scenarios:
+    """Requests that make several things at once."""
+
     by_name: BenchmarkByName
-    ends: RunEnds
     workloads: WorkloadService
+    example_projects: ExampleProjects
+    demo: DemoProject
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What finished runs say."""
+
     exports: ExportService
     judgements: JudgementService
     distributions: DistributionService
     standings: StandingService
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What happens now, and whom it is told to."""
+
+    queue: Supervisor
+    progress: LiveProgress
+    feed: EventFeed
+    ends: RunEnds
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A workspace that is ours alone. Each route takes the services it uses (``api/app.py``)."""
+
+    settings: Settings
+    lock: ServerLock
+    lifetime: Lifetime
+    records: Records
+    history: History
+    folders: Runs
+    archive: Archive
+    jobs: JobService
+    assets: Assets
+    kinds: Kinds
+    scenarios: Scenarios
+    results: Results
+    activity: Activity
     system: SystemService
-    looking: Workbench  # inspects and reads graphs, beside whatever is measured
-    readers: LocalJobs  # where it does so
-    demo: DemoProject
-    held: ExitStack
-
-    def start(self) -> None:
-        self.feed.on_event(self.sweeping.hear)
-        self.feed.on_event(self.ends.hear)
-        self.feed.start()
-        self.sweeping.start()
-        self.watch.start()
-        self.queue.start()
-        self.projects.forget_drafts()
-
-    def close(self) -> None:
-        """What runs is stopped and can be resumed; what waits, waits for the next server."""
-        self.readers.cancel_all()
-        is_still = self.queue.close()
-        self.watch.close()
-        is_still = self.looks.close() and is_still
-        is_still = self.fetches.close() and is_still
-        is_still = self.conversions.close() and is_still
-        is_still = self.example_projects.close() and is_still
-        self.feed.close()
-        self.sweeping.close()
-        if is_still:  # else the workspace stays ours until the process ends: it may still write
-            self.held.close()
 
 
 def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workbench:
@@ -289,51 +315,86 @@ def open_server(
         )
         jobs = JobService(records, history, queue, progress, leases)
         hosts, peaks_of = RunHosts(history), partial(stored_peaks.load, settings.workspace)
-        benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts))
-        comparisons = ComparisonService(records, models, jobs)
-        profiles = ProfileService(records, models, jobs, hosts, peaks_of)
         archive = Archive(history, folders, records)
         exports = ExportService(records, history, folders, peaks_of)
+        benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts))
+        kinds = Kinds(
+            benchmarks,
+            ComparisonService(records, models, jobs),
+            OptimizationService(records, models, jobs),
+            ProfileService(records, models, jobs, hosts, peaks_of),
+        )
+        assets = Assets(
+            projects=ProjectService(records, files, models, jobs, archive),
+            models=models,
+            files=files,
+            file_inspections=Looks(records, files, models),
+            inferences=InferenceService(models, LocalJobs()),
+            conversions=ConversionService(records, models, files, LocalJobs(Leases(cores))),
+            browsing=Folders(roots),
+            examples=examples,
+            fetches=Fetches(records, examples, files),
+            datasets=DatasetService(records, settings.workspace / "custom_datasets"),
+        )
+        scenarios = Scenarios(
+            by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
+            workloads=WorkloadService(
+                records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
+            ),
+            example_projects=ExampleProjects(records, examples, files, benchmarks),
+            demo=DemoProject(
+                settings.workspace,
+                records,
+                files,
+                benchmarks,
+                kinds.comparisons,
+                kinds.profiles,
+            ),
+        )
+        activity = Activity(queue, progress, EventFeed(records.database, records.events), RunEnds())
+        feed, sweeping = activity.feed, Sweeping(files.sweep)
+        watch = FolderWatch(records, history, settings.workspace / "runs")
+        feed.on_event(sweeping.hear)
+        feed.on_event(activity.ends.hear)
         return Server(
             settings=settings,
+            lock=lock,
             records=records,
             history=history,
             folders=folders,
             archive=archive,
-            lock=lock,
-            queue=queue,
-            progress=progress,
-            feed=EventFeed(records.database, records.events),
-            watch=FolderWatch(records, history, settings.workspace / "runs"),
             jobs=jobs,
-            projects=ProjectService(records, files, models, jobs, archive),
-            models=models,
-            files=files,
-            looks=Looks(records, files, models),
-            inferences=InferenceService(models, LocalJobs()),
-            conversions=ConversionService(records, models, files, LocalJobs(Leases(cores))),
-            folders_shown=Folders(roots),
-            examples=examples,
-            fetches=Fetches(records, examples, files),
-            example_projects=ExampleProjects(records, examples, files, benchmarks),
-            sweeping=Sweeping(files.sweep),
-            benchmarks=benchmarks,
-            comparisons=comparisons,
-            datasets=DatasetService(records, settings.workspace / "custom_datasets"),
-            optimizations=OptimizationService(records, models, jobs),
-            profiles=profiles,
-            by_name=BenchmarkByName(records, named, files, models, benchmarks, jobs, history),
-            ends=RunEnds(),
-            workloads=WorkloadService(
-                records, files, benchmarks, jobs, history, roots, settings.workspace / "workloads"
+            assets=assets,
+            kinds=kinds,
+            scenarios=scenarios,
+            results=Results(
+                exports,
+                JudgementService(records, exports),
+                DistributionService(records, history, folders),
+                StandingService(records, models),
             ),
-            exports=exports,
-            judgements=JudgementService(records, exports),
-            distributions=DistributionService(records, history, folders),
-            standings=StandingService(records, models),
+            activity=activity,
             system=SystemService(settings, records, open_doctor(settings)),
-            looking=looking,
-            readers=readers,
-            demo=DemoProject(settings.workspace, records, files, benchmarks, comparisons, profiles),
-            held=held.pop_all(),
+            # Last: from here on closing is the caller's.
+            lifetime=Lifetime(
+                starting=(
+                    feed.start,
+                    sweeping.start,
+                    watch.start,
+                    queue.start,
+                    assets.projects.forget_drafts,
+                ),
+                stopping=(
+                    readers.cancel_all,
+                    queue.close,
+                    watch.close,
+                    assets.file_inspections.close,
+                    assets.fetches.close,
+                    assets.conversions.close,
+                    scenarios.example_projects.close,
+                    feed.close,
+                    sweeping.close,
+                ),
+                held=held.pop_all(),
+            ),
         )

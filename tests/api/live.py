@@ -66,7 +66,9 @@ class Live:
                 budget=choose_budget(seconds=seconds),
             )
 
-        _, job = self.server.benchmarks.create(model.project_id, model.id, "b", spec, start=True)
+        _, job = self.server.kinds.benchmarks.create(
+            model.project_id, model.id, "b", spec, start=True
+        )
         assert job
         return job
 
@@ -119,4 +121,4 @@ def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None, **
         running.should_exit = True
         thread.join(30)
         door.close()
-        server.close()
+        server.lifetime.close()

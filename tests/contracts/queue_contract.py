@@ -129,7 +129,7 @@ class QueueContract:
         try:
             helper = self.vanish(room, job)
         finally:
-            server.close()
+            server.lifetime.close()
         with room.opened() as server:
             found = room.job(job.id)
             kept = room.units(job)
@@ -167,7 +167,7 @@ class QueueContract:
         try:  # the folder was written, the database was not
             room.server.records.runs.move(job.run_id, "running")
         finally:
-            room.server.close()
+            room.server.lifetime.close()
         with room.opened() as server:
             assert (room.job(job.id).state, room.job(job.id).reason) == ("done", "")
             assert server.records.benchmarks.get(benchmark).summary.typical_s > 0
@@ -209,7 +209,9 @@ class QueueContract:
             room.until_units(waits)
             job = room.start(room.short())
             with locked(room):
-                server.queue._stop(server.queue._current, _cancelled())  # the user's word came
+                server.activity.queue._stop(
+                    server.activity.queue._current, _cancelled()
+                )  # the user's word came
                 until(lambda: room.run_folder(waits).is_over(), "its end on the disk")
                 time.sleep(0.3)  # its end cannot be written meanwhile, and nothing else begins
                 assert room.job(waits.id).state == "running"

@@ -67,10 +67,10 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
 
     chance = random.Random(seed)
     server = room.server = open_server(room.settings, cores=room.cores)
-    server.progress.on_progress(
+    server.activity.progress.on_progress(
         lambda job, now: say(run=job.run_id, units=now.progress.units_done if now.progress else 0)
     )
-    hear = server.queue._hear
+    hear = server.activity.queue._hear
 
     def overhear(job: Job, message: JobMessage) -> None:
         """Progress comes at most four times a second; each unit by itself is promised as well."""
@@ -78,9 +78,9 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
             say(unit=job.run_id)
         hear(job, message)
 
-    server.queue._hear = overhear
-    server.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
-    server.start()
+    server.activity.queue._hear = overhear
+    server.activity.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
+    server.lifetime.start()
     say(ready=os.getpid())
     for job in server.records.jobs.page(STOPPED).items:
         if chance.random() < 0.5:
@@ -196,7 +196,7 @@ def look(room: QueueRoom, found: Found) -> None:
         _check_jobs(room, before, found)
         found.wrong += inconsistencies(server.records.database)
     finally:
-        server.close()
+        server.lifetime.close()
 
 
 def _check_jobs(room: QueueRoom, before: dict[int, str], found: Found) -> None:

@@ -23,7 +23,8 @@ from modeldyno.api.guard import CLIENT_POLICY, PAGE_POLICY, App, Guard, Rules
 from modeldyno.api.head import surface_of
 from modeldyno.api.inc import gui
 from modeldyno.api.inc import operations as inc
-from modeldyno.api.inc.surface import Inc, inc_of, operations_of
+from modeldyno.api.inc.announcing import Announcer
+from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
 from modeldyno.api.v1 import (
@@ -60,37 +61,11 @@ from modeldyno.store.web_client import WebClient
 from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.workbench import Lifetime, Server
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "/api/v1"
-ROUTERS = (
-    projects.router,
-    demo.router,
-    standings.router,
-    models.router,
-    graphs.router,
-    inferences.router,
-    conversions.router,
-    examples.router,
-    files.router,
-    datasets.router,
-    benchmarks.router,
-    benchmark_by_name.router,
-    comparisons.router,
-    judgements.router,
-    optimizations.router,
-    profiles.router,
-    runs.router,
-    distributions.router,
-    jobs.router,
-    queue.router,
-    notes.router,
-    events.router,
-    engines.router,
-    system.router,
-)
 # Whose bodies are files, as they come. All others are JSON.
 UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
@@ -103,15 +78,48 @@ def application(
     """What uvicorn serves; nothing of it works before its lifespan began."""
     policy = PAGE_POLICY if server.settings.inc_gui is None else CLIENT_POLICY
     rules = Rules(listening.hosts, listening.origins, UPLOADS, page_policy=policy)
-    feed = (server.feed, server.progress, server.fetches, server.conversions)
+    activity, assets = server.activity, server.assets
+    feed = (activity.feed, activity.progress, assets.fetches, assets.conversions)
     events = EventSockets(*feed, server.records.events, access, listening.origins, patience)
     routes = Answers(routed(server, listening, access, events), server.records.database)
     return Guard(events.around(routes), rules, access)
 
 
+def routers_of(server: Server) -> list[APIRouter]:
+    """Those of ``/api/v1``; each takes the services it uses."""
+    records, archive = server.records, server.archive
+    assets, kinds, results = server.assets, server.kinds, server.results
+    return [
+        projects.router(records, assets.projects, results.exports, archive),
+        demo.router(records, server.scenarios.demo),
+        standings.router(results.standings),
+        models.router(records, assets.models, assets.files, archive),
+        graphs.router(assets.models),
+        inferences.router(assets.inferences),
+        conversions.router(assets.conversions),
+        examples.router(assets.examples, assets.fetches),
+        files.router(assets.files),
+        datasets.router(records, archive),
+        benchmarks.router(records, kinds.benchmarks, server.jobs, archive),
+        benchmark_by_name.router(server.scenarios.by_name, server.activity.ends),
+        comparisons.router(records, kinds.comparisons, server.jobs, archive),
+        judgements.router(results.judgements),
+        optimizations.router(records, kinds.optimizations, server.jobs, archive),
+        profiles.router(records, kinds.profiles, results.exports, server.jobs, archive),
+        runs.router(records.runs, results.exports, archive),
+        distributions.router(results.distributions),
+        jobs.router(server.jobs),
+        queue.router(server.jobs),
+        notes.router(records.notes),
+        events.router(records.events),
+        engines.router(),
+        system.router(server.system),
+    ]
+
+
 def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
     """The routes and what holds for all of them, without their guard; ``events`` live as long."""
-    reference = inc_of(server, events.broadcast)
+    announcer = Announcer(server.records, server.activity.feed, events.broadcast)
     app = FastAPI(
         title="Modeldyno",
         version=tool_version(),
@@ -121,7 +129,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         redoc_url=None,
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
-        lifespan=_lifespan(server, events, reference),
+        lifespan=_lifespan(server.lifetime, events, announcer),
     )
     described: list[openapi.Json] = []
 
@@ -131,18 +139,20 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         return described[0]
 
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done
-    routers = [make(server) for make in ROUTERS] + [session.router(listening, access)]
+    routers = [*routers_of(server), session.router(listening, access)]
     workbench = WorkbenchPage()
-    page = pages.router(server, listening, access, describe, workbench)
-    if server.settings.inc_gui is None:  # else that client has every address
-        page.include_router(workbench_pages.router(workbench, listening, access))
     folder = server.settings.inc_gui
+    page = pages.router(
+        server.records.projects, listening, access, describe, workbench, has_home=folder is None
+    )
+    if folder is None:  # else that client has every address
+        page.include_router(workbench_pages.router(workbench, listening, access))
     # Last, for it answers whatever nobody else does; and in place of our own first page.
     client = gui.router(WebClient.read(folder), listening, access) if folder else APIRouter()
     for router in routers:
         app.include_router(router, prefix=PREFIX)
     app.include_router(page, include_in_schema=False)
-    operations = operations_of(reference)
+    operations = operations_of(server, events.broadcast, announcer)
     app.include_router(inc.router(operations), include_in_schema=False)
     app.include_router(client, include_in_schema=False)
     for kind, handler in (
@@ -172,16 +182,18 @@ def _addresses(router: APIRouter, prefix: str = "") -> list[tuple[str, set[str]]
     ]
 
 
-def _lifespan(server: Server, events: EventSockets, reference: Inc) -> Callable[[FastAPI], Any]:
+def _lifespan(
+    lifetime: Lifetime, events: EventSockets, announcer: Announcer
+) -> Callable[[FastAPI], Any]:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with events.running():
             try:
-                with reference.announcer.running():
-                    server.start()
+                with announcer.running():
+                    lifetime.start()
                     yield
             finally:
-                server.close()
+                lifetime.close()
 
     return lifespan
 

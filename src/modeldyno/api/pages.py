@@ -20,18 +20,20 @@ from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.store.records.projects import Projects
 
 _FORM = "application/x-www-form-urlencoded"
 _Short = Annotated[str, Query(max_length=2000)]
 
 
 def router(
-    server: Server,
+    projects: Projects,
     listening: Listening,
     access: Access,
     describe: Callable[[], dict[str, Any]],
     workbench: WorkbenchPage,
+    *,
+    has_home: bool,
 ) -> APIRouter:
     routes = APIRouter()
     written: list[str] = []
@@ -44,12 +46,12 @@ def router(
         if not listening.needs_token or access.seen(request.scope):
             if workbench.is_built:
                 return first(workbench, request)
-            count = server.records.projects.count()
+            count = projects.count()
             told = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
             return page("Modeldyno", _home(told))
         return page("Modeldyno", _sign_in("", "You are not signed in."))
 
-    if server.settings.inc_gui is None:
+    if has_home:
         routes.get("/")(home)
 
     @routes.get("/docs")

@@ -58,7 +58,7 @@ def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -
             is_up(server, listening)
         _Listener(config).run(sockets=[door])
     finally:
-        server.close()
+        server.lifetime.close()
 
 
 class _Listener(uvicorn.Server):

@@ -158,7 +158,7 @@ def _own_names() -> tuple[str, ...]:
 def _make_demo(server: Server) -> None:
     """A server without its demo is better than none."""
     try:
-        server.demo.make_once()
+        server.scenarios.demo.make_once()
     except ModeldynoError as error:
         output.warn(f"the demo project could not be made: {error}")
 

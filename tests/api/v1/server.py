@@ -186,4 +186,4 @@ def serving(workspace: Path, http: Any = "auto", **settings: Any) -> Iterator[Se
     finally:
         running.should_exit = True
         thread.join(30)
-        server.close()
+        server.lifetime.close()

@@ -24,7 +24,8 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ACTIVE, RunKind, RunOf, RunState
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.event_feed import EventFeed
+    from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
 
@@ -62,8 +63,8 @@ Take = Callable[[Move], bool]
 class Announcer:
     """A thread of its own reads and says; ``hear`` is called in the feed's and only hands over."""
 
-    def __init__(self, server: Server, broadcast: Broadcast) -> None:
-        self._records = server.records
+    def __init__(self, records: Records, feed: EventFeed, broadcast: Broadcast) -> None:
+        self._records = records
         self._broadcast = broadcast
         self._speeches: dict[RunKind, Speech] = {}
         self._takers: list[Take] = []
@@ -71,7 +72,7 @@ class Announcer:
         self._owed: dict[RunId, Move] = {}  # ended while no server could say so
         self._moves: SimpleQueue[Move | None] = SimpleQueue()
         self._closing = threading.Event()
-        server.feed.on_event(self.hear)
+        feed.on_event(self.hear)
         broadcast.on_first(self._pay)
 
     def speaks(self, kind: RunKind, speech: Speech) -> None:

@@ -15,13 +15,13 @@ from modeldyno.services.benchmarks import fits_note
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.store.history import History
 
 WARMUP, UNTIL_PRECISE = 10, -1
 
 
 def benchmark_shape(
-    inc: Inc,
+    history: History,
     outcome: BenchmarkOutcome,
     model: dict[str, Any],
     dataset: dict[str, Any],
@@ -34,7 +34,7 @@ def benchmark_shape(
     benchmark, latest = outcome.benchmark, outcome.latest
     spec = benchmark.spec
     asked = spec.cells[0]
-    folder = _folder(inc, latest)
+    folder = _folder(history, latest)
     notes = [why_not_done(latest, job), unfit, _note(outcome, cell)]
     return {
         "project_id": benchmark.project_id,
@@ -60,11 +60,11 @@ def benchmark_shape(
     }
 
 
-def _folder(inc: Inc, latest: LatestRun | None) -> str | None:
+def _folder(history: History, latest: LatestRun | None) -> str | None:
     """Of the latest run, once it has begun."""
     if latest is None or latest.started_at is None or latest.job_id is None:
         return None
-    return str(inc.server.history.folder(latest.id).path)
+    return str(history.folder(latest.id).path)
 
 
 def _seconds(latest: LatestRun | None) -> int | None:
@@ -114,13 +114,13 @@ def _note(outcome: BenchmarkOutcome, cell: CellResult | None) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def measured_cell(inc: Inc, outcome: BenchmarkOutcome) -> CellResult | None:
+def measured_cell(history: History, outcome: BenchmarkOutcome) -> CellResult | None:
     """As the run's own files have it; None when they are gone, or of another version."""
     best = best_of(outcome.cells)
     if outcome.measured is None or best is None:
         return None
     try:
-        result = inc.server.history.read(outcome.measured.id).result
+        result = history.read(outcome.measured.id).result
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return result.cells[best.number] if isinstance(result, BenchmarkResult) else None

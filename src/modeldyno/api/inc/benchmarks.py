@@ -17,10 +17,7 @@ from modeldyno.api.inc.benchmark_shape import (
     measured_cell,
 )
 from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
-from modeldyno.api.inc.deleting import delete
 from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
-from modeldyno.api.inc.executing import execute
-from modeldyno.api.inc.files_of_runs import config_answer, log_answer
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
@@ -45,7 +42,10 @@ from modeldyno.services.requests import (
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.api.inc.runnables import Runnables
+    from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.store.history import History
+    from modeldyno.store.records.all import Records
 
 MODES: tuple[Mode, ...] = ("performance", "accuracy")
 BATCH_SIZE = 100
@@ -54,10 +54,13 @@ MOST_CORES = 1024
 _MISSING = "Could not find required parameter."
 
 
-def operations(inc: Inc) -> Operations:
-    server = inc.server
-    benchmarks, records = server.benchmarks, server.records
-
+def operations(
+    records: Records,
+    history: History,
+    benchmarks: BenchmarkService,
+    runnables: Runnables,
+    calls: Calls,
+) -> Operations:
     def add(asked: Parameters) -> dict[str, Any]:
         """What a machine does not have (cores, instances) is kept as it was asked for; a run takes
         what there is, and says so."""
@@ -103,12 +106,12 @@ def operations(inc: Inc) -> Operations:
         outcome = benchmarks.outcome(BenchmarkId(number))
         benchmark = outcome.benchmark
         dataset = _found(benchmark.dataset_id)
-        cell = measured_cell(inc, outcome)
+        cell = measured_cell(history, outcome)
         model = records.models.get(benchmark.model_id)
         unfit = unfit_note(dataset, model)
         job = records.jobs.of_run(outcome.latest.id) if outcome.latest else None
         return benchmark_shape(
-            inc, outcome, model_shape(model), _dataset(dataset), cell, unfit, job
+            history, outcome, model_shape(model), _dataset(dataset), cell, unfit, job
         )
 
     def listed(asked: Parameters) -> dict[str, Any]:
@@ -122,7 +125,9 @@ def operations(inc: Inc) -> Operations:
             number = outcome.benchmark.dataset_id
             dataset = datasets.get(number) if number else None
             unfit = unfit_note(dataset, model)
-            return benchmark_shape(inc, outcome, model_shape(model), _dataset(dataset), unfit=unfit)
+            return benchmark_shape(
+                history, outcome, model_shape(model), _dataset(dataset), unfit=unfit
+            )
 
         return {
             "benchmarks": [
@@ -136,11 +141,10 @@ def operations(inc: Inc) -> Operations:
         def start(number: int, request_id: str) -> Job:
             return benchmarks.start(BenchmarkId(number), request_id=request_id, fits=True)
 
-        return execute(inc, asked, "benchmark", "benchmark", start)
+        return runnables.execute(asked, "benchmark", "benchmark", start)
 
     def deleted(asked: Parameters) -> dict[str, Any]:
-        return delete(
-            inc,
+        return runnables.delete(
             asked,
             "benchmark",
             "benchmark",
@@ -149,21 +153,20 @@ def operations(inc: Inc) -> Operations:
         )
 
     def config(asked: Parameters) -> Response:
-        return config_answer(inc, asked, _latest(asked))
+        return runnables.config(asked, _latest(asked))
 
     def log(asked: Parameters) -> Response:
-        return log_answer(inc, asked, _latest(asked))
+        return runnables.log(asked, _latest(asked))
 
     def _latest(asked: Parameters) -> RunId | None:
         found = benchmarks.outcome(BenchmarkId(asked.id())).latest
         return found.id if found else None
 
     def started(_number: int, run_id: RunId) -> dict[str, Any]:
-        folder = server.history.folder(run_id)
+        folder = history.folder(run_id)
         return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
 
-    calls = Calls(inc)
-    inc.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
+    runnables.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
     return {
         "benchmark": lambda asked: (
             calls.begin(asked) if "input_model" in asked else details_of(asked.id())

@@ -14,12 +14,10 @@ from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import ModelId, OptimizationId
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.store.records.all import Records
 
 
-def operations(inc: Inc) -> Operations:
-    records = inc.server.records
-
+def operations(records: Records) -> Operations:
     def expect_model(asked: Parameters) -> None:
         project_id, number = asked.id("project_id"), asked.id("model_id")
         if records.models.get(ModelId(number)).project_id != project_id:

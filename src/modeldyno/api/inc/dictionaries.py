@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from modeldyno.api.inc.naming import TYPES, domain_named, framework_named
 from modeldyno.api.inc.operations import Operation, Operations
@@ -13,13 +13,10 @@ from modeldyno.core.inc_ids import DOMAINS, FLAVOURS, OPTIMIZATION_TYPES, PRECIS
 from modeldyno.core.tuning import types_for
 from modeldyno.store.dictionaries import dictionaries
 
-if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
-
 Row = dict[str, Any]
 
 
-def operations(_: Inc) -> Operations:
+def operations() -> Operations:
     found: dict[str, Operation] = {
         "dict/domains": _numbered("domains", DOMAINS),
         "dict/domain_flavours": _numbered("domain_flavours", FLAVOURS),

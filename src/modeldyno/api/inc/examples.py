@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modeldyno.api.errors import sentences
 from modeldyno.api.inc.broadcast import Broadcast, Status
-from modeldyno.api.inc.executing import request_of
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.runnables import request_of
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.examples import Example
 from modeldyno.core.inc_ids import framework_of
@@ -19,7 +19,8 @@ from modeldyno.core.results import Failure
 from modeldyno.services.example_projects import ExampleProject, Step
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.services.example_projects import ExampleProjects
+    from modeldyno.services.examples import ExampleService
 
 USUAL_STEPS = 10
 FAILED = 404  # the number that clients know for "it did not work"
@@ -33,27 +34,27 @@ MESSAGES: dict[Step, str] = {
 }
 
 
-def operations(inc: Inc) -> Operations:
+def operations(
+    examples: ExampleService, example_projects: ExampleProjects, broadcast: Broadcast
+) -> Operations:
     def listed(_: Parameters) -> list[dict[str, str]]:
-        return [example_row(example) for example in offered(inc)]
+        return [example_row(example) for example in offered(examples)]
 
     def add(asked: Parameters) -> dict[str, Any]:
         request_id = request_of(asked)
         name = asked.text("name")
         steps = asked.whole("progress_steps", USUAL_STEPS, least=1, most=100)
         wanted = {key: asked.text(key) for key in ("domain", "framework", "model")}
-        example = _like(wanted, offered(inc))
-        inc.server.example_projects.start(
-            example.slug, name, _Telling(inc.broadcast, request_id, steps)
-        )
+        example = _like(wanted, offered(examples))
+        example_projects.start(example.slug, name, _Telling(broadcast, request_id, steps))
         return PROCESSING
 
     return {"examples/list": listed, "list_model_zoo": listed, "examples/add": add}
 
 
-def offered(inc: Inc) -> list[Example]:
+def offered(examples: ExampleService) -> list[Example]:
     """Those of the original first, as it had them; of ours, those that are here."""
-    return sorted(inc.server.examples.offered(), key=lambda example: example.kind != "download")
+    return sorted(examples.offered(), key=lambda example: example.kind != "download")
 
 
 def example_row(example: Example) -> dict[str, str]:

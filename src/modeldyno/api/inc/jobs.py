@@ -9,17 +9,15 @@ from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.runs import RunKind
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.store.records.jobs import Jobs
 
 NAMES: dict[RunKind, str] = {"profile": "profiling"}
 
 
-def operations(inc: Inc) -> Operations:
-    records = inc.server.records
-
+def operations(jobs: Jobs) -> Operations:
     def queue(_: Parameters) -> dict[str, str]:
         """``{"benchmark_5": "1"}``: the place of each in the queue, "0" of the one that runs."""
-        running, waiting = records.jobs.in_order()
+        running, waiting = jobs.in_order()
         places = [*((of, 0) for of in running), *((of, n) for n, of in enumerate(waiting, 1))]
         return {f"{NAMES.get(of.kind, of.kind)}_{of.id}": str(place) for of, place in places}
 

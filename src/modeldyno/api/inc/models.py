@@ -9,11 +9,11 @@ from pydantic_core import to_json
 
 from modeldyno.api.errors import refusal_of, text_of
 from modeldyno.api.inc.announcing import FAILED
-from modeldyno.api.inc.executing import request_of
 from modeldyno.api.inc.graph_shape import drawn, groups_of, matched, named
 from modeldyno.api.inc.model_shape import path_of, precision
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.runnables import request_of
 from modeldyno.api.inc.shapes import everything, moment
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1 import downloads
@@ -24,7 +24,10 @@ from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.models import Model, ModelFacts
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.api.inc.broadcast import Broadcast
+    from modeldyno.services.looks import Looks
+    from modeldyno.services.model_files import ModelFiles
+    from modeldyno.store.records.models import Models
 
 CUSTOM = "custom"  # its client offers this beside the names, and drops the last name without it
 MOST_GROUPS = 1000
@@ -32,19 +35,17 @@ MOST_PATTERN = 50
 JSON = "application/json"
 
 
-def operations(inc: Inc) -> Operations:
-    server = inc.server
-    looks = server.looks
+def operations(models: Models, files: ModelFiles, looks: Looks, broadcast: Broadcast) -> Operations:
     documents = KeptBytes()
 
     def listed(asked: Parameters) -> dict[str, Any]:
         project_id = ProjectId(asked.id("project_id"))
-        found = everything(server.records.models.page, project_id)
+        found = everything(models.page, project_id)
         return {"models": [_row(model) for model in found]}
 
     def download(asked: Parameters) -> Response:
-        model = server.records.models.get(ModelId(asked.id()))
-        descriptor = server.files.open(model)
+        model = models.get(ModelId(asked.id()))
+        descriptor = files.open(model)
         return downloads.sent({}, descriptor, _file_name(model), model.sha256 or "")
 
     def graph(asked: Parameters) -> Response:
@@ -69,15 +70,15 @@ def operations(inc: Inc) -> Operations:
         names = {"id": request_id, "request_id": request_id}
 
         def found(facts: ModelFacts) -> None:
-            inc.broadcast.say("boundary_nodes_finish", "success", names | _boundary(facts))
+            broadcast.say("boundary_nodes_finish", "success", names | _boundary(facts))
 
         def failed(error: ModeldynoError) -> None:
             message = text_of(refusal_of(error))
             said = {"message": message, "code": FAILED, "error_code": error.code}
-            inc.broadcast.say("boundary_nodes_finish", "error", said | names)
+            broadcast.say("boundary_nodes_finish", "error", said | names)
 
         def started() -> None:
-            inc.broadcast.say("boundary_nodes_start", "success", {"message": "started"} | names)
+            broadcast.say("boundary_nodes_start", "success", {"message": "started"} | names)
 
         looks.start(path, started, found, failed)
         return PROCESSING

@@ -12,20 +12,21 @@ from modeldyno.api.inc.shapes import moment, status, why_not_done
 from modeldyno.api.inc.tuning_history import history_shape
 from modeldyno.core.inc_ids import PRECISIONS, Numbered, find
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
+from modeldyno.core.queue import Job
 from modeldyno.core.runs import LatestRun
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.store.history import History
 
 Row = dict[str, Any]
 
 
-def optimization_shape(inc: Inc, shown: OptimizationDetails) -> Row:
+def optimization_shape(history: History, shown: OptimizationDetails) -> Row:
     """Of a list: without tuning details, which are for who asks for one."""
     optimization, latest = shown.optimization, shown.latest
     tuning = optimization.tuning
-    folder = inc.server.history.folder(latest.id) if latest else None
+    folder = history.folder(latest.id) if latest else None
     precision = find(PRECISIONS, optimization.precision) or Numbered(0, optimization.precision)
     return {
         "project_id": optimization.project_id,
@@ -52,10 +53,12 @@ def optimization_shape(inc: Inc, shown: OptimizationDetails) -> Row:
     }
 
 
-def details_shape(inc: Inc, shown: OptimizationDetails, trials: Sequence[Trial]) -> Row:
-    row = optimization_shape(inc, shown)
-    if shown.latest is not None:
-        row["note"] = why_not_done(shown.latest, inc.server.records.jobs.of_run(shown.latest.id))
+def details_shape(
+    history: History, shown: OptimizationDetails, trials: Sequence[Trial], job: Job | None
+) -> Row:
+    """``job`` of its latest run."""
+    row = optimization_shape(history, shown)
+    row["note"] = why_not_done(shown.latest, job)
     told = tuning_shape(shown.optimization)
     if told is not None:
         row["tuning_details"] = told | {"tuning_history": history_shape(shown.optimization, trials)}

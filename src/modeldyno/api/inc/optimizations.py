@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Response
 
 from modeldyno.api.inc.announcing import Speech
-from modeldyno.api.inc.deleting import delete
-from modeldyno.api.inc.executing import execute
-from modeldyno.api.inc.files_of_runs import config_answer, log_answer
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.operations import Operation, Operations
 from modeldyno.api.inc.optimization_shape import details_shape, optimization_shape, tuning_shape
@@ -25,7 +22,10 @@ from modeldyno.core.typed_values import is_blank, typed
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.api.inc.runnables import Runnables
+    from modeldyno.services.optimizations import OptimizationService
+    from modeldyno.store.history import History
+    from modeldyno.store.records.all import Records
 
 Row = dict[str, Any]
 
@@ -34,10 +34,9 @@ _EDITABLE = "precision_id", "optimization_type_id", "dataset_id"
 _OF_NUMBER: dict[int, OptimizationType] = {one.id: type for type, one in TYPES.items()}
 
 
-def operations(inc: Inc) -> Operations:
-    server = inc.server
-    optimizations = server.optimizations
-
+def operations(
+    records: Records, history: History, optimizations: OptimizationService, runnables: Runnables
+) -> Operations:
     def add(asked: Parameters) -> Row:
         project_id = ProjectId(asked.id("project_id", _MISSING))
         made = optimizations.create(
@@ -83,21 +82,21 @@ def operations(inc: Inc) -> Operations:
 
     def details_of(number: int) -> Row:
         shown = optimizations.details(OptimizationId(number))
-        return details_shape(inc, shown, optimizations.trials(shown))
+        job = records.jobs.of_run(shown.latest.id) if shown.latest else None
+        return details_shape(history, shown, optimizations.trials(shown), job)
 
     def listed(asked: Parameters) -> Row:
         found = everything(optimizations.page, ProjectId(asked.id("project_id", _MISSING)))
-        return {"optimizations": [optimization_shape(inc, shown) for shown in found]}
+        return {"optimizations": [optimization_shape(history, shown) for shown in found]}
 
     def executed(asked: Parameters) -> Row:
         def start(number: int, request_id: str) -> Job:
             return optimizations.start(OptimizationId(number), request_id=request_id)
 
-        return execute(inc, asked, "optimization", "optimization", start)
+        return runnables.execute(asked, "optimization", "optimization", start)
 
     def deleted(asked: Parameters) -> Row:
-        return delete(
-            inc,
+        return runnables.delete(
             asked,
             "optimization",
             "optimization",
@@ -115,10 +114,10 @@ def operations(inc: Inc) -> Operations:
         return pinned
 
     def config(asked: Parameters) -> Response:
-        return config_answer(inc, asked, _latest(asked))
+        return runnables.config(asked, _latest(asked))
 
     def log(asked: Parameters) -> Response:
-        return log_answer(inc, asked, _latest(asked))
+        return runnables.log(asked, _latest(asked))
 
     def _latest(asked: Parameters) -> RunId | None:
         found = optimizations.details(OptimizationId(asked.id())).latest
@@ -126,8 +125,8 @@ def operations(inc: Inc) -> Operations:
 
     def started(number: int, run_id: RunId) -> Row:
         optimization = optimizations.get(OptimizationId(number))
-        model = server.records.models.get(optimization.model_id)
-        folder = server.history.folder(run_id)
+        model = records.models.get(optimization.model_id)
+        folder = history.folder(run_id)
         has_config = optimization.type == "quantization"
         return {
             "size_input_model": round((model.size_bytes or 0) / 1e6),
@@ -136,7 +135,7 @@ def operations(inc: Inc) -> Operations:
         }
 
     speech = Speech("optimization", details_of, started, unhappy="failure")
-    inc.announcer.speaks("optimization", speech)
+    runnables.announcer.speaks("optimization", speech)
     return {
         "optimization": lambda asked: details_of(asked.id()),
         "optimization/list": listed,

@@ -25,7 +25,7 @@ from modeldyno.core.inc_ids import (
 from modeldyno.store.dictionaries import dictionaries
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.services.examples import ExampleService
 
 Row = dict[str, Any]
 Values = Callable[[Parameters], list[Row]]
@@ -37,8 +37,10 @@ _PRECISIONS = {
 }
 
 
-def operations(inc: Inc) -> Operations:
-    known = _VALUES | {told: _of_examples(inc, told) for told in ("framework", "domain", "model")}
+def operations(examples: ExampleService) -> Operations:
+    known = _VALUES | {
+        told: _of_examples(examples, told) for told in ("framework", "domain", "model")
+    }
 
     def possible_values(asked: Parameters) -> Row:
         param = asked.text("param")
@@ -53,14 +55,14 @@ def operations(inc: Inc) -> Operations:
     return {"get_possible_values": possible_values}
 
 
-def _of_examples(inc: Inc, told: str) -> Values:
+def _of_examples(examples: ExampleService, told: str) -> Values:
     """Frameworks, domains and names of the examples, as ``examples/list`` has them."""
 
     def values(config: Parameters) -> list[Row]:
         framework, domain = config.text("framework", ""), domain_named(config.text("domain", ""))
         wanted = {"framework": framework_named(framework).name} if framework else {}
         wanted |= {"domain": domain} if domain else {}
-        rows = [example_row(example) for example in offered(inc)]
+        rows = [example_row(example) for example in offered(examples)]
         return _named(dict.fromkeys(row[told] for row in rows if wanted.items() <= row.items()))
 
     return values

@@ -9,10 +9,7 @@ from fastapi import Response
 
 from modeldyno.api.inc.announcing import Speech
 from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
-from modeldyno.api.inc.deleting import delete
 from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
-from modeldyno.api.inc.executing import execute
-from modeldyno.api.inc.files_of_runs import log_answer
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
@@ -30,7 +27,10 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.profiles import MakeSpec, with_threads
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.api.inc.runnables import Runnables
+    from modeldyno.services.profiles import ProfileService
+    from modeldyno.store.history import History
+    from modeldyno.store.records.all import Records
 
 MOST_THREADS = 1024
 _MISSING = "Could not find required parameter."
@@ -38,10 +38,9 @@ _MISSING = "Could not find required parameter."
 Json = dict[str, Any]
 
 
-def operations(inc: Inc) -> Operations:
-    server = inc.server
-    profiles, records = server.profiles, server.records
-
+def operations(
+    records: Records, history: History, profiles: ProfileService, runnables: Runnables
+) -> Operations:
     def add(asked: Parameters) -> Json:
         """More threads than there are cores are kept as they were asked for; a run takes what there
         is, and says so."""
@@ -140,11 +139,10 @@ def operations(inc: Inc) -> Operations:
         def start(number: int, request_id: str) -> Job:
             return profiles.start(ProfileId(number), request_id=request_id, fits=True)
 
-        return execute(inc, asked, "profile", "profiling", start)
+        return runnables.execute(asked, "profile", "profiling", start)
 
     def deleted(asked: Parameters) -> Json:
-        return delete(
-            inc,
+        return runnables.delete(
             asked,
             "profile",
             "profiling",
@@ -154,7 +152,7 @@ def operations(inc: Inc) -> Operations:
 
     def log(asked: Parameters) -> Response:
         latest = profiles.details(ProfileId(asked.id())).latest
-        return log_answer(inc, asked, latest.id if latest else None)
+        return runnables.log(asked, latest.id if latest else None)
 
     def config(asked: Parameters) -> Response:
         profiles.get(ProfileId(asked.id()))
@@ -163,7 +161,7 @@ def operations(inc: Inc) -> Operations:
         )
 
     def started(_number: int, run_id: RunId) -> Json:
-        return {"output_path": str(server.history.folder(run_id).log)}
+        return {"output_path": str(history.folder(run_id).log)}
 
     def _shape(
         found: ProfileDetails, model: Model, dataset: Dataset | None, job: Job | None = None
@@ -180,7 +178,7 @@ def operations(inc: Inc) -> Operations:
             "dataset": dataset_shape(dataset) if dataset else NO_DATASET,
             "num_threads": profile.spec.cell.cores,
             "execution_command": _command(profile) if has_begun else None,
-            "log_path": str(server.history.folder(latest.id).log) if latest and has_begun else None,
+            "log_path": str(history.folder(latest.id).log) if latest and has_begun else None,
             "status": status(profile.state),
             "created_at": moment(profile.created_at),
             "last_run_at": moment(profile.last_run_at),
@@ -188,7 +186,7 @@ def operations(inc: Inc) -> Operations:
             "note": "; ".join(note for note in notes if note),
         }
 
-    inc.announcer.speaks("profile", Speech("profiling", details_of, started))
+    runnables.announcer.speaks("profile", Speech("profiling", details_of, started))
     return {
         "profiling": lambda asked: details_of(asked.id()),
         "profiling/add": add,

@@ -19,7 +19,8 @@ from modeldyno.core.shape_texts import shapes_in
 from modeldyno.services.projects import ProjectShown, ProjectWanted
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.services.projects import ProjectService
+    from modeldyno.store.records.all import Records
 
 MOST_NODES = 1000
 CUSTOM = "custom"  # what its client offers beside the names of nodes: no name itself
@@ -27,11 +28,9 @@ CUSTOM = "custom"  # what its client offers beside the names of nodes: no name i
 UNKNOWN = Refusal(500, "NOT_FOUND", "list index out of range", "", "")
 
 
-def operations(inc: Inc) -> Operations:
-    projects = inc.server.projects
-
+def operations(records: Records, projects: ProjectService) -> Operations:
     def listed(_: Parameters) -> dict[str, Any]:
-        found = everything(inc.server.records.projects.page)
+        found = everything(records.projects.page)
         return {"projects": [_row(project) for project in found]}
 
     def details(asked: Parameters) -> dict[str, Any]:

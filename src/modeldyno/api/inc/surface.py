@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from modeldyno.api.inc import (
@@ -21,43 +20,31 @@ from modeldyno.api.inc import (
 )
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
-from modeldyno.api.inc.operations import Operation, Operations
+from modeldyno.api.inc.operations import Operations
+from modeldyno.api.inc.runnables import Runnables
+from modeldyno.api.inc.workload import Calls
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Server
 
 
-@dataclass(frozen=True)
-class Inc:
-    """What operations need."""
-
-    server: Server
-    broadcast: Broadcast
-    announcer: Announcer
-
-
-NOUNS = (
-    benchmarks.operations,
-    datasets.operations,
-    diagnosis.operations,
-    dictionaries.operations,
-    examples.operations,
-    jobs.operations,
-    models.operations,
-    optimizations.operations,
-    possible_values.operations,
-    profilings.operations,
-    projects.operations,
-    system.operations,
-)
-
-
-def inc_of(server: Server, broadcast: Broadcast) -> Inc:
-    return Inc(server, broadcast, Announcer(server, broadcast))
-
-
-def operations_of(inc: Inc) -> Operations:
-    found: dict[str, Operation] = {}
-    for noun in NOUNS:
-        found |= noun(inc)
-    return found
+def operations_of(server: Server, broadcast: Broadcast, announcer: Announcer) -> Operations:
+    """Each noun gets the services it uses."""
+    records, history, assets, kinds = server.records, server.history, server.assets, server.kinds
+    scenarios = server.scenarios
+    runnables = Runnables(records, history, server.jobs, server.archive, announcer)
+    calls = Calls(scenarios.workloads, kinds.benchmarks, records.models, announcer, broadcast)
+    return {
+        **benchmarks.operations(records, history, kinds.benchmarks, runnables, calls),
+        **datasets.operations(records.datasets, assets.datasets),
+        **diagnosis.operations(records),
+        **dictionaries.operations(),
+        **examples.operations(assets.examples, scenarios.example_projects, broadcast),
+        **jobs.operations(records.jobs),
+        **models.operations(records.models, assets.files, assets.file_inspections, broadcast),
+        **optimizations.operations(records, history, kinds.optimizations, runnables),
+        **possible_values.operations(assets.examples),
+        **profilings.operations(records, history, kinds.profiles, runnables),
+        **projects.operations(records, assets.projects),
+        **system.operations(assets.browsing, server.system),
+    }

@@ -11,14 +11,13 @@ from modeldyno.services.folders import FILTERS
 from modeldyno.services.system import Machine
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.services.folders import Folders
+    from modeldyno.services.system import SystemService
 
 UNKNOWN = "unknown"
 
 
-def operations(inc: Inc) -> Operations:
-    folders, system = inc.server.folders_shown, inc.server.system
-
+def operations(folders: Folders, system: SystemService) -> Operations:
     def system_info(_: Parameters) -> dict[str, Any]:
         return _machine(system.machine())
 

@@ -18,7 +18,11 @@ from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.workloads import Mode, Part, Side, WantedModel, Workload
 
 if TYPE_CHECKING:
-    from modeldyno.api.inc.surface import Inc
+    from modeldyno.api.inc.announcing import Announcer
+    from modeldyno.api.inc.broadcast import Broadcast
+    from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.workloads import WorkloadService
+    from modeldyno.store.records.models import Models
 
 SIDES: tuple[Side, ...] = ("input_model", "optimized_model")
 # As the document calls what is to be found out, and as its answers call it.
@@ -62,13 +66,23 @@ class _Call:
 class Calls:
     """Everything but ``begin`` happens in the announcer's thread."""
 
-    def __init__(self, inc: Inc) -> None:
-        self._inc = inc
-        self._service = inc.server.workloads
+    def __init__(
+        self,
+        workloads: WorkloadService,
+        benchmarks: BenchmarkService,
+        models: Models,
+        announcer: Announcer,
+        broadcast: Broadcast,
+    ) -> None:
+        self._service = workloads
+        self._benchmarks = benchmarks
+        self._models = models
+        self._announcer = announcer
+        self._broadcast = broadcast
         self._calls: dict[RunId, _Call] = {}
         for workload in self._service.unfinished():
             self._go_on(workload)
-        inc.announcer.instead(self.hear)
+        announcer.instead(self.hear)
 
     def begin(self, asked: Parameters) -> dict[str, Any]:
         """What cannot be read is refused here, and then nothing is told."""
@@ -95,7 +109,7 @@ class Calls:
                 call.done.add(move.run_id)
                 self._tell(call)
             else:
-                self._fail(call, self._inc.announcer.why(move))
+                self._fail(call, self._announcer.why(move))
         if move.state not in ACTIVE:
             self._calls.pop(move.run_id, None)
         return True
@@ -127,7 +141,7 @@ class Calls:
             if part.run_id in owed and part.run_id is not None:
                 of = RunOf("benchmark", part.benchmark_id or 0)
                 state = states[part.run_id]
-                self._inc.announcer.owe(Move(part.run_id, of, workload.project_id, state))
+                self._announcer.owe(Move(part.run_id, of, workload.project_id, state))
 
     def _say_started(self, call: _Call) -> None:
         if not call.workload.is_started:
@@ -143,7 +157,7 @@ class Calls:
                 self._count(call, *found)
                 self._say("benchmark_progress", call, self._so_far(call))
         except NotFound:  # deleted a moment after it was done
-            self._fail(call, self._inc.announcer.why(_gone(call)))
+            self._fail(call, self._announcer.why(_gone(call)))
             return
         if call.told == len(call.workload.measurements):
             is_good = bool(call.workload.run_ids)
@@ -173,10 +187,9 @@ class Calls:
         call.told += 1
 
     def _measured(self, call: _Call, part: Part) -> tuple[dict[str, Any], float | None]:
-        server = self._inc.server
         assert part.benchmark_id is not None
-        best = best_of(server.benchmarks.outcome(part.benchmark_id).cells)
-        model = server.records.models.get(part.model_id)
+        best = best_of(self._benchmarks.outcome(part.benchmark_id).cells)
+        model = self._models.get(part.model_id)
         config = self._service.config_path(call.workload, part)
         told = {
             "instances": best.instances if best else None,
@@ -198,7 +211,7 @@ class Calls:
 
     def _say(self, event: str, call: _Call, data: dict[str, Any], *, is_good: bool = True) -> None:
         told = {"id": call.workload.id, **data}
-        self._inc.broadcast.say(event, "success" if is_good else "error", told)
+        self._broadcast.say(event, "success" if is_good else "error", told)
 
 
 def _gone(call: _Call) -> Move:

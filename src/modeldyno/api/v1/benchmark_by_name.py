@@ -41,7 +41,8 @@ from modeldyno.services.benchmark_by_name import Asked, BenchmarkByName, Wish
 from modeldyno.services.requests import parse_int, parse_pairs
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.benchmark_by_name import BenchmarkByName
+    from modeldyno.services.run_ends import RunEnds
 
 LOOK_AGAIN_S = 5.0  # should a word about its end be lost
 MOST_DEVICES = 8
@@ -207,8 +208,7 @@ class RefusedByName(Told):
     unavailable_devices: dict[str, str] = Field(description="And why.")
 
 
-def router(server: Server) -> APIRouter:
-    service = server.by_name
+def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
     # One at a time: each may copy and look into a file. Those that wait take no thread meanwhile.
     beginning = CapacityLimiter(1)
     routes = APIRouter(
@@ -244,7 +244,7 @@ def router(server: Server) -> APIRouter:
         wish = asked.wish(model_name)
         begun = await to_thread.run_sync(service.start, wish, limiter=beginning)
         if begun.job is not None:
-            ended = await _awaited(server, begun.job, request, asked.timeout_s)
+            ended = await _awaited(service, ends, begun.job, request, asked.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
         return await run_in_threadpool(_told, service, begun, wish, asked.is_list)
@@ -256,28 +256,30 @@ def router(server: Server) -> APIRouter:
 
 
 async def _awaited(
-    server: Server, job: Job, request: Request, timeout_s: float
+    service: BenchmarkByName, ends: RunEnds, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
     """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
     nothing runs on for nobody."""
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:
-        ended = await _until_over(server, job, request, timeout_s)
+        ended = await _until_over(service, ends, job, request, timeout_s)
         if ended == "late":
-            late = _late(await run_in_threadpool(server.by_name.has_begun, job), timeout_s)
+            late = _late(await run_in_threadpool(service.has_begun, job), timeout_s)
     except asyncio.CancelledError:
         # The server is being stopped, and has waited for its answers as long as it would.
-        server.by_name.stop(job)
+        service.stop(job)
         raise Refused(STOPPING) from None
     if ended != "over":
-        await run_in_threadpool(server.by_name.stop, job)
+        await run_in_threadpool(service.stop, job)
     if late is not None:
         raise late
     return "over" if ended == "over" else "left"
 
 
-async def _until_over(server: Server, job: Job, request: Request, timeout_s: float) -> Ended:
+async def _until_over(
+    service: BenchmarkByName, ends: RunEnds, job: Job, request: Request, timeout_s: float
+) -> Ended:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     news = asyncio.Event()
@@ -287,8 +289,8 @@ async def _until_over(server: Server, job: Job, request: Request, timeout_s: flo
         loop.call_soon_threadsafe(news.set)
 
     try:
-        with server.ends.waiting(job.run_id, tell):
-            while not await run_in_threadpool(server.by_name.is_over, job):
+        with ends.waiting(job.run_id, tell):
+            while not await run_in_threadpool(service.is_over, job):
                 heard = asyncio.create_task(news.wait())
                 left_s = max(0.0, min(LOOK_AGAIN_S, deadline - loop.time()))
                 await asyncio.wait(

@@ -51,7 +51,10 @@ from modeldyno.core.specs import CellSpec
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.jobs import JobService
+    from modeldyno.store.records.all import Records
 
 Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 
@@ -168,8 +171,12 @@ class PlanTold(Told):
     command: str = Field(examples=["modeldyno bench resnet50.onnx --batch 1,8"])
 
 
-def router(server: Server) -> APIRouter:
-    benchmarks = server.benchmarks
+def router(
+    records: Records,
+    benchmarks: BenchmarkService,
+    jobs: JobService,
+    archive: Archive,
+) -> APIRouter:
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
@@ -192,7 +199,7 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
     )
-    @once(server)
+    @once(records)
     def create_benchmark(asked: BenchmarkAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = benchmarks.create(
@@ -243,7 +250,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{benchmark_id}", status_code=204, responses=problems(404, 409))
     def delete_benchmark(benchmark_id: Id, cascade: bool = False) -> None:
         """With its runs. With `cascade`, what depends on it goes along."""
-        with server.archive.deleting():
+        with archive.deleting():
             benchmarks.delete(BenchmarkId(benchmark_id), cascade=cascade)
 
     @routes.get(
@@ -257,7 +264,7 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("benchmark", benchmarks.get(BenchmarkId(benchmark_id)).id)
-        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+        return page_answer(records.runs.page(asked.wanted(), of), run_of)
 
     @routes.post(
         "/{benchmark_id}/runs",
@@ -265,11 +272,11 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
-    @once(server)
+    @once(records)
     def run_benchmark(benchmark_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = benchmarks.start(BenchmarkId(benchmark_id))
-        shown = job_of(server.jobs.get(job.id))
+        shown = job_of(jobs.get(job.id))
         return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
 
     @routes.post(
@@ -278,7 +285,7 @@ def router(server: Server) -> APIRouter:
         response_model=BenchmarkTold,
         responses=problems(404, 409),
     )
-    @once(server)
+    @once(records)
     def rerun_benchmark(benchmark_id: Id) -> Response:
         """A new benchmark with the same settings, in the queue; its `rerun_of` is this one."""
         made, _ = benchmarks.rerun(BenchmarkId(benchmark_id))

@@ -46,7 +46,10 @@ from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.comparisons import ComparisonService
+    from modeldyno.services.jobs import JobService
+    from modeldyno.store.records.all import Records
 
 
 class ComparisonsAsked(ListAsked, OfRuns):
@@ -109,8 +112,12 @@ class ComparisonTold(ComparisonRowTold):
     )
 
 
-def router(server: Server) -> APIRouter:
-    comparisons = server.comparisons
+def router(
+    records: Records,
+    comparisons: ComparisonService,
+    jobs: JobService,
+    archive: Archive,
+) -> APIRouter:
     routes = APIRouter(prefix="/comparisons", tags=["comparisons"])
 
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
@@ -129,7 +136,7 @@ def router(server: Server) -> APIRouter:
     @routes.post(
         "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
     )
-    @once(server)
+    @once(records)
     def create_comparison(asked: ComparisonAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = comparisons.create(
@@ -165,7 +172,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{comparison_id}", status_code=204, responses=problems(404, 409))
     def delete_comparison(comparison_id: Id, cascade: bool = False) -> None:
         """With its runs. With `cascade`, what depends on it goes along."""
-        with server.archive.deleting():
+        with archive.deleting():
             comparisons.delete(ComparisonId(comparison_id), cascade=cascade)
 
     @routes.get(
@@ -179,7 +186,7 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("comparison", comparisons.details(ComparisonId(comparison_id)).comparison.id)
-        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+        return page_answer(records.runs.page(asked.wanted(), of), run_of)
 
     @routes.post(
         "/{comparison_id}/runs",
@@ -187,11 +194,11 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
-    @once(server)
+    @once(records)
     def run_comparison(comparison_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = comparisons.start(ComparisonId(comparison_id))
-        shown = job_of(server.jobs.get(job.id))
+        shown = job_of(jobs.get(job.id))
         return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
 
     @routes.post(
@@ -200,7 +207,7 @@ def router(server: Server) -> APIRouter:
         response_model=ComparisonTold,
         responses=problems(404, 409),
     )
-    @once(server)
+    @once(records)
     def rerun_comparison(comparison_id: Id) -> Response:
         """A new comparison with the same settings, in the queue; its `rerun_of` is this one."""
         made, _ = comparisons.rerun(ComparisonId(comparison_id))

@@ -15,7 +15,7 @@ from modeldyno.engines.conversions import Possibility
 from modeldyno.services.conversions import Conversion, ConversionState
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.conversions import ConversionService
 
 
 class ConversionAsked(Asked):
@@ -59,8 +59,7 @@ class ConversionsTold(Told):
     )
 
 
-def router(server: Server) -> APIRouter:
-    conversions = server.conversions
+def router(conversions: ConversionService) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.get(

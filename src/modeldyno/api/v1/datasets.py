@@ -14,7 +14,8 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.ids import DatasetId, ProjectId
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.store.records.all import Records
 
 Settings = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=100)]
 
@@ -51,8 +52,8 @@ class DatasetTold(Told):
     created_at: Moment
 
 
-def router(server: Server) -> APIRouter:
-    datasets = server.records.datasets
+def router(records: Records, archive: Archive) -> APIRouter:
+    datasets = records.datasets
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
     @routes.get("", responses=problems(), openapi_extra=parameters(DatasetsAsked))
@@ -63,7 +64,7 @@ def router(server: Server) -> APIRouter:
         return told(datasets.page(asked.wanted()), _told)
 
     @routes.post("", status_code=201, responses=problems(404, 413))
-    @once(server)
+    @once(records)
     def create_dataset(asked: DatasetAsked, response: Response) -> DatasetTold:
         """Where samples come from, and what is done to them."""
         made = datasets.add(
@@ -88,7 +89,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{dataset_id}", status_code=204, responses=problems(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
         """With `cascade`, whatever uses it goes along; else only an unused one can be deleted."""
-        with server.archive.deleting():
+        with archive.deleting():
             datasets.delete(DatasetId(dataset_id), cascade=cascade)
 
     return routes

@@ -12,23 +12,24 @@ from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.shape import Told, problems
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.demo_project import DemoProject
+    from modeldyno.store.records.all import Records
 
 
 class DemoTold(Told):
     project_id: int = Field(examples=[1])
 
 
-def router(server: Server) -> APIRouter:
+def router(records: Records, demo: DemoProject) -> APIRouter:
     routes = APIRouter(prefix="/demo", tags=["projects"])
 
     @routes.post("", status_code=201, response_model=DemoTold, responses=problems(507))
-    @once(server, prepares=True)
+    @once(records, prepares=True)
     def create_demo(response: Response) -> Callable[[], DemoTold]:
         """A project with a small model that ships with Modeldyno, and in the queue a comparison of
         two engines, a benchmark and a profile of it. Needs no network. Asked again while that
         project is there, the answer is that project."""
-        prepared = server.demo.prepared()
+        prepared = demo.prepared()
 
         def make() -> DemoTold:
             made = prepared()

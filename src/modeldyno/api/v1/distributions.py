@@ -14,7 +14,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.results import Tail
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.distributions import DistributionService
 
 CellNumber = Annotated[int, Path(ge=0, le=100_000, description="Of the cell, from 0.")]
 MostPoints = Annotated[int, Query(ge=1, le=20_000, description="To be told, evenly chosen.")]
@@ -54,7 +54,7 @@ class DistributionTold(Told):
     percentiles: list[PercentileTold]
 
 
-def router(server: Server) -> APIRouter:
+def router(distributions: DistributionService) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
     @routes.get(
@@ -67,7 +67,7 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """How they lie: in order, in bins, and by percentiles; also while it is measured. Nothing
         was removed."""
-        found = server.distributions.of(RunId(run_id), cell, most_points)
+        found = distributions.of(RunId(run_id), cell, most_points)
         return answer({"run_id": run_id, "cell": cell, **_told(found)})
 
     return routes

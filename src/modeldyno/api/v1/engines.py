@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from fastapi import APIRouter
 from pydantic import Field
 
@@ -11,9 +9,6 @@ from modeldyno.api.v1.shape import Told, problems
 from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import Availability, availability
 from modeldyno.engines.catalog import find, title_of
-
-if TYPE_CHECKING:
-    from modeldyno.workbench import Server
 
 
 class EngineTold(Told):
@@ -60,7 +55,7 @@ class EnginesTold(Told):
     engines: list[EngineTold]
 
 
-def router(server: Server) -> APIRouter:
+def router() -> APIRouter:
     routes = APIRouter(prefix="/engines", tags=["engines"])
 
     @routes.get("", responses=problems())

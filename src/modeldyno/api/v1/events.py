@@ -11,7 +11,7 @@ from modeldyno.api.v1.shape import MOST_ID, Told, answer, problems
 from modeldyno.core.events import EventMessage, KeptMessage, message_of
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.store.records.events import Events
 
 MOST = 500
 _LARGEST = 2**53 - 1
@@ -38,8 +38,7 @@ class EventsTold(Told):
     )
 
 
-def router(server: Server) -> APIRouter:
-    events = server.records.events
+def router(events: Events) -> APIRouter:
     routes = APIRouter(prefix="/events", tags=["events"])
 
     @routes.get("", response_model=EventsTold, responses=problems())

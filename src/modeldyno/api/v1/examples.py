@@ -20,7 +20,8 @@ from modeldyno.services.fetches import Fetch, FetchState
 from modeldyno.store.examples import catalogue
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.examples import ExampleService
+    from modeldyno.services.fetches import Fetches
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, examples=["onnx-squeezenet"])]
 SlugInPath = Annotated[str, fastapi.Path(min_length=1, max_length=100, description="Its `slug`.")]
@@ -52,8 +53,7 @@ class ExampleTold(Told):
     fetches: list[FetchTold] = Field(description="The latest into each project.")
 
 
-def router(server: Server) -> APIRouter:
-    examples, fetches = server.examples, server.fetches
+def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
     routes = APIRouter(tags=["examples"])
 
     @routes.get("/examples", response_class=Response, responses={**EXAMPLES, **problems()})

@@ -12,7 +12,7 @@ from modeldyno.core.client_paths import LONGEST
 from modeldyno.store.named_models import SUFFIXES
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.model_files import ModelFiles
 
 
 class EntryTold(Told):
@@ -28,7 +28,7 @@ class FilesTold(Told):
     is_cut: bool = Field(description="There are more than 1 000.")
 
 
-def router(server: Server) -> APIRouter:
+def router(files: ModelFiles) -> APIRouter:
     routes = APIRouter(prefix="/files", tags=["models"])
 
     @routes.get("", responses=problems(404))
@@ -41,7 +41,7 @@ def router(server: Server) -> APIRouter:
 
         Hidden files, links, and files with a second name are left out: they cannot be opened.
         """
-        found = server.files.entries(path)
+        found = files.entries(path)
         entries = [
             EntryTold(
                 name=entry.name,

@@ -18,7 +18,7 @@ from modeldyno.core.ids import ModelId
 from modeldyno.core.public_graphs import graph_json
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.models import ModelService
 
 Scope = Annotated[str, Field(max_length=2000)]
 
@@ -54,8 +54,7 @@ class ViewTold(Told):
     groups: list[GroupTold] = Field(description="Those that are drawn, open or closed.")
 
 
-def router(server: Server) -> APIRouter:
-    models = server.models
+def router(models: ModelService) -> APIRouter:
     documents = KeptBytes()
     routes = APIRouter(prefix="/models/{model_id}/graph", tags=["models"])
 

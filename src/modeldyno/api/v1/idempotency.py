@@ -1,12 +1,12 @@
 """``Idempotency-Key``: a request that is sent twice creates one thing, and is answered twice.
 
     @routes.post("", status_code=201, responses=problems(409))
-    @once(server)
+    @once(records)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold: ...
 
 The handler runs inside one transaction together with the keeping of its answer, so that no crash
 leaves the one without the other. For that it must be quick: other writers wait. One that is not,
-``@once(server, prepares=True)``, first does what does no harm when it is done twice, and returns a
+``@once(records, prepares=True)``, first does what does no harm when it is done twice, and returns a
 function; that is what runs inside the transaction, and its value is the answer.
 """
 
@@ -26,7 +26,7 @@ from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.errors import KeyReused
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.store.records.all import Records
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -46,7 +46,7 @@ _Key = Annotated[
 
 
 def once(
-    server: Server, status: int = 201, *, prepares: bool = False
+    records: Records, status: int = 201, *, prepares: bool = False
 ) -> Callable[[Handler], Handler]:
     """For handlers that create something; ``status`` is that of their route, for those that do
     not answer with a Response."""
@@ -57,7 +57,7 @@ def once(
         added = [inspect.Parameter("idempotency_key", _KEYWORD, default=None, annotation=_Key)]
         if "response" not in taken:
             added.append(inspect.Parameter("response", _KEYWORD, annotation=Response))
-        keyed = _Keyed(server, handler, status, prepares, takes_response="response" in taken)
+        keyed = _Keyed(records, handler, status, prepares, takes_response="response" in taken)
 
         @wraps(handler)
         def answer(response: Response, idempotency_key: str | None, **values: Any) -> Any:
@@ -79,13 +79,13 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 class _Keyed:
     def __init__(
         self,
-        server: Server,
+        records: Records,
         handler: Callable[..., Any],
         status: int,
         prepares: bool,
         takes_response: bool,
     ) -> None:
-        self._records = server.records
+        self._records = records
         self._handler = handler
         self._status = status
         self._prepares = prepares

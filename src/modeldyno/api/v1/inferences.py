@@ -21,7 +21,7 @@ from modeldyno.core.results import Failure
 from modeldyno.services.inferences import Attempt
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.inferences import InferenceService
 
 
 class TryAsked(Asked):
@@ -60,7 +60,7 @@ class TriedTold(Told):
     failure: FailureTold | None = Field(description="Why it did not work, and what to do.")
 
 
-def router(server: Server) -> APIRouter:
+def router(inferences: InferenceService) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.post(
@@ -69,7 +69,7 @@ def router(server: Server) -> APIRouter:
     async def try_model(model_id: Id, asked: TryAsked, request: Request) -> Response:
         """Load it and run it once, in a worker of its own with all the walls around it, within a
         minute. What goes wrong in there is told in `failure`. Who goes away stops it."""
-        begin = server.inferences.begin
+        begin = inferences.begin
         engine = asked.engine or ""
         attempt = await run_in_threadpool(begin, ModelId(model_id), engine, asked.batch_size)
         return await _awaited(attempt, request)

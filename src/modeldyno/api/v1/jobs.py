@@ -28,7 +28,7 @@ from modeldyno.services.logs import stretch
 from modeldyno.services.progress import Standing
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.jobs import JobService
 
 
 class PlaceAsked(Asked):
@@ -87,8 +87,7 @@ class JobTold(Told):
     progress: ProgressTold | None = Field(description="Null when it does not run.")
 
 
-def router(server: Server) -> APIRouter:
-    jobs = server.jobs
+def router(jobs: JobService) -> APIRouter:
     routes = APIRouter(prefix="/jobs", tags=["jobs"])
 
     @routes.get(

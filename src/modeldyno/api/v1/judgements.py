@@ -24,7 +24,7 @@ from modeldyno.core.judgements import (
 from modeldyno.core.results import Estimate, Noise
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.judgements import JudgementService
 
 Pick = Annotated[
     str,
@@ -107,7 +107,7 @@ class JudgementTold(Told):
     environment_differing: int = Field(examples=[0])
 
 
-def router(server: Server) -> APIRouter:
+def router(judgements: JudgementService) -> APIRouter:
     routes = APIRouter(prefix="/judgements", tags=["benchmarks"])
 
     @routes.get(
@@ -119,7 +119,7 @@ def router(server: Server) -> APIRouter:
     def judge_benchmarks(asked: Annotated[JudgementAsked, queried(JudgementAsked)]) -> Response:
         """Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
         settings side by side. Nothing is measured and nothing is kept."""
-        return answer(_told(server.judgements.judge(_picked(asked.a), _picked(asked.b))))
+        return answer(_told(judgements.judge(_picked(asked.a), _picked(asked.b))))
 
     return routes
 

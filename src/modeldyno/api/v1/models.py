@@ -25,7 +25,10 @@ from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
 from modeldyno.services.models import ModelShown, ModelState
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.model_files import ModelFiles
+    from modeldyno.services.models import ModelService
+    from modeldyno.store.records.all import Records
 
 
 class ModelsOfProjectAsked(ListAsked):
@@ -107,8 +110,12 @@ Location = Annotated[
 ]
 
 
-def router(server: Server) -> APIRouter:
-    models, files = server.models, server.files
+def router(
+    records: Records,
+    models: ModelService,
+    files: ModelFiles,
+    archive: Archive,
+) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.get("/models", responses=problems(), openapi_extra=parameters(ModelsAsked))
@@ -125,7 +132,7 @@ def router(server: Server) -> APIRouter:
         project_id: Id, asked: Annotated[ModelsOfProjectAsked, listed(ModelsOfProjectAsked)]
     ) -> PageTold[ModelTold]:
         """As `GET /models?project_id=`, but a project that is not there is an error."""
-        found = server.records.projects.get(ProjectId(project_id))
+        found = records.projects.get(ProjectId(project_id))
         return told(models.page(replace(asked.wanted(), project_id=found.id)), _told)
 
     @routes.post(
@@ -152,7 +159,7 @@ def router(server: Server) -> APIRouter:
         """
         if not packed:
             _expect_plain(name)
-        await run_in_threadpool(server.records.projects.get, ProjectId(project_id))
+        await run_in_threadpool(records.projects.get, ProjectId(project_id))
         async with uploads.received(request, files) as incoming:
             add = files.add_packed if packed else files.add
             made = await run_in_threadpool(add, ProjectId(project_id), name, incoming)
@@ -165,7 +172,7 @@ def router(server: Server) -> APIRouter:
         response_model=ModelDetails,
         responses=problems(404, 413, 507),
     )
-    @once(server, prepares=True)
+    @once(records, prepares=True)
     def import_model(
         project_id: Id, asked: ImportAsked, response: Response
     ) -> Callable[[], ModelDetails]:
@@ -194,7 +201,7 @@ def router(server: Server) -> APIRouter:
     def delete_model(model_id: Id, cascade: bool = False) -> None:
         """With `cascade`, what was measured with it goes along; else it must be unused. Its files
         go when no other model has the same."""
-        with server.archive.deleting():
+        with archive.deleting():
             models.delete(ModelId(model_id), cascade=cascade)
 
     @routes.get("/models/{model_id}/file", response_class=Response, responses=downloads.DESCRIBED)

@@ -12,7 +12,7 @@ from modeldyno.api.v1.shape import MOST_ID, Asked, Moment, Told, problems
 from modeldyno.core.notes import SUBJECT_KINDS, Note, Subject, SubjectKind
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.store.records.notes import Notes
 
 LONGEST = 100_000
 
@@ -41,15 +41,14 @@ class NoteTold(Told):
     modified_at: Moment | None
 
 
-def router(server: Server) -> APIRouter:
+def router(notes: Notes) -> APIRouter:
     routes = APIRouter(tags=["notes"])
     for kind in SUBJECT_KINDS:
-        _add(routes, server, kind)
+        _add(routes, notes, kind)
     return routes
 
 
-def _add(routes: APIRouter, server: Server, kind: SubjectKind) -> None:
-    notes = server.records.notes
+def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
     path = f"/{kind}s/{{{kind}_id}}/note"
     number = Path(alias=f"{kind}_id", ge=1, le=MOST_ID)
 

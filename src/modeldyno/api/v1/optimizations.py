@@ -36,7 +36,10 @@ from modeldyno.core.tuning import (
 )
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.jobs import JobService
+    from modeldyno.services.optimizations import OptimizationService
+    from modeldyno.store.records.all import Records
 
 Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 Precision = Literal[
@@ -135,8 +138,12 @@ class OptimizationTold(Told):
     pins: PinsTold
 
 
-def router(server: Server) -> APIRouter:
-    optimizations = server.optimizations
+def router(
+    records: Records,
+    optimizations: OptimizationService,
+    jobs: JobService,
+    archive: Archive,
+) -> APIRouter:
     routes = APIRouter(prefix="/optimizations", tags=["optimizations"])
 
     def details(number: int, status: int = 200, **headers: str) -> Response:
@@ -155,7 +162,7 @@ def router(server: Server) -> APIRouter:
         return page_answer(optimizations.page(asked.wanted()), _told)
 
     @routes.post("", status_code=201, response_model=OptimizationTold, responses=problems(404, 413))
-    @once(server)
+    @once(records)
     def create_optimization(asked: OptimizationAsked) -> Response:
         """Kept, not started. This version cannot carry it out yet: a run ends with `NOT_YET`."""
         made = optimizations.create(
@@ -193,7 +200,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{optimization_id}", status_code=204, responses=problems(404, 409))
     def delete_optimization(optimization_id: Id) -> None:
         """With its runs and pins; models that it made stay."""
-        with server.archive.deleting():
+        with archive.deleting():
             optimizations.delete(OptimizationId(optimization_id))
 
     @routes.get(
@@ -207,7 +214,7 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("optimization", optimizations.get(OptimizationId(optimization_id)).id)
-        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+        return page_answer(records.runs.page(asked.wanted(), of), run_of)
 
     @routes.post(
         "/{optimization_id}/runs",
@@ -215,11 +222,11 @@ def router(server: Server) -> APIRouter:
         response_model=JobTold,
         responses=problems(404, 409),
     )
-    @once(server)
+    @once(records)
     def run_optimization(optimization_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = optimizations.start(OptimizationId(optimization_id))
-        shown = job_of(server.jobs.get(job.id))
+        shown = job_of(jobs.get(job.id))
         return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
 
     @routes.put(

@@ -50,7 +50,11 @@ from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import RunOf, State
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.exports import ExportService
+    from modeldyno.services.jobs import JobService
+    from modeldyno.services.profiles import ProfileService
+    from modeldyno.store.records.all import Records
 
 Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 By = Literal["node", "op"]
@@ -225,8 +229,13 @@ Cursor = Annotated[
 ]
 
 
-def router(server: Server) -> APIRouter:
-    profiles = server.profiles
+def router(
+    records: Records,
+    profiles: ProfileService,
+    exports: ExportService,
+    jobs: JobService,
+    archive: Archive,
+) -> APIRouter:
     routes = APIRouter(prefix="/profiles", tags=["profiles"])
 
     def details(profile_id: ProfileId, status: int = 200, **headers: str) -> Response:
@@ -237,7 +246,7 @@ def router(server: Server) -> APIRouter:
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
         run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
-        found = server.exports.result(run_id)
+        found = exports.result(run_id)
         assert isinstance(found, ProfileResult)
         return found
 
@@ -252,7 +261,7 @@ def router(server: Server) -> APIRouter:
         return page_answer(profiles.page(asked.wanted()), _row)
 
     @routes.post("", status_code=201, response_model=ProfileTold, responses=problems(404, 409, 413))
-    @once(server)
+    @once(records)
     def create_profile(asked: ProfileAsked) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = profiles.create(
@@ -287,7 +296,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{profile_id}", status_code=204, responses=problems(404, 409))
     def delete_profile(profile_id: Id, cascade: bool = False) -> None:
         """With its runs. With `cascade`, what depends on it goes along."""
-        with server.archive.deleting():
+        with archive.deleting():
             profiles.delete(ProfileId(profile_id), cascade=cascade)
 
     @routes.get(
@@ -301,16 +310,16 @@ def router(server: Server) -> APIRouter:
     ) -> Response:
         """Every run that it had, newest first unless asked otherwise."""
         of = RunOf("profile", profiles.get(ProfileId(profile_id)).id)
-        return page_answer(server.records.runs.page(asked.wanted(), of), run_of)
+        return page_answer(records.runs.page(asked.wanted(), of), run_of)
 
     @routes.post(
         "/{profile_id}/runs", status_code=202, response_model=JobTold, responses=problems(404, 409)
     )
-    @once(server)
+    @once(records)
     def run_profile(profile_id: Id) -> Response:
         """One more run of it, at the end of the queue."""
         job = profiles.start(ProfileId(profile_id))
-        shown = job_of(server.jobs.get(job.id))
+        shown = job_of(jobs.get(job.id))
         return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
 
     @routes.get("/{profile_id}/rows", response_model=TimesTold, responses=problems(404))

@@ -17,7 +17,10 @@ from modeldyno.core.projects import Project
 from modeldyno.services.exports import Format
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.exports import ExportService
+    from modeldyno.services.projects import ProjectService
+    from modeldyno.store.records.all import Records
 
 
 class ProjectsAsked(ListAsked):
@@ -57,8 +60,13 @@ class ProjectDetails(ProjectTold):
     )
 
 
-def router(server: Server) -> APIRouter:
-    projects = server.records.projects
+def router(
+    records: Records,
+    service: ProjectService,
+    exports: ExportService,
+    archive: Archive,
+) -> APIRouter:
+    projects = records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
     @routes.get("", responses=problems(), openapi_extra=parameters(ProjectsAsked))
@@ -69,7 +77,7 @@ def router(server: Server) -> APIRouter:
         return told(projects.page(asked.wanted()), _told)
 
     @routes.post("", status_code=201, responses=problems(409, 413))
-    @once(server)
+    @once(records)
     def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
         """A new one, empty; several may have the same name. A draft is for who sends a model first,
         and names the project when it is known to work."""
@@ -88,7 +96,7 @@ def router(server: Server) -> APIRouter:
     def report_project(project_id: Id, format: Format = "html") -> Response:
         """The latest result of every benchmark, comparison and profile in it, as one file: a page
         to read, without scripts, Markdown, JSON, or a table of all cells."""
-        file = server.exports.report(ProjectId(project_id), format)
+        file = exports.report(ProjectId(project_id), format)
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.patch("/{project_id}", responses=problems(404, 409, 413))
@@ -96,11 +104,11 @@ def router(server: Server) -> APIRouter:
         """Its name, and the benchmark that others are held against. One whose numbers are not sure
         is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise."""
         number = ProjectId(project_id)
-        with server.records.database.writing():
+        with records.database.writing():
             if "baseline_benchmark_id" in asked.model_fields_set:
                 chosen = asked.baseline_benchmark_id
                 baseline = None if chosen is None else BenchmarkId(chosen)
-                server.projects.set_baseline(number, baseline, accept_noisy=asked.accept_noisy)
+                service.set_baseline(number, baseline, accept_noisy=asked.accept_noisy)
             if asked.name is not None:
                 projects.rename(number, asked.name)
             return _told(projects.get(number))
@@ -108,7 +116,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
         """With `cascade`, everything in it goes along; else only an empty one can be deleted."""
-        with server.archive.deleting():
+        with archive.deleting():
             projects.delete(ProjectId(project_id), cascade=cascade)
 
     return routes

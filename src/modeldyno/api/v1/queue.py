@@ -12,7 +12,7 @@ from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.services.jobs import QueueShown
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.jobs import JobService
 
 
 class CoreTold(Told):
@@ -36,8 +36,7 @@ class QueueViewTold(Told):
     waiting: list[JobTold] = Field(description="In the order in which they will begin.")
 
 
-def router(server: Server) -> APIRouter:
-    jobs = server.jobs
+def router(jobs: JobService) -> APIRouter:
     routes = APIRouter(prefix="/queue", tags=["jobs"])
 
     @routes.get("", response_model=QueueViewTold, responses=problems())

@@ -42,7 +42,9 @@ from modeldyno.services.exports import Format, RunShown
 from modeldyno.services.logs import stretch
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.archive import Archive
+    from modeldyno.services.exports import ExportService
+    from modeldyno.store.records.runs import Runs
 
 Word = Annotated[
     str,
@@ -96,8 +98,7 @@ class RunDetailsTold(RunTold):
     has_result: bool = Field(description="Whether there is something to export.")
 
 
-def router(server: Server) -> APIRouter:
-    runs, exports = server.records.runs, server.exports
+def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
     @routes.get(
@@ -119,7 +120,7 @@ def router(server: Server) -> APIRouter:
     @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
     def delete_run(run_id: Word) -> None:
         """This run alone; what it belongs to shows the one before."""
-        with server.archive.deleting():
+        with archive.deleting():
             runs.delete(RunId(run_id))
 
     @routes.get("/{run_id}/result", response_class=Response, responses=RESULT | problems(404, 409))

@@ -16,7 +16,7 @@ from modeldyno.core.runs import RunState
 from modeldyno.core.standings import Action, Best, Contender, Happened, NextStep, Subject
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.standings import StandingService
 
 
 class ContenderTold(Told):
@@ -71,14 +71,14 @@ class StandingTold(Told):
     counts: CountsTold
 
 
-def router(server: Server) -> APIRouter:
+def router(standings: StandingService) -> APIRouter:
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
     @routes.get("/{project_id}/standing", response_model=StandingTold, responses=problems(404))
     def get_project_standing(project_id: Id) -> Response:
         """The best so far, what happened last, and what to do next. What cannot be told apart is a
         tie, and what lost an alternation is not the best."""
-        found = server.standings.of(ProjectId(project_id))
+        found = standings.of(ProjectId(project_id))
         counts = {f"{kind}s": count for kind, count in found.counts.items()}
         return answer(
             {

@@ -16,7 +16,7 @@ from modeldyno.core.redaction import without_folders
 from modeldyno.services.system import SystemFacts
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.services.system import SystemService
 
 TELEMETRY = "none: nothing about you, your models or your numbers leaves this machine"
 
@@ -107,19 +107,19 @@ class DoctorTold(Told):
     host: dict[str, Any]
 
 
-def router(server: Server) -> APIRouter:
+def router(system: SystemService) -> APIRouter:
     routes = APIRouter(prefix="/system", tags=["system"])
 
     @routes.get("", responses=problems())
     def get_system() -> SystemTold:
         """The machine it runs on, the workspace, the queue, and who has which core."""
-        return _told(server.system.facts())
+        return _told(system.facts())
 
     @routes.post("/doctor", responses=problems(409))
     def examine_system() -> DoctorTold:
         """Is this machine fit to measure? Takes about two seconds, on a core of its own; the
         document is that of `modeldyno doctor --json`."""
-        document = checkup_json(server.system.examine())
+        document = checkup_json(system.examine())
         document["findings"] = [
             {name: without_folders(text) for name, text in finding.items()}
             for finding in document["findings"]
