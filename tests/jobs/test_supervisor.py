@@ -13,10 +13,9 @@ import pytest
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import QueueFull, WrongState
-from modeldyno.core.results import ComparisonResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import RunOf, RunSummary
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
-from modeldyno.jobs import settling
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service
@@ -196,7 +195,7 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
 
 def test_an_ending_that_the_database_cannot_take_is_a_bug_and_not_a_job_for_ever(room, monkeypatch):
     with room.opened():
-        monkeypatch.setattr(settling, "summarise_result", lambda _: RunSummary(batch_size=2**63))
+        monkeypatch.setattr(BenchmarkResult, "summary", lambda _: RunSummary(batch_size=2**63))
         job = room.start(room.short())
         assert room.until_state(job.id, "failed").reason == "Something went wrong in the server"
         monkeypatch.undo()

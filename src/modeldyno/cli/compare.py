@@ -248,7 +248,7 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:
-    from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence, surprising
+    from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
     from modeldyno.core.tables import comparison_rows
 
     head, rows = comparison_rows(result)
@@ -269,7 +269,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
         )
     if {str(side.sandbox) for side in (result.a, result.b)} != {"full"}:
         output.tell(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
-    for text in surprising(result):
+    for text in result.deviations():
         output.warn(text, "compare with care")
     for note in result.notes:
         output.tell(f"note: {note}")

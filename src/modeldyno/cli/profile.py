@@ -302,7 +302,7 @@ def show(
     from modeldyno.core.figures import counted
     from modeldyno.core.profile_tables import LEFT, limit_lines, profile_rows
     from modeldyno.core.roofline import roof_of
-    from modeldyno.core.sentences import profile_sentence, surprising
+    from modeldyno.core.sentences import profile_sentence
     from modeldyno.core.surprises import ran_as
 
     roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
@@ -311,7 +311,7 @@ def show(
     output.say("")
     stopped = "stopped before its end; " if result.interrupted else ""
     output.headline(f"{stopped}{profile_sentence(result)}")
-    for warning in (*result.warnings, *surprising(result)):
+    for warning in (*result.warnings, *result.deviations()):
         output.warn(warning)
     if quiet:
         return

@@ -6,18 +6,9 @@ from dataclasses import dataclass
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
-from modeldyno.core.names import name_of_file
-from modeldyno.core.results import (
-    BenchmarkResult,
-    CellResult,
-    ComparisonResult,
-    Failure,
-    MeasuringResult,
-    ProfileResult,
-)
+from modeldyno.core.results import BenchmarkResult, CellResult, Failure, MeasuringResult
 from modeldyno.core.runs import RunKind, RunState
-from modeldyno.core.sentences import comparison_sentence, profile_sentence
-from modeldyno.core.specs import ComparisonSpec, MeasuringSpec
+from modeldyno.core.specs import MeasuringSpec
 
 # What each is made of.
 UNITS = {
@@ -45,16 +36,11 @@ class KeptRun:
     @property
     def models(self) -> tuple[str, ...]:
         """Paths, each once."""
-        if isinstance(self.spec, ComparisonSpec):
-            return tuple(dict.fromkeys((self.spec.a.model.path, self.spec.b.model.path)))
-        return (self.spec.model.path,)
+        return tuple(dict.fromkeys(model.path for model in self.spec.models()))
 
     @property
     def subject(self) -> str:
-        """``m.onnx``, or ``old.onnx against new.onnx``."""
-        if isinstance(self.spec, ComparisonSpec):
-            return " against ".join(name_of_file(side.label) for side in (self.spec.a, self.spec.b))
-        return name_of_file(self.spec.model.path)
+        return self.spec.title()
 
     @property
     def kept(self) -> str:
@@ -64,12 +50,8 @@ class KeptRun:
     @property
     def headline(self) -> str:
         """The number, or why there is none."""
-        if isinstance(self.result, ComparisonResult):
-            return comparison_sentence(self.result)
-        if isinstance(self.result, BenchmarkResult):
-            return _headline(self.result)
-        if isinstance(self.result, ProfileResult):
-            return profile_sentence(self.result)
+        if self.result is not None:
+            return self.result.headline()
         return self.failure.title if self.failure else f"{self.kept} so far"
 
 
@@ -88,7 +70,7 @@ def _typical_s(cell: CellResult) -> float:
     return cell.measurement.latency.typical.value
 
 
-def _headline(result: BenchmarkResult) -> str:
+def benchmark_headline(result: BenchmarkResult) -> str:
     best = quickest(result)
     if best is None or best.measurement is None:
         return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command, profile_command
@@ -25,7 +26,6 @@ from modeldyno.core.sentences import (
     comparison_sentence,
     profile_sentence,
     remarks,
-    surprising,
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.tables import WORDS, benchmark_rows, comparison_rows
@@ -39,7 +39,7 @@ def benchmark_markdown(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
     lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in (*remarks(result), *surprising(result))]
+    lines += [f"- {plain(remark)}" for remark in (*remarks(result), *result.deviations())]
     lines += [""] if lines[-1] else []
     lines += ["± is half the 95 % interval.", ""]
     lines += _origin(result, result.host, bench_command(result.spec, name))
@@ -91,18 +91,20 @@ def profile_markdown(result: ProfileResult, peaks_of: PeaksOf = no_peaks) -> str
 
 
 def _said(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
-    said = (*result.warnings, *surprising(result), *result.notes)
+    said = (*result.warnings, *result.deviations(), *result.notes)
     return (*said, *roof_lines(result, roof))
 
 
 def markdown_of(result: MeasuringResult, peaks_of: PeaksOf = no_peaks) -> str:
-    match result:
-        case BenchmarkResult():
-            return benchmark_markdown(result)
-        case ComparisonResult():
-            return comparison_markdown(result)
-        case ProfileResult():
-            return profile_markdown(result, peaks_of)
+    return SECTIONS[result.spec.kind](result, peaks_of)
+
+
+# By the kind of the spec: how its result is written.
+SECTIONS: dict[str, Callable[[Any, PeaksOf], str]] = {
+    "benchmark": lambda result, _: benchmark_markdown(result),
+    "comparison": lambda result, _: comparison_markdown(result),
+    "profile": profile_markdown,
+}
 
 
 def plain(text: str) -> str:

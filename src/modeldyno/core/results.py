@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
@@ -15,6 +15,9 @@ from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 from modeldyno.core.surprises import Surprise, surprises
+
+if TYPE_CHECKING:
+    from modeldyno.core.runs import CellOutcome, RunSummary
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
@@ -179,8 +182,41 @@ class Standing:
         return len(self.tied) == 1
 
 
+class _Result:
+    """What every kind says of its result; most are about one model, and have no cells."""
+
+    model: ModelFacts
+
+    def models(self) -> tuple[ModelFacts, ...]:
+        return (self.model,)
+
+    def headline(self) -> str:
+        """The number, or why there is none."""
+        raise NotImplementedError
+
+    def summary(self) -> RunSummary:
+        """The figures that lists show."""
+        raise NotImplementedError
+
+    def outcomes(self) -> tuple[CellOutcome, ...]:
+        """Its cells, as lists show them."""
+        return ()
+
+    def deviations(self) -> list[str]:
+        """``onnxruntime · 2 cores · batch 1: asked for fp32, computed in bf16``."""
+        return []
+
+    @property
+    def has_failed(self) -> bool:
+        """Nothing at all was measured; ``failure`` says why."""
+        return False
+
+    def failure(self) -> Failure | None:
+        return None
+
+
 @dataclass(frozen=True)
-class BenchmarkResult:
+class BenchmarkResult(_Result):
     run_id: RunId
     created_at: str
     tool_version: str
@@ -221,6 +257,33 @@ class BenchmarkResult:
 
         return benchmark_html(self)
 
+    @property
+    def has_failed(self) -> bool:
+        return all(cell.status == "failed" for cell in self.cells)
+
+    def failure(self) -> Failure | None:
+        """Of the first cell that failed."""
+        return next((cell.error for cell in self.cells if cell.error), None)
+
+    def headline(self) -> str:
+        from modeldyno.core.history import benchmark_headline
+
+        return benchmark_headline(self)
+
+    def summary(self) -> RunSummary:
+        from modeldyno.core.summaries import summarise_benchmark
+
+        return summarise_benchmark(self)
+
+    def outcomes(self) -> tuple[CellOutcome, ...]:
+        from modeldyno.core.summaries import outcome_of
+
+        return tuple(outcome_of(number, cell) for number, cell in enumerate(self.cells))
+
+    def deviations(self) -> list[str]:
+        found = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
+        return [f"{name}: {one.text}" for name, one in found]
+
 
 @dataclass(frozen=True)
 class SideResult:
@@ -251,7 +314,7 @@ class SideResult:
 
 
 @dataclass(frozen=True)
-class ComparisonResult:
+class ComparisonResult(_Result):
     """time(B) / time(A) with its interval."""
 
     run_id: RunId
@@ -322,6 +385,23 @@ class ComparisonResult:
 
         return comparison_html(self)
 
+    def models(self) -> tuple[ModelFacts, ...]:
+        return self.a.model, self.b.model
+
+    def headline(self) -> str:
+        from modeldyno.core.sentences import comparison_sentence
+
+        return comparison_sentence(self)
+
+    def summary(self) -> RunSummary:
+        from modeldyno.core.summaries import summarise_comparison
+
+        return summarise_comparison(self)
+
+    def deviations(self) -> list[str]:
+        sides = (("A", self.a), ("B", self.b))
+        return [f"{name}: {one.text}" for name, side in sides for one in side.surprises]
+
 
 @dataclass(frozen=True)
 class NodeResult:
@@ -345,7 +425,7 @@ class NodeResult:
 
 
 @dataclass(frozen=True)
-class ProfileResult:
+class ProfileResult(_Result):
     """Where a model spends its time; ``rows`` and ``outside_s`` add up to the latency."""
 
     run_id: RunId
@@ -409,6 +489,19 @@ class ProfileResult:
         from modeldyno.core.profile_tables import profile_html
 
         return profile_html(self)
+
+    def headline(self) -> str:
+        from modeldyno.core.sentences import profile_sentence
+
+        return profile_sentence(self)
+
+    def summary(self) -> RunSummary:
+        from modeldyno.core.summaries import summarise_profile
+
+        return summarise_profile(self)
+
+    def deviations(self) -> list[str]:
+        return [one.text for one in self.surprises]
 
 
 MeasuringResult = BenchmarkResult | ComparisonResult | ProfileResult  # what a run ends with

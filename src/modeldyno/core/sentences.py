@@ -71,18 +71,6 @@ def remarks(result: BenchmarkResult) -> list[str]:
     return [*found, *filter(None, [unranked_sentence(result)])]
 
 
-def surprising(result: BenchmarkResult | ComparisonResult | ProfileResult) -> list[str]:
-    """``onnxruntime · 2 cores · batch 1: asked for fp32, computed in bf16``."""
-    match result:
-        case BenchmarkResult():
-            found = [(cell.spec.name, cell.surprises) for cell in result.cells]
-        case ComparisonResult():
-            found = [("A", result.a.surprises), ("B", result.b.surprises)]
-        case ProfileResult():
-            return [one.text for one in result.surprises]
-    return [f"{name}: {one.text}" for name, some in found for one in some]
-
-
 def comparison_sentence(result: ComparisonResult) -> str:
     """``B is 4.6 % slower (4.1 % to 5.1 %)``."""
     ratio = result.ratio
@@ -104,7 +92,7 @@ def comparison_sentence(result: ComparisonResult) -> str:
 
 def comparison_limits(result: ComparisonResult) -> list[str]:
     """What to keep in mind when reading a comparison; the same in every report."""
-    limits = [*surprising(result), *result.notes]
+    limits = [*result.deviations(), *result.notes]
     if result.noise != "quiet":
         limits.append(f"The machine was {result.noise}: other work was in the way")
     if result.pairs < FEW_PAIRS:

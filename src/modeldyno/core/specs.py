@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self
 
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.models import Architecture, InputSpec
+from modeldyno.core.names import name_of_file
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
 from modeldyno.core.tuning import OptimizationType, TuningSettings
@@ -74,8 +76,29 @@ class ModelSpec:
     signature: str = ""  # of several ways to call it; empty: the usual one
 
 
+class _Spec:
+    """What every kind says of itself; most are about one model."""
+
+    model: ModelSpec
+    loads_model: ClassVar[bool] = True  # False: its file is read, and nothing of it is run
+
+    def models(self) -> tuple[ModelSpec, ...]:
+        return (self.model,)
+
+    def with_models(self, change: Callable[[ModelSpec], ModelSpec]) -> Self:
+        return replace(self, model=change(self.model))  # type: ignore[type-var]  # all are dataclasses
+
+    def configurations(self) -> tuple[CellSpec, ...]:
+        """Everything it measures, as it was asked for."""
+        return ()
+
+    def title(self) -> str:
+        """``m.onnx``, or ``old.onnx against new.onnx``."""
+        return name_of_file(self.model.path)
+
+
 @dataclass(frozen=True)
-class BenchmarkSpec:
+class BenchmarkSpec(_Spec):
     model: ModelSpec
     cells: tuple[CellSpec, ...]
     budget: Budget = DEFAULT
@@ -91,6 +114,9 @@ class BenchmarkSpec:
     environment: str | None = None  # not used: an engine in another Python goes by its name
     kind: Literal["benchmark"] = "benchmark"
 
+    def configurations(self) -> tuple[CellSpec, ...]:
+        return self.cells
+
 
 @dataclass(frozen=True)
 class SideSpec:
@@ -102,7 +128,7 @@ class SideSpec:
 
 
 @dataclass(frozen=True)
-class ComparisonSpec:
+class ComparisonSpec(_Spec):
     a: SideSpec
     b: SideSpec
     margin: float = 0.02
@@ -117,9 +143,22 @@ class ComparisonSpec:
     seed: int = 0
     kind: Literal["comparison"] = "comparison"
 
+    def models(self) -> tuple[ModelSpec, ...]:
+        return self.a.model, self.b.model
+
+    def with_models(self, change: Callable[[ModelSpec], ModelSpec]) -> Self:
+        a, b = (replace(side, model=change(side.model)) for side in (self.a, self.b))
+        return replace(self, a=a, b=b)
+
+    def configurations(self) -> tuple[CellSpec, ...]:
+        return self.a.cell, self.b.cell
+
+    def title(self) -> str:
+        return " against ".join(name_of_file(side.label) for side in (self.a, self.b))
+
 
 @dataclass(frozen=True)
-class ProfileSpec:
+class ProfileSpec(_Spec):
     """Where one cell spends its time, node by node."""
 
     model: ModelSpec
@@ -132,9 +171,12 @@ class ProfileSpec:
     seed: int = 0
     kind: Literal["profile"] = "profile"
 
+    def configurations(self) -> tuple[CellSpec, ...]:
+        return (self.cell,)
+
 
 @dataclass(frozen=True)
-class OptimizationSpec:
+class OptimizationSpec(_Spec):
     """Make a better model of one: how is in ``settings``, complete (``core/tuning.py``)."""
 
     model: ModelSpec
@@ -152,16 +194,18 @@ class OptimizationSpec:
 
 
 @dataclass(frozen=True)
-class InspectionSpec:
+class InspectionSpec(_Spec):
     model: ModelSpec
     timeout_s: float = 60.0
     memory_limit_bytes: int | None = None
     without_weights: bool = False  # weights files that are not there are listed, not refused
     kind: Literal["inspection"] = "inspection"
 
+    loads_model: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
-class GraphSpec:
+class GraphSpec(_Spec):
     """Read a model's graph."""
 
     model: ModelSpec
@@ -169,9 +213,11 @@ class GraphSpec:
     memory_limit_bytes: int | None = None
     kind: Literal["graph"] = "graph"
 
+    loads_model: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
-class InferenceSpec:
+class InferenceSpec(_Spec):
     """Let a model run once, to see whether it works."""
 
     model: ModelSpec
@@ -183,7 +229,7 @@ class InferenceSpec:
 
 
 @dataclass(frozen=True)
-class ConversionSpec:
+class ConversionSpec(_Spec):
     """Make the same network in another format; what computes something else is not kept."""
 
     model: ModelSpec

@@ -13,47 +13,43 @@ from modeldyno.core.results import (
     CellResult,
     ComparisonResult,
     Measurement,
-    MeasuringResult,
     ProfileResult,
 )
 from modeldyno.core.runs import CellOutcome, RunSummary, Sureness
-from modeldyno.core.specs import (
-    BenchmarkSpec,
-    CellSpec,
-    ComparisonSpec,
-    MeasuringSpec,
-    OptimizationSpec,
-    ProfileSpec,
-)
+from modeldyno.core.specs import CellSpec, MeasuringSpec
 from modeldyno.core.surprises import fallback_share, ran_as
 
 
-def summarise_result(result: MeasuringResult) -> RunSummary:
-    if isinstance(result, ComparisonResult):
-        return RunSummary(
-            engine=result.b.facts.engine,
-            device=result.b.facts.device,
-            noise=result.noise,
-            verdict=result.verdict,
-            ratio=_finite(result.ratio.value),
-            ratio_low=_finite(result.ratio.low),
-            ratio_high=_finite(result.ratio.high),
-        )
-    if isinstance(result, ProfileResult):
-        return RunSummary(
-            engine=result.facts.engine,
-            device=result.facts.device,
-            precision=result.facts.precision or result.spec.cell.precision,
-            batch_size=result.batch_size,
-            cores=result.spec.cell.cores,
-            instances=1,
-            floor_s=_finite(result.floor_s),
-            typical_s=_finite(result.latency_s),
-            throughput_per_s=result.batch_size / result.latency_s if result.latency_s else None,
-            sessions=result.repeats,
-            samples=result.calls,
-            **_profile_interval(result),
-        )
+def summarise_comparison(result: ComparisonResult) -> RunSummary:
+    return RunSummary(
+        engine=result.b.facts.engine,
+        device=result.b.facts.device,
+        noise=result.noise,
+        verdict=result.verdict,
+        ratio=_finite(result.ratio.value),
+        ratio_low=_finite(result.ratio.low),
+        ratio_high=_finite(result.ratio.high),
+    )
+
+
+def summarise_profile(result: ProfileResult) -> RunSummary:
+    return RunSummary(
+        engine=result.facts.engine,
+        device=result.facts.device,
+        precision=result.facts.precision or result.spec.cell.precision,
+        batch_size=result.batch_size,
+        cores=result.spec.cell.cores,
+        instances=1,
+        floor_s=_finite(result.floor_s),
+        typical_s=_finite(result.latency_s),
+        throughput_per_s=result.batch_size / result.latency_s if result.latency_s else None,
+        sessions=result.repeats,
+        samples=result.calls,
+        **_profile_interval(result),
+    )
+
+
+def summarise_benchmark(result: BenchmarkResult) -> RunSummary:
     best = quickest(result)
     if best is None:
         return summarise_spec(result.spec)
@@ -88,7 +84,7 @@ def _profile_interval(result: ProfileResult) -> dict[str, Any]:
 
 def summarise_spec(spec: MeasuringSpec) -> RunSummary:
     """What is known before anything is measured: the settings that all cells share."""
-    cells = _cells(spec)
+    cells = spec.configurations()
     return RunSummary(
         engine=_shared(cells, "engine") or None,
         device=_shared(cells, "device"),
@@ -103,22 +99,6 @@ def summarise_spec(spec: MeasuringSpec) -> RunSummary:
 def _unusual(streams: int | None) -> int | None:
     """None stands for one."""
     return streams if streams != 1 else None
-
-
-def _cells(spec: MeasuringSpec) -> tuple[CellSpec, ...]:
-    match spec:
-        case BenchmarkSpec():
-            return spec.cells
-        case ProfileSpec():
-            return (spec.cell,)
-        case ComparisonSpec():
-            return spec.a.cell, spec.b.cell
-        case OptimizationSpec():  # measures models that are not there yet
-            return ()
-
-
-def outcomes_of(result: BenchmarkResult) -> tuple[CellOutcome, ...]:
-    return tuple(outcome_of(number, cell) for number, cell in enumerate(result.cells))
 
 
 def outcome_of(number: int, cell: CellResult) -> CellOutcome:

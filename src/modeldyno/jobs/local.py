@@ -9,30 +9,34 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from modeldyno.core.errors import Cancelled, ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import (
-    BenchmarkSpec,
-    ComparisonSpec,
-    ConversionSpec,
-    GraphSpec,
-    InferenceSpec,
-    InspectionSpec,
-    OptimizationSpec,
-    ProfileSpec,
-    RunSpec,
-)
+from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop
 
 logger = logging.getLogger(__name__)
+
+# By the kind of the spec: the function that runs it.
+RUN_FUNCTIONS: dict[str, str] = {
+    "benchmark": "modeldyno.jobs.benchmark:run_benchmark",
+    "comparison": "modeldyno.jobs.comparison:run_comparison",
+    "profile": "modeldyno.jobs.profile:run_profile",
+    "optimization": "modeldyno.jobs.optimization:run_optimization",
+    "inspection": "modeldyno.jobs.inspection:run_inspection",
+    "graph": "modeldyno.jobs.graph:run_graph",
+    "inference": "modeldyno.jobs.inference:run_inference",
+    "conversion": "modeldyno.jobs.conversion:run_conversion",
+}
 
 
 @dataclass
@@ -119,36 +123,6 @@ class LocalJobs:
 
 def _execute(spec: RunSpec, context: Context) -> Result:
     # Each kind is imported when it is first run: a worker starts sooner than numpy loads.
-    match spec:
-        case BenchmarkSpec():
-            from modeldyno.jobs.benchmark import run_benchmark
-
-            return run_benchmark(spec, context)
-        case ComparisonSpec():
-            from modeldyno.jobs.comparison import run_comparison
-
-            return run_comparison(spec, context)
-        case ProfileSpec():
-            from modeldyno.jobs.profile import run_profile
-
-            return run_profile(spec, context)
-        case OptimizationSpec():
-            from modeldyno.jobs.optimization import run_optimization
-
-            return run_optimization(spec, context)
-        case InspectionSpec():
-            from modeldyno.jobs.inspection import run_inspection
-
-            return run_inspection(spec, context)
-        case GraphSpec():
-            from modeldyno.jobs.graph import run_graph
-
-            return run_graph(spec, context)
-        case InferenceSpec():
-            from modeldyno.jobs.inference import run_inference
-
-            return run_inference(spec, context)
-        case ConversionSpec():
-            from modeldyno.jobs.conversion import run_conversion
-
-            return run_conversion(spec, context)
+    module, _, name = RUN_FUNCTIONS[spec.kind].partition(":")
+    run: Callable[[RunSpec, Context], Result] = getattr(import_module(module), name)
+    return run(spec, context)

@@ -20,7 +20,7 @@ from modeldyno.core.jobs import (
     Started,
     Unit,
 )
-from modeldyno.core.results import BenchmarkResult, Failure, MeasuringResult
+from modeldyno.core.results import Failure, MeasuringResult
 from modeldyno.core.runs import RunState
 from modeldyno.store.runs import Runs
 
@@ -109,8 +109,8 @@ def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]
 
 
 def _state_of(result: Result) -> RunState:
-    if isinstance(result, MeasuringResult) and result.interrupted:
+    if not isinstance(result, MeasuringResult):
+        return "done"
+    if result.interrupted:
         return "cancelled"
-    if isinstance(result, BenchmarkResult) and all(c.status == "failed" for c in result.cells):
-        return "failed"
-    return "done"
+    return "failed" if result.has_failed else "done"

@@ -11,8 +11,7 @@ from modeldyno.core.history import UNITS
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.profiles import rows_of
 from modeldyno.core.queue import Job
-from modeldyno.core.results import BenchmarkResult, Failure, MeasuringResult, ProfileResult
-from modeldyno.core.summaries import outcomes_of, summarise_result
+from modeldyno.core.results import Failure, MeasuringResult, ProfileResult
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
@@ -94,9 +93,8 @@ class Settling:
             reason = f"{said}{self._kept(job)}"
         with self._records.database.writing():
             if isinstance(result, MeasuringResult):
-                cells = outcomes_of(result) if isinstance(result, BenchmarkResult) else ()
-                summary = summarise_result(result)
-                self._records.runs.write_figures(job.run_id, summary, cells, result.tool_version)
+                shown = result.summary(), result.outcomes()
+                self._records.runs.write_figures(job.run_id, *shown, result.tool_version)
             if isinstance(result, ProfileResult):
                 self._records.profiles.add_rows(job.run_id, rows_of(job.run_id, result))
             self._records.jobs.move(job.id, ending.state, reason, failure)
@@ -173,7 +171,7 @@ class Settling:
 
 def _failure(ending: Ending) -> Failure | None:
     """Of the run as a whole; when every cell failed, of the first."""
-    told = ending.failure or ending.unwritten
-    if told is None and ending.state == "failed" and isinstance(ending.result, BenchmarkResult):
-        told = next((cell.error for cell in ending.result.cells if cell.error), None)
-    return told
+    failure = ending.failure or ending.unwritten
+    if failure is None and ending.state == "failed" and isinstance(ending.result, MeasuringResult):
+        return ending.result.failure()
+    return failure

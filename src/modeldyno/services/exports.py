@@ -113,7 +113,7 @@ class ExportService:
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
         result = self.result(run_id)
-        parts = [file_name_part(name) for name in _models(result)]
+        parts = [file_name_part(shown_name(model.path)) for model in result.models()]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
         return ExportedFile(f"{name}.{format}", _MEDIA[format], self._text(result, format))
 
@@ -262,9 +262,3 @@ def _no_result(run: Run, kept: KeptRun | None) -> NotFound:
         why=f"{told}{kept_units}",
         fix="Resume its job, or run it again",
     )
-
-
-def _models(result: MeasuringResult) -> list[str]:
-    if isinstance(result, ComparisonResult):
-        return [shown_name(side.model.path) for side in (result.a, result.b)]
-    return [shown_name(result.model.path)]

@@ -16,12 +16,8 @@ from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Architecture, Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import (
-    BenchmarkSpec,
-    ComparisonSpec,
     GraphSpec,
     ModelSpec,
-    OptimizationSpec,
-    ProfileSpec,
     RunSpec,
 )
 from modeldyno.core.trust import architecture_of, needs_trust
@@ -129,18 +125,8 @@ class ModelService:
 
     def admit(self, spec: RunSpec) -> None:
         """Asked again when a job begins: trust may have been taken back while it waited."""
-        match spec:
-            case (
-                BenchmarkSpec(model=model)
-                | ProfileSpec(model=model)
-                | OptimizationSpec(model=model)
-            ):
-                self._admit(model)
-            case ComparisonSpec(a=a, b=b):
-                self._admit(a.model)
-                self._admit(b.model)
-            case _:
-                pass
+        for model in spec.models():
+            self._admit(model)
 
     # ------------------------------------------------------------ graph
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import assert_never
 
 from modeldyno.core.errors import WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Result
 from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.specs import (
-    BenchmarkSpec,
-    ComparisonSpec,
-    ConversionSpec,
-    GraphSpec,
-    InferenceSpec,
     InspectionSpec,
     ModelSpec,
-    OptimizationSpec,
-    ProfileSpec,
     RunSpec,
 )
 from modeldyno.core.stated import check_complete
@@ -55,22 +48,9 @@ class VouchedRuns(RunService):
         return super().resume(run_id, listen)
 
     def _vouched(self, spec: RunSpec) -> RunSpec:
-        match spec:
-            case InspectionSpec() | GraphSpec():  # looking runs nothing
-                return spec
-            case (
-                BenchmarkSpec()
-                | ProfileSpec()
-                | OptimizationSpec()
-                | InferenceSpec()
-                | ConversionSpec()
-            ):
-                return replace(spec, model=self._pinned(spec.model, spec.memory_limit_bytes))
-            case ComparisonSpec(a=a, b=b, memory_limit_bytes=limit):
-                first, second = (replace(s, model=self._pinned(s.model, limit)) for s in (a, b))
-                return replace(spec, a=first, b=second)
-            case _:
-                assert_never(spec)
+        if not spec.loads_model:
+            return spec
+        return spec.with_models(partial(self._pinned, memory_limit_bytes=spec.memory_limit_bytes))
 
     def _pinned(self, model: ModelSpec, memory_limit_bytes: int | None) -> ModelSpec:
         facts = super().run(InspectionSpec(model, memory_limit_bytes=memory_limit_bytes))
@@ -100,5 +80,4 @@ def _how(model: ModelSpec) -> str:
 
 
 def _architectures(spec: RunSpec) -> tuple[Architecture | None, ...]:
-    models = (spec.a.model, spec.b.model) if isinstance(spec, ComparisonSpec) else (spec.model,)
-    return tuple(model.architecture for model in models)
+    return tuple(model.architecture for model in spec.models())

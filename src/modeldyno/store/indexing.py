@@ -43,7 +43,7 @@ from modeldyno.core.specs import (
     OptimizationSpec,
     ProfileSpec,
 )
-from modeldyno.core.summaries import outcomes_of, summarise_result, summarise_spec
+from modeldyno.core.summaries import summarise_spec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
@@ -225,8 +225,7 @@ class RunIndex:
             values["finished_at"] = datetime.fromtimestamp(found.stamp / 1e9, UTC)
         if run.result is not None:
             values["tool_version"] = run.result.tool_version
-            cells = outcomes_of(run.result) if isinstance(run.result, BenchmarkResult) else ()
-            write_outcome(connection, row, summarise_result(run.result), cells)
+            write_outcome(connection, row, run.result.summary(), run.result.outcomes())
             if isinstance(run.result, ProfileResult):
                 rows = [encode(one) for one in rows_of(run.run_id, run.result)]
                 add_profile_rows(connection, run.run_id, rows)

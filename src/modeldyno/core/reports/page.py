@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from modeldyno.core import figures
 from modeldyno.core.charts.frame import HATCH
@@ -14,15 +15,21 @@ from modeldyno.core.reports.comparisons import comparison_section, summary_ratio
 from modeldyno.core.reports.profiles import profile_section
 from modeldyno.core.reports.style import STYLE
 from modeldyno.core.results import (
-    BenchmarkResult,
     ComparisonResult,
     MeasuringResult,
-    ProfileResult,
 )
 from modeldyno.core.roofline import PeaksOf, no_peaks
 
 # Even if a word of others slipped through: nothing runs and nothing is fetched.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+# By the kind of the spec: the section of its result.
+SECTIONS: dict[str, Callable[[Any, PeaksOf], Section]] = {
+    "benchmark": lambda result, _: benchmark_section(result),
+    "comparison": lambda result, _: comparison_section(result),
+    "profile": profile_section,
+}
 
 
 def html_report(
@@ -32,7 +39,7 @@ def html_report(
     peaks_of: PeaksOf = no_peaks,
 ) -> str:
     """``missing`` says what has no result, and why."""
-    sections = [_section(result, peaks_of) for result in results]
+    sections = [SECTIONS[result.spec.kind](result, peaks_of) for result in results]
     name = title or _title(sections)
     head = tag(
         "head",
@@ -49,16 +56,6 @@ def html_report(
         parts.append(_overview(sections, missing))
     body = tag("body", HATCH, tag("main", *parts, *(article(one) for one in sections)))
     return f"<!doctype html>{tag('html', head, body, lang='en')}\n"
-
-
-def _section(result: MeasuringResult, peaks_of: PeaksOf) -> Section:
-    match result:
-        case BenchmarkResult():
-            return benchmark_section(result)
-        case ComparisonResult():
-            return comparison_section(result)
-        case ProfileResult():
-            return profile_section(result, peaks_of)
 
 
 def _title(sections: Sequence[Section]) -> str:

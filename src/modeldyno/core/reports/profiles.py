@@ -21,7 +21,7 @@ from modeldyno.core.profile_tables import (
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.sentences import profile_sentence, surprising
+from modeldyno.core.sentences import profile_sentence
 
 TOP = 10
 Span = tuple[float, float] | None
@@ -42,7 +42,7 @@ def profile_section(result: ProfileResult, peaks_of: PeaksOf) -> Section:
         table=table(head, rows, LEFT),
         charts=(_chart(result, found),) if found else (),
         limits=(
-            *(*result.warnings, *surprising(result), *result.notes),
+            *(*result.warnings, *result.deviations(), *result.notes),
             *roof_lines(result, roof),
         ),
         command=profile_command(result.spec, name),

@@ -1,0 +1,57 @@
+"""What every kind of run says of itself, and the one table of each layer that knows them all."""
+
+from importlib import import_module
+from typing import get_args
+
+import pytest
+
+from modeldyno.core import markdown
+from modeldyno.core.reports import page
+from modeldyno.core.results import MeasuringResult
+from modeldyno.core.specs import (
+    BenchmarkSpec,
+    CellSpec,
+    ComparisonSpec,
+    ModelSpec,
+    ProfileSpec,
+    RunSpec,
+    SideSpec,
+)
+from modeldyno.jobs.local import RUN_FUNCTIONS
+
+ONE, OTHER = ModelSpec("/m/one.onnx"), ModelSpec("/m/other.onnx")
+FAST, SLOW = CellSpec("onnxruntime"), CellSpec("openvino", batch_size=8)
+PAIR = ComparisonSpec(SideSpec("/m/one.onnx", ONE, FAST), SideSpec("other.onnx", OTHER, SLOW))
+
+
+@pytest.mark.parametrize("spec", get_args(RunSpec))
+def test_every_kind_has_a_function_that_runs_it(spec):
+    module, _, name = RUN_FUNCTIONS[spec.kind].partition(":")
+    assert callable(getattr(import_module(module), name))
+
+
+def test_every_kind_with_a_result_has_a_section_in_reports():
+    kinds = {result.__dataclass_fields__["spec"].type[:-4].lower() for result in RESULTS}
+    assert kinds == {*page.SECTIONS} == {*markdown.SECTIONS}
+
+
+RESULTS = get_args(MeasuringResult)
+
+
+@pytest.mark.parametrize(
+    ("spec", "models", "cells", "title"),
+    [
+        (BenchmarkSpec(ONE, (FAST, SLOW)), (ONE,), (FAST, SLOW), "one.onnx"),
+        (ProfileSpec(OTHER, SLOW), (OTHER,), (SLOW,), "other.onnx"),
+        (PAIR, (ONE, OTHER), (FAST, SLOW), "one.onnx against other.onnx"),
+    ],
+)
+def test_a_spec_knows_its_models_cells_and_title(spec, models, cells, title):
+    assert (spec.models(), spec.configurations(), spec.title()) == (models, cells, title)
+
+
+@pytest.mark.parametrize("spec", [BenchmarkSpec(ONE, (FAST,)), ProfileSpec(ONE), PAIR])
+def test_changed_models_change_nothing_else(spec):
+    pinned = spec.with_models(lambda model: ModelSpec(model.path, sha256="1" * 64))
+    assert {model.sha256 for model in pinned.models()} == {"1" * 64}
+    assert pinned.with_models(lambda model: ModelSpec(model.path)) == spec
