@@ -10,7 +10,6 @@ from fastapi import APIRouter, Request, Response
 from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.judgements import RatioTold, ratio_of
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -20,7 +19,8 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, resettled, settings_of
 from modeldyno.api.v1.shape import (
     MOST_ID,
@@ -46,7 +46,7 @@ from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
 from modeldyno.core.results import Noise, Verdict
-from modeldyno.core.runs import CellOutcome, RunOf, State
+from modeldyno.core.runs import CellOutcome, State
 from modeldyno.core.specs import CellSpec
 from modeldyno.services.benchmarks import Plan
 
@@ -247,50 +247,10 @@ def router(
         found = benchmarks.details(BenchmarkId(benchmark_id))
         return answer(_reproduction(found, str(request.base_url).rstrip("/")))
 
-    @routes.delete("/{benchmark_id}", status_code=204, responses=problems(404, 409))
-    def delete_benchmark(benchmark_id: Id, cascade: bool = False) -> None:
-        """With its runs. With `cascade`, what depends on it goes along."""
-        with archive.deleting():
-            benchmarks.delete(BenchmarkId(benchmark_id), cascade=cascade)
-
-    @routes.get(
-        "/{benchmark_id}/runs",
-        response_model=PageTold[RunTold],
-        responses=problems(404),
-        openapi_extra=parameters(RunsAsked),
-    )
-    def list_benchmark_runs(
-        benchmark_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
-    ) -> Response:
-        """Every run that it had, newest first unless asked otherwise."""
-        of = RunOf("benchmark", benchmarks.get(BenchmarkId(benchmark_id)).id)
-        return page_answer(records.runs.page(asked.wanted(), of), run_of)
-
-    @routes.post(
-        "/{benchmark_id}/runs",
-        status_code=202,
-        response_model=JobTold,
-        responses=problems(404, 409),
-    )
-    @once(records)
-    def run_benchmark(benchmark_id: Id) -> Response:
-        """One more run of it, at the end of the queue."""
-        job = benchmarks.start(BenchmarkId(benchmark_id))
-        shown = job_of(jobs.get(job.id))
-        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
-
-    @routes.post(
-        "/{benchmark_id}/rerun",
-        status_code=201,
-        response_model=BenchmarkTold,
-        responses=problems(404, 409),
-    )
-    @once(records)
-    def rerun_benchmark(benchmark_id: Id) -> Response:
-        """A new benchmark with the same settings, in the queue; its `rerun_of` is this one."""
-        made, _ = benchmarks.rerun(BenchmarkId(benchmark_id))
-        return details(made.id, 201, location=f"/api/v1/benchmarks/{made.id}")
-
+    shared = RunnableRoutes("benchmark", routes, benchmarks, records, jobs, archive)
+    shared.add_delete(benchmarks.delete)
+    shared.add_runs()
+    shared.add_rerun(benchmarks.rerun, BenchmarkTold, details)
     return routes
 
 

@@ -8,7 +8,6 @@ from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
@@ -17,7 +16,8 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import (
     PairingAsked,
     PairingTold,
@@ -41,7 +41,7 @@ from modeldyno.core.commands import compare_command
 from modeldyno.core.comparisons import Comparison, ComparisonDetails
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.runs import RunOf, State
+from modeldyno.core.runs import State
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
 
@@ -169,50 +169,10 @@ def router(
             comparisons.edit(number, *models, edited.between, asked.name)
         return details(number)
 
-    @routes.delete("/{comparison_id}", status_code=204, responses=problems(404, 409))
-    def delete_comparison(comparison_id: Id, cascade: bool = False) -> None:
-        """With its runs. With `cascade`, what depends on it goes along."""
-        with archive.deleting():
-            comparisons.delete(ComparisonId(comparison_id), cascade=cascade)
-
-    @routes.get(
-        "/{comparison_id}/runs",
-        response_model=PageTold[RunTold],
-        responses=problems(404),
-        openapi_extra=parameters(RunsAsked),
-    )
-    def list_comparison_runs(
-        comparison_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
-    ) -> Response:
-        """Every run that it had, newest first unless asked otherwise."""
-        of = RunOf("comparison", comparisons.details(ComparisonId(comparison_id)).comparison.id)
-        return page_answer(records.runs.page(asked.wanted(), of), run_of)
-
-    @routes.post(
-        "/{comparison_id}/runs",
-        status_code=202,
-        response_model=JobTold,
-        responses=problems(404, 409),
-    )
-    @once(records)
-    def run_comparison(comparison_id: Id) -> Response:
-        """One more run of it, at the end of the queue."""
-        job = comparisons.start(ComparisonId(comparison_id))
-        shown = job_of(jobs.get(job.id))
-        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
-
-    @routes.post(
-        "/{comparison_id}/rerun",
-        status_code=201,
-        response_model=ComparisonTold,
-        responses=problems(404, 409),
-    )
-    @once(records)
-    def rerun_comparison(comparison_id: Id) -> Response:
-        """A new comparison with the same settings, in the queue; its `rerun_of` is this one."""
-        made, _ = comparisons.rerun(ComparisonId(comparison_id))
-        return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
-
+    shared = RunnableRoutes("comparison", routes, comparisons, records, jobs, archive)
+    shared.add_delete(comparisons.delete)
+    shared.add_runs()
+    shared.add_rerun(comparisons.rerun, ComparisonTold, details)
     return routes
 
 

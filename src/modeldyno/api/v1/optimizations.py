@@ -8,9 +8,9 @@ from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.paging import ListAsked, OfRuns, PageTold, listed, page_answer, parameters
-from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, latest_of, run_of
+from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.shape import (
     MOST_ID,
     Asked,
@@ -25,7 +25,7 @@ from modeldyno.api.v1.shape import (
 from modeldyno.core.codec import encode
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
-from modeldyno.core.runs import RunOf, State
+from modeldyno.core.runs import State
 from modeldyno.core.tuning import (
     MOST,
     MOST_SEED,
@@ -203,31 +203,7 @@ def router(
         with archive.deleting():
             optimizations.delete(OptimizationId(optimization_id))
 
-    @routes.get(
-        "/{optimization_id}/runs",
-        response_model=PageTold[RunTold],
-        responses=problems(404),
-        openapi_extra=parameters(RunsAsked),
-    )
-    def list_optimization_runs(
-        optimization_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
-    ) -> Response:
-        """Every run that it had, newest first unless asked otherwise."""
-        of = RunOf("optimization", optimizations.get(OptimizationId(optimization_id)).id)
-        return page_answer(records.runs.page(asked.wanted(), of), run_of)
-
-    @routes.post(
-        "/{optimization_id}/runs",
-        status_code=202,
-        response_model=JobTold,
-        responses=problems(404, 409),
-    )
-    @once(records)
-    def run_optimization(optimization_id: Id) -> Response:
-        """One more run of it, at the end of the queue."""
-        job = optimizations.start(OptimizationId(optimization_id))
-        shown = job_of(jobs.get(job.id))
-        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+    RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add_runs()
 
     @routes.put(
         "/{optimization_id}/pins/{kind}",

@@ -9,7 +9,6 @@ from pydantic import ConfigDict, Field
 
 from modeldyno.api.v1.documents import TABLE
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.jobs import JobTold, job_of
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
@@ -18,7 +17,8 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.runs import LatestRunTold, RunsAsked, RunTold, attached, latest_of, run_of
+from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
 from modeldyno.api.v1.settings import ProfilingAsked, ProfilingTold, profiling_of, resettled
 from modeldyno.api.v1.shape import (
     MOST_ID,
@@ -47,7 +47,7 @@ from modeldyno.core.profiles import (
 from modeldyno.core.public_profiles import diff_json, roof_json, work_json
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Bound, Roof
-from modeldyno.core.runs import RunOf, State
+from modeldyno.core.runs import State
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -293,34 +293,9 @@ def router(
         )
         return details(number)
 
-    @routes.delete("/{profile_id}", status_code=204, responses=problems(404, 409))
-    def delete_profile(profile_id: Id, cascade: bool = False) -> None:
-        """With its runs. With `cascade`, what depends on it goes along."""
-        with archive.deleting():
-            profiles.delete(ProfileId(profile_id), cascade=cascade)
-
-    @routes.get(
-        "/{profile_id}/runs",
-        response_model=PageTold[RunTold],
-        responses=problems(404),
-        openapi_extra=parameters(RunsAsked),
-    )
-    def list_profile_runs(
-        profile_id: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]
-    ) -> Response:
-        """Every run that it had, newest first unless asked otherwise."""
-        of = RunOf("profile", profiles.get(ProfileId(profile_id)).id)
-        return page_answer(records.runs.page(asked.wanted(), of), run_of)
-
-    @routes.post(
-        "/{profile_id}/runs", status_code=202, response_model=JobTold, responses=problems(404, 409)
-    )
-    @once(records)
-    def run_profile(profile_id: Id) -> Response:
-        """One more run of it, at the end of the queue."""
-        job = profiles.start(ProfileId(profile_id))
-        shown = job_of(jobs.get(job.id))
-        return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+    shared = RunnableRoutes("profile", routes, profiles, records, jobs, archive)
+    shared.add_delete(profiles.delete)
+    shared.add_runs()
 
     @routes.get("/{profile_id}/rows", response_model=TimesTold, responses=problems(404))
     def list_profile_rows(
