@@ -52,6 +52,21 @@ def test_a_spec_knows_its_models_cells_and_title(spec, models, cells, title):
 
 @pytest.mark.parametrize("spec", [BenchmarkSpec(ONE, (FAST,)), ProfileSpec(ONE), PAIR])
 def test_changed_models_change_nothing_else(spec):
-    pinned = spec.with_models(lambda model: ModelSpec(model.path, sha256="1" * 64))
+    pinned = spec.with_models(lambda model, _: ModelSpec(model.path, sha256="1" * 64))
     assert {model.sha256 for model in pinned.models()} == {"1" * 64}
-    assert pinned.with_models(lambda model: ModelSpec(model.path)) == spec
+    assert pinned.with_models(lambda model, _: ModelSpec(model.path)) == spec
+
+
+@pytest.mark.parametrize("spec", [BenchmarkSpec(ONE, (FAST, SLOW)), ProfileSpec(ONE, FAST), PAIR])
+def test_a_cell_is_changed_with_the_model_that_it_belongs_to(spec):
+    sides = []
+
+    def change(cell, side):
+        sides.append(spec.models()[side].path)
+        return CellSpec(cell.engine, cores=3)
+
+    changed = spec.with_cells(change)
+    assert [cell.cores for cell in changed.configurations()] == [3] * len(sides)
+    assert (
+        sides == ["/m/one.onnx", "/m/other.onnx" if spec is PAIR else "/m/one.onnx"][: len(sides)]
+    )

@@ -76,7 +76,7 @@ class ModelSpec:
     signature: str = ""  # of several ways to call it; empty: the usual one
 
 
-class _Spec:
+class SpecMethods:
     """What every kind says of itself; most are about one model."""
 
     model: ModelSpec
@@ -85,8 +85,13 @@ class _Spec:
     def models(self) -> tuple[ModelSpec, ...]:
         return (self.model,)
 
-    def with_models(self, change: Callable[[ModelSpec], ModelSpec]) -> Self:
-        return replace(self, model=change(self.model))  # type: ignore[type-var]  # all are dataclasses
+    def with_models(self, change: Callable[[ModelSpec, int], ModelSpec]) -> Self:
+        """``change`` gets each model and its place in ``models()``."""
+        return replace(self, model=change(self.model, 0))  # type: ignore[type-var]  # a dataclass
+
+    def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
+        """``change`` gets each cell, and the place of its model in ``models()``."""
+        return self
 
     def configurations(self) -> tuple[CellSpec, ...]:
         """Everything it measures, as it was asked for."""
@@ -98,7 +103,7 @@ class _Spec:
 
 
 @dataclass(frozen=True)
-class BenchmarkSpec(_Spec):
+class BenchmarkSpec(SpecMethods):
     model: ModelSpec
     cells: tuple[CellSpec, ...]
     budget: Budget = DEFAULT
@@ -117,6 +122,9 @@ class BenchmarkSpec(_Spec):
     def configurations(self) -> tuple[CellSpec, ...]:
         return self.cells
 
+    def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
+        return replace(self, cells=tuple(change(cell, 0) for cell in self.cells))
+
 
 @dataclass(frozen=True)
 class SideSpec:
@@ -128,7 +136,7 @@ class SideSpec:
 
 
 @dataclass(frozen=True)
-class ComparisonSpec(_Spec):
+class ComparisonSpec(SpecMethods):
     a: SideSpec
     b: SideSpec
     margin: float = 0.02
@@ -146,9 +154,13 @@ class ComparisonSpec(_Spec):
     def models(self) -> tuple[ModelSpec, ...]:
         return self.a.model, self.b.model
 
-    def with_models(self, change: Callable[[ModelSpec], ModelSpec]) -> Self:
-        a, b = (replace(side, model=change(side.model)) for side in (self.a, self.b))
-        return replace(self, a=a, b=b)
+    def with_models(self, change: Callable[[ModelSpec, int], ModelSpec]) -> Self:
+        a, b = replace(self.a, model=change(self.a.model, 0)), self.b
+        return replace(self, a=a, b=replace(b, model=change(b.model, 1)))
+
+    def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
+        a, b = replace(self.a, cell=change(self.a.cell, 0)), self.b
+        return replace(self, a=a, b=replace(b, cell=change(b.cell, 1)))
 
     def configurations(self) -> tuple[CellSpec, ...]:
         return self.a.cell, self.b.cell
@@ -158,7 +170,7 @@ class ComparisonSpec(_Spec):
 
 
 @dataclass(frozen=True)
-class ProfileSpec(_Spec):
+class ProfileSpec(SpecMethods):
     """Where one cell spends its time, node by node."""
 
     model: ModelSpec
@@ -174,9 +186,12 @@ class ProfileSpec(_Spec):
     def configurations(self) -> tuple[CellSpec, ...]:
         return (self.cell,)
 
+    def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
+        return replace(self, cell=change(self.cell, 0))
+
 
 @dataclass(frozen=True)
-class OptimizationSpec(_Spec):
+class OptimizationSpec(SpecMethods):
     """Make a better model of one: how is in ``settings``, complete (``core/tuning.py``)."""
 
     model: ModelSpec
@@ -194,7 +209,7 @@ class OptimizationSpec(_Spec):
 
 
 @dataclass(frozen=True)
-class InspectionSpec(_Spec):
+class InspectionSpec(SpecMethods):
     model: ModelSpec
     timeout_s: float = 60.0
     memory_limit_bytes: int | None = None
@@ -205,7 +220,7 @@ class InspectionSpec(_Spec):
 
 
 @dataclass(frozen=True)
-class GraphSpec(_Spec):
+class GraphSpec(SpecMethods):
     """Read a model's graph."""
 
     model: ModelSpec
@@ -217,7 +232,7 @@ class GraphSpec(_Spec):
 
 
 @dataclass(frozen=True)
-class InferenceSpec(_Spec):
+class InferenceSpec(SpecMethods):
     """Let a model run once, to see whether it works."""
 
     model: ModelSpec
@@ -229,7 +244,7 @@ class InferenceSpec(_Spec):
 
 
 @dataclass(frozen=True)
-class ConversionSpec(_Spec):
+class ConversionSpec(SpecMethods):
     """Make the same network in another format; what computes something else is not kept."""
 
     model: ModelSpec

@@ -15,20 +15,17 @@ from modeldyno.core.benchmarks import (
 )
 from modeldyno.core.commands import bench_command
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
-from modeldyno.core.runs import RunOf
-from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, MeasuringSpec
 from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
-from modeldyno.services.boundaries import bounded, of_content
-from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import expect_cores
+from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
 
 MakeSpec = Callable[[str], BenchmarkSpec]  # from where the model is read
@@ -45,13 +42,13 @@ class Plan:
     command: str
 
 
-class BenchmarkService:
+class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
+    kind = "benchmark"
+
     def __init__(
         self, records: Records, models: ModelService, jobs: JobService, baselines: Baselines
     ) -> None:
-        self._records = records
-        self._models = models
-        self._jobs = jobs
+        super().__init__(records, models, jobs)
         self.versus = baselines.versus
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
@@ -78,9 +75,8 @@ class BenchmarkService:
         mode: Mode = "performance",
         start: bool = False,
     ) -> tuple[Benchmark, Job | None]:
-        """Both or neither: a benchmark that was to be started is in the queue, or not there."""
         model = self._models.runnable(model_id)
-        spec = _of_mode(_of_content(make_spec(model.path), model), mode, dataset_id)
+        spec = _of_mode(with_content(make_spec(model.path), [model]), mode, dataset_id)
         new = NewBenchmark(
             project_id=project_id,
             model_id=model_id,
@@ -89,13 +85,7 @@ class BenchmarkService:
             mode=mode,
             dataset_id=dataset_id,
         )
-        with self._records.database.writing():
-            made = self._records.benchmarks.add(new)
-            job = self.start(made.id) if start else None
-            return self._records.benchmarks.get(made.id), job
-
-    def get(self, benchmark_id: BenchmarkId) -> Benchmark:
-        return self._records.benchmarks.get(benchmark_id)
+        return self._add(new, start=start)
 
     def outcome(self, benchmark_id: BenchmarkId) -> BenchmarkOutcome:
         return self._records.benchmarks.outcome(benchmark_id)
@@ -109,34 +99,6 @@ class BenchmarkService:
 
     def page(self, wanted: Wanted) -> Page[BenchmarkRow]:
         return self._records.benchmarks.page(wanted)
-
-    def start(
-        self,
-        benchmark_id: BenchmarkId,
-        priority: int = 0,
-        request_id: str | None = None,
-        *,
-        fits: bool = False,
-    ) -> Job:
-        """One more run of it, in the queue. More cores than there are is a BadValue; ``fits``: it
-        takes those that there are."""
-        benchmark = self._records.benchmarks.get(benchmark_id)
-        expect_confined(*benchmark.spec.cells)
-        model = self._models.runnable(benchmark.model_id)
-        spec = _of_content(benchmark.spec, model)
-        spec = _fitted(spec, len(allowed_cpus())) if fits else spec
-        expect_cores([cell.cores for cell in spec.cells])
-        return self._jobs.start(RunOf("benchmark", benchmark_id), spec, priority, request_id)
-
-    def rerun(self, benchmark_id: BenchmarkId) -> tuple[Benchmark, Job]:
-        """A new one with the same settings, which knows what it repeats."""
-        with self._records.database.writing():
-            again = self._records.benchmarks.rerun(benchmark_id)
-            cells = tuple(confined_cell(cell) for cell in again.spec.cells)
-            if cells != again.spec.cells:
-                self._records.benchmarks.edit(again.id, spec=replace(again.spec, cells=cells))
-            job = self.start(again.id)
-            return self._records.benchmarks.get(again.id), job
 
     def edit(
         self,
@@ -153,7 +115,7 @@ class BenchmarkService:
             spec = None
             if make_spec is not None:
                 model = self._models.runnable(before.model_id)
-                spec = _of_content(make_spec(model.path), model)
+                spec = with_content(make_spec(model.path), [model])
             if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
                 spec = _of_mode(
                     spec or before.spec, mode or before.mode, dataset_id or before.dataset_id
@@ -162,8 +124,11 @@ class BenchmarkService:
                 benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec
             )
 
-    def delete(self, benchmark_id: BenchmarkId, *, cascade: bool = False) -> None:
-        self._records.benchmarks.delete(benchmark_id, cascade=cascade)
+    def _ready(self, runnable: Benchmark, fits: bool) -> MeasuringSpec:
+        """More cores than there are is a BadValue, unless it ``fits``."""
+        spec = super()._ready(runnable, fits)
+        expect_cores([cell.cores for cell in spec.configurations()])
+        return spec
 
 
 def fits_note(asked: CellSpec, cores: int, instances: int) -> str:
@@ -175,21 +140,6 @@ def fits_note(asked: CellSpec, cores: int, instances: int) -> str:
     )
 
 
-def _fitted(spec: BenchmarkSpec, available: int) -> BenchmarkSpec:
-    """Cores first: fewer instances say the same of each, fewer cores do not."""
-    cells = []
-    for cell in spec.cells:
-        cores = min(cell.cores, available)
-        instances = max(1, min(cell.instances, available // cores))
-        cells.append(replace(cell, cores=cores, instances=instances))
-    return replace(spec, cells=tuple(cells))
-
-
 def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> BenchmarkSpec:
     """Only accuracy needs to know where its samples come from."""
     return replace(spec, dataset=str(dataset_id or 0) if mode == "accuracy" else None)
-
-
-def _of_content(spec: BenchmarkSpec, model: Model) -> BenchmarkSpec:
-    cells = tuple(bounded(cell, model) for cell in spec.cells)
-    return replace(spec, cells=cells, model=of_content(spec.model, model))

@@ -9,7 +9,7 @@ from modeldyno.core.datasets import Dataset, DatasetSpec
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.inc_ids import ONNXRT, PYTORCH, TENSORFLOW, Numbered, framework_of
-from modeldyno.core.models import Boundary, Model, TensorSpec
+from modeldyno.core.models import Boundary, TensorSpec
 from modeldyno.core.optimizations import (
     NewOptimization,
     Optimization,
@@ -19,15 +19,11 @@ from modeldyno.core.optimizations import (
     Trial,
 )
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.queue import Job
-from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import ModelSpec, OptimizationSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
-from modeldyno.services.jobs import JobService
-from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
-from modeldyno.store.records.all import Records
+from modeldyno.services.runnables import RunnableService
 
 # As INC's own files name them.
 _FRAMEWORKS: dict[Numbered, str] = {
@@ -37,11 +33,8 @@ _FRAMEWORKS: dict[Numbered, str] = {
 }
 
 
-class OptimizationService:
-    def __init__(self, records: Records, models: ModelService, jobs: JobService) -> None:
-        self._records = records
-        self._models = models
-        self._jobs = jobs
+class OptimizationService(RunnableService[OptimizationId, Optimization]):
+    kind = "optimization"
 
     def create(
         self,
@@ -70,9 +63,6 @@ class OptimizationService:
                     settings=settings or {},
                 )
             )
-
-    def get(self, number: OptimizationId) -> Optimization:
-        return self._records.optimizations.get(number)
 
     def details(self, number: OptimizationId) -> OptimizationDetails:
         return self._records.optimizations.details(number)
@@ -111,19 +101,6 @@ class OptimizationService:
                 settings=settings,
             )
 
-    def start(
-        self, number: OptimizationId, priority: int = 0, request_id: str | None = None
-    ) -> Job:
-        """One more run of it, in the queue; raises WrongState while one is not over."""
-        optimization = self._records.optimizations.get(number)
-        model = self._models.runnable(optimization.model_id)
-        spec = self._spec(optimization, model)
-        return self._jobs.start(RunOf("optimization", number), spec, priority, request_id)
-
-    def delete(self, number: OptimizationId) -> None:
-        """With its runs and pins; models that it made stay."""
-        self._records.optimizations.delete(number)
-
     def pin(self, number: OptimizationId, kind: PinKind, benchmark_id: BenchmarkId) -> Pin:
         """Raises BadValue when it measures another model, or something else."""
         return self._records.pins.put(Pin(number, kind, benchmark_id))
@@ -140,7 +117,8 @@ class OptimizationService:
             "This project has no model", why="there is nothing to optimize", fix="Add one first"
         )
 
-    def _spec(self, optimization: Optimization, model: Model) -> OptimizationSpec:
+    def _ready(self, optimization: Optimization, fits: bool) -> OptimizationSpec:
+        model = self._models.runnable(optimization.model_id)
         number = optimization.dataset_id
         dataset = self._records.datasets.get(number) if number is not None else None
         boundary = model.boundary or Boundary()

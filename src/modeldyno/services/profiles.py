@@ -11,7 +11,6 @@ from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
-from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.profile_tables import rows_csv
 from modeldyno.core.profiles import (
@@ -26,16 +25,14 @@ from modeldyno.core.profiles import (
 )
 from modeldyno.core.queue import Job
 from modeldyno.core.roofline import Roof, roof_of
-from modeldyno.core.runs import ACTIVE, RunOf
+from modeldyno.core.runs import ACTIVE
 from modeldyno.core.specs import ProfileSpec
-from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import requests
-from modeldyno.services.boundaries import bounded, of_content
-from modeldyno.services.confined import expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import CellOptions
 from modeldyno.services.run_hosts import RunHosts
+from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
 
 PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
@@ -47,7 +44,9 @@ OP_COLUMNS = (
 )
 
 
-class ProfileService:
+class ProfileService(RunnableService[ProfileId, Profile]):
+    kind = "profile"
+
     def __init__(
         self,
         records: Records,
@@ -56,11 +55,9 @@ class ProfileService:
         hosts: RunHosts,
         peaks_of: PeaksOf,
     ) -> None:
+        super().__init__(records, models, jobs)
         self._hosts = hosts
         self._peaks_of = peaks_of
-        self._records = records
-        self._models = models
-        self._jobs = jobs
 
     def create(
         self,
@@ -73,8 +70,7 @@ class ProfileService:
         make_spec: MakeSpec | None = None,
         start: bool = False,
     ) -> tuple[Profile, Job | None]:
-        """Both or neither: a profile that was to be started is in the queue, or not there.
-        ``threads`` are all that is said where ``make_spec`` does not say more."""
+        """``threads`` are all that is said where ``make_spec`` does not say more."""
         model = self._models.runnable(model_id)
         spec = (make_spec or with_threads(threads))(model.path)
         new = NewProfile(
@@ -82,15 +78,9 @@ class ProfileService:
             model_id=model_id,
             name=name or model.name,
             dataset_id=dataset_id,
-            settings=encode(_of_content(spec, model)),
+            settings=encode(with_content(spec, [model])),
         )
-        with self._records.database.writing():
-            made = self._records.profiles.add(new)
-            job = self.start(made.id) if start else None
-            return self._records.profiles.get(made.id), job
-
-    def get(self, profile_id: ProfileId) -> Profile:
-        return self._records.profiles.get(profile_id)
+        return self._add(new, start=start)
 
     def details(self, profile_id: ProfileId) -> ProfileDetails:
         return self._records.profiles.details(profile_id)
@@ -101,26 +91,6 @@ class ProfileService:
     def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
         """All of a project, oldest first; none of a project that is not there."""
         return self._records.profiles.all_details(project_id)
-
-    def start(
-        self,
-        profile_id: ProfileId,
-        priority: int = 0,
-        request_id: str | None = None,
-        *,
-        fits: bool = False,
-    ) -> Job:
-        """One more run of it, in the queue; raises WrongState while one is not over. ``fits``: with
-        no more threads than there are cores."""
-        profile = self._records.profiles.get(profile_id)
-        spec = profile.spec
-        expect_confined(spec.cell)
-        model = self._models.runnable(profile.model_id)
-        if fits:
-            cores = min(spec.cell.cores, len(allowed_cpus()))
-            spec = replace(spec, cell=replace(spec.cell, cores=cores))
-        of = RunOf("profile", profile_id)
-        return self._jobs.start(of, _of_content(spec, model), priority, request_id)
 
     def edit(
         self,
@@ -137,7 +107,7 @@ class ProfileService:
             settings = None
             if make_spec is not None:
                 model = self._models.runnable(profile.model_id)
-                settings = encode(_of_content(make_spec(model.path), model))
+                settings = encode(with_content(make_spec(model.path), [model]))
             elif threads is not None:
                 cell = requests.cell_specs(CellOptions(cores=[threads]))[0]
                 spec = profile.spec
@@ -145,9 +115,6 @@ class ProfileService:
             return self._records.profiles.edit(
                 profile_id, name=name, dataset_id=dataset_id, settings=settings
             )
-
-    def delete(self, profile_id: ProfileId, *, cascade: bool = False) -> None:
-        self._records.profiles.delete(profile_id, cascade=cascade)
 
     # ------------------------------------------------------------ what came out
 
@@ -207,7 +174,3 @@ class ProfileService:
 
 def with_threads(threads: int) -> MakeSpec:
     return lambda path: requests.profile_spec(path, CellOptions(cores=[threads], contract="hot"))
-
-
-def _of_content(spec: ProfileSpec, model: Model) -> ProfileSpec:
-    return replace(spec, cell=bounded(spec.cell, model), model=of_content(spec.model, model))

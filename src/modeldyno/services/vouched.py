@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from modeldyno.core.errors import WrongState
@@ -50,7 +49,8 @@ class VouchedRuns(RunService):
     def _vouched(self, spec: RunSpec) -> RunSpec:
         if not spec.loads_model:
             return spec
-        return spec.with_models(partial(self._pinned, memory_limit_bytes=spec.memory_limit_bytes))
+        limit = spec.memory_limit_bytes
+        return spec.with_models(lambda model, _: self._pinned(model, limit))
 
     def _pinned(self, model: ModelSpec, memory_limit_bytes: int | None) -> ModelSpec:
         facts = super().run(InspectionSpec(model, memory_limit_bytes=memory_limit_bytes))
