@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Response
-
 from modeldyno.api.inc.announcing import Speech
 from modeldyno.api.inc.benchmark_shape import (
     UNTIL_PRECISE,
@@ -27,7 +25,7 @@ from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome, Mode
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
-from modeldyno.core.queue import Job
+from modeldyno.core.runs import LatestRun
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import MakeSpec
@@ -137,34 +135,12 @@ def operations(
             ]
         }
 
-    def executed(asked: Parameters) -> dict[str, Any]:
-        def start(number: int, request_id: str) -> Job:
-            return benchmarks.start(BenchmarkId(number), request_id=request_id, fits=True)
-
-        return runnables.execute(asked, "benchmark", "benchmark", start)
-
-    def deleted(asked: Parameters) -> dict[str, Any]:
-        return runnables.delete(
-            asked,
-            "benchmark",
-            "benchmark",
-            lambda number: benchmarks.get(BenchmarkId(number)).name,
-            lambda number: benchmarks.delete(BenchmarkId(number), cascade=True),
-        )
-
-    def config(asked: Parameters) -> Response:
-        return runnables.config(asked, _latest(asked))
-
-    def log(asked: Parameters) -> Response:
-        return runnables.log(asked, _latest(asked))
-
-    def _latest(asked: Parameters) -> RunId | None:
-        found = benchmarks.outcome(BenchmarkId(asked.id())).latest
-        return found.id if found else None
-
     def started(_number: int, run_id: RunId) -> dict[str, Any]:
         folder = history.folder(run_id)
         return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
+
+    def latest(number: int) -> LatestRun | None:
+        return benchmarks.outcome(BenchmarkId(number)).latest
 
     runnables.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
     return {
@@ -174,10 +150,7 @@ def operations(
         "benchmark/add": add,
         "benchmark/edit": edit,
         "benchmark/list": listed,
-        "benchmark/execute": executed,
-        "benchmark/delete": deleted,
-        "benchmark/config.yaml": config,
-        "benchmark/output.log": log,
+        **runnables.operations("benchmark", benchmarks, latest),
     }
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Response
-
 from modeldyno.api.inc.announcing import Speech
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.operations import Operation, Operations
@@ -16,7 +14,7 @@ from modeldyno.core.errors import WrongState
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.inc_ids import OPTIMIZATION_TYPES, PRECISIONS, numbered
 from modeldyno.core.optimizations import PinKind
-from modeldyno.core.queue import Job
+from modeldyno.core.runs import LatestRun
 from modeldyno.core.tuning import OptimizationType
 from modeldyno.core.typed_values import is_blank, typed
 from modeldyno.store.configs import NAME as CONFIG
@@ -89,21 +87,6 @@ def operations(
         found = everything(optimizations.page, ProjectId(asked.id("project_id", _MISSING)))
         return {"optimizations": [optimization_shape(history, shown) for shown in found]}
 
-    def executed(asked: Parameters) -> Row:
-        def start(number: int, request_id: str) -> Job:
-            return optimizations.start(OptimizationId(number), request_id=request_id)
-
-        return runnables.execute(asked, "optimization", "optimization", start)
-
-    def deleted(asked: Parameters) -> Row:
-        return runnables.delete(
-            asked,
-            "optimization",
-            "optimization",
-            lambda number: optimizations.get(OptimizationId(number)).name,
-            lambda number: optimizations.delete(OptimizationId(number)),
-        )
-
     def pin(kind: PinKind) -> Operation:
         def pinned(asked: Parameters) -> Row:
             number = OptimizationId(asked.id("optimization_id", _MISSING))
@@ -112,16 +95,6 @@ def operations(
             return {"id": number, f"{kind}_benchmark_id": benchmark_id}
 
         return pinned
-
-    def config(asked: Parameters) -> Response:
-        return runnables.config(asked, _latest(asked))
-
-    def log(asked: Parameters) -> Response:
-        return runnables.log(asked, _latest(asked))
-
-    def _latest(asked: Parameters) -> RunId | None:
-        found = optimizations.details(OptimizationId(asked.id())).latest
-        return found.id if found else None
 
     def started(number: int, run_id: RunId) -> Row:
         optimization = optimizations.get(OptimizationId(number))
@@ -134,6 +107,9 @@ def operations(
             "output_path": str(folder.log),
         }
 
+    def latest(number: int) -> LatestRun | None:
+        return optimizations.details(OptimizationId(number)).latest
+
     speech = Speech("optimization", details_of, started, unhappy="failure")
     runnables.announcer.speaks("optimization", speech)
     return {
@@ -141,12 +117,9 @@ def operations(
         "optimization/list": listed,
         "optimization/add": add,
         "optimization/edit": edit,
-        "optimization/delete": deleted,
-        "optimization/execute": executed,
+        **runnables.operations("optimization", optimizations, latest, cascade=False),
         "optimization/pin_accuracy_benchmark": pin("accuracy"),
         "optimization/pin_performance_benchmark": pin("performance"),
-        "optimization/config.yaml": config,
-        "optimization/output.log": log,
     }
 
 

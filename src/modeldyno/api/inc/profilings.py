@@ -135,25 +135,6 @@ def operations(
         headers = {"Content-Disposition": f'attachment; filename="profiling_{number}.csv"'}
         return Response(text, media_type="text/csv", headers=headers)
 
-    def executed(asked: Parameters) -> Json:
-        def start(number: int, request_id: str) -> Job:
-            return profiles.start(ProfileId(number), request_id=request_id, fits=True)
-
-        return runnables.execute(asked, "profile", "profiling", start)
-
-    def deleted(asked: Parameters) -> Json:
-        return runnables.delete(
-            asked,
-            "profile",
-            "profiling",
-            lambda number: profiles.get(ProfileId(number)).name,
-            lambda number: profiles.delete(ProfileId(number), cascade=True),
-        )
-
-    def log(asked: Parameters) -> Response:
-        latest = profiles.details(ProfileId(asked.id())).latest
-        return runnables.log(asked, latest.id if latest else None)
-
     def config(asked: Parameters) -> Response:
         profiles.get(ProfileId(asked.id()))
         raise FileNotFound(
@@ -186,16 +167,17 @@ def operations(
             "note": "; ".join(note for note in notes if note),
         }
 
+    def latest(number: int) -> LatestRun | None:
+        return profiles.details(ProfileId(number)).latest
+
     runnables.announcer.speaks("profile", Speech("profiling", details_of, started))
     return {
         "profiling": lambda asked: details_of(asked.id()),
         "profiling/add": add,
         "profiling/edit": edit,
         "profiling/list": listed,
-        "profiling/execute": executed,
-        "profiling/delete": deleted,
+        **runnables.operations("profiling", profiles, latest),
         "profiling/config.yaml": config,
-        "profiling/output.log": log,
         "profiling/results/csv": table,
     }
 
