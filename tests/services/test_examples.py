@@ -1,7 +1,6 @@
 """Examples: which there are, what can be had here, and one of them in the workspace."""
 
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -23,8 +22,6 @@ from modeldyno.core.errors import (
     ExampleUnavailable,
     PathRefused,
 )
-from modeldyno.core.ids import ProjectId
-from modeldyno.core.models import NewModel
 from modeldyno.services.examples import ExampleService
 from modeldyno.settings import Settings
 from modeldyno.store.downloads import Downloads
@@ -239,21 +236,6 @@ def test_a_download_is_stored_and_told_of(service, tmp_path):
     assert fetched.source == "https://models.test/net.pb"
     assert (told[0], told[-1]) == ((0, len(MODEL)), (len(MODEL), len(MODEL)))
     assert files(tmp_path / "downloads") == ["net.kept", "net.lock"]
-
-
-def test_a_project_can_add_what_was_fetched(service):
-    fetched = service().fetch("net")
-    assert fetched.new_model(ProjectId(7)) == NewModel(
-        project_id=ProjectId(7),
-        name="Net",
-        path=str(fetched.path),
-        sha256=hashlib.sha256(MODEL).hexdigest(),
-        size_bytes=len(MODEL),
-        framework="TensorFlow",
-        domain="Image Recognition",
-        origin="example",
-        source="https://models.test/net.pb",
-    )
 
 
 def test_nothing_is_downloaded_unless_that_is_allowed(service, server, tmp_path):

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
 from modeldyno.core.examples import Example, ExampleShown
-from modeldyno.core.ids import ProjectId
-from modeldyno.core.models import NewModel
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
@@ -42,20 +40,6 @@ class FetchedExample:
     stored: StoredObject
     path: Path  # the stored file: read-only, and named after its content
     source: str  # where it came from, for people
-
-    def new_model(self, project_id: ProjectId) -> NewModel:
-        """What a project adds; nobody has looked into the file yet."""
-        return NewModel(
-            project_id=project_id,
-            name=self.example.name,
-            path=str(self.path),
-            sha256=self.stored.sha256,
-            size_bytes=self.stored.size_bytes,
-            framework=self.example.framework,
-            domain=self.example.domain,
-            origin="example",
-            source=self.source,
-        )
 
 
 class ExampleService:

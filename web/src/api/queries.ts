@@ -122,12 +122,6 @@ export const profileResultQuery = (run_id: string) =>
     },
   });
 
-export const runQuery = (run_id: string) =>
-  queryOptions({
-    queryKey: [...queryKeys.runs, run_id],
-    queryFn: () => told(api.GET("/api/v1/runs/{run_id}", at({ run_id }))),
-  });
-
 export const resultQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "result"],

@@ -1,4 +1,4 @@
-import { Alert, Badge, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Badge, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactNode } from "react";
 
@@ -199,14 +199,5 @@ function IterationsOf({ cell, runId }: { cell: CellTold; runId: string | null })
       draw={draw}
       table={iterationsTable(told)}
     />
-  );
-}
-
-export function ResultSkeleton() {
-  return (
-    <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      <Skeleton height={220} />
-      <Skeleton height={220} />
-    </SimpleGrid>
   );
 }
