@@ -41,8 +41,9 @@ run: setup web
 web:
 	@$(PYTHON) scripts/build_web.py
 
-# The types of the API that the page is written against.
+# JSON Schemas of all documents, and the types of the API that the page is written against.
 types: setup web
+	@$(PY) scripts/write_schemas.py
 	@$(PY) scripts/write_openapi.py web/openapi.json
 	@cd web && npm run --silent types
 

@@ -27,6 +27,7 @@ from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.methods import Methods
+from modeldyno.api.schemas import with_documents
 from modeldyno.api.v1 import (
     benchmark_by_name,
     benchmarks,
@@ -54,7 +55,7 @@ from modeldyno.api.v1 import (
     standings,
     system,
 )
-from modeldyno.api.v1.documents import with_documents
+from modeldyno.api.v1.documents import with_written_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 from modeldyno.store.web_client import WebClient
@@ -135,7 +136,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
 
     def describe() -> openapi.Json:
         if not described:
-            described.append(with_documents(openapi.document(app)))
+            described.append(with_documents(with_written_documents(openapi.document(app))))
         return described[0]
 
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done

@@ -50,9 +50,9 @@ def inspect(
 
         facts = read(model, signature=signature, timeout=timeout)
     if json:
-        from modeldyno.core.public import MODEL_SCHEMA, model_json
+        from modeldyno.core.documents.model import ModelDocument
 
-        output.document({"schema": MODEL_SCHEMA} | model_json(facts))
+        output.document(ModelDocument.of(facts))
     else:
         _show(facts)
 

@@ -7,7 +7,6 @@ several are said one by one.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from modeldyno.core.documents.described import json_text
 from modeldyno.core.errors import ModeldynoError, StorageFailed
 from modeldyno.core.visible import visible, visible_lines
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from modeldyno.core.results import Failure
 
-ERROR_SCHEMA = "modeldyno.error/1"
 PIPED_WIDTH = 240  # nobody wraps a pipe
 
 
@@ -52,15 +51,15 @@ def tell(text: str = "") -> None:
     print(visible(text), file=sys.stderr)
 
 
-def document(value: dict[str, Any]) -> None:
+def document(value: Any) -> None:
     """One JSON document on stdout."""
     _stdout.has_document = True
     print(_json(value, indent=2), flush=True)
 
 
-def _json(value: dict[str, Any], indent: int | None = None) -> str:
+def _json(value: Any, indent: int | None = None) -> str:
     """In ASCII; ``json`` escapes all controls but one."""
-    return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+    return json_text(value, indent).replace("\x7f", "\\u007f")
 
 
 @dataclass
@@ -83,14 +82,12 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
     """The error as JSON, when a script waits for a document and has none."""
     if not _stdout.owes_document or _stdout.has_document:
         return
-    told = {"title": error.title, "why": error.why, "fix": error.fix}
-    document(
-        {
-            "schema": ERROR_SCHEMA,
-            "error": {"code": code or error.code} | told,
-            "exit_code": exit_code,
-        }
+    from modeldyno.core.documents.failure import ErrorDocument, FailureDocument
+
+    failure = FailureDocument(
+        code=code or error.code, title=error.title, detail=error.why, fix=error.fix
     )
+    document(ErrorDocument(error=failure, exit_code=exit_code))
 
 
 def line(value: dict[str, Any]) -> None:

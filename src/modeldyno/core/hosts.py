@@ -3,37 +3,65 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from modeldyno.core.documents.described import Count, Described, Positive, Schema, Size
 
 
 @dataclass(frozen=True)
-class HostFacts:
-    """The stable part, hashed into ``fingerprint``; ``None`` where the system does not say."""
+class HostFacts(Described):
+    """The machine the numbers were made on; null where the system does not say."""
 
-    fingerprint: str
+    fingerprint: Annotated[str, Schema(pattern="^[0-9a-f]{16}$")]
+    """Short hash of everything below but the weather: another value means another machine."""
     system: str
+    """Operating system."""
     kernel: str
+    """Its kernel release."""
     cpu_model: str
-    cpus: int  # visible to the system
-    cpus_allowed: tuple[int, ...]  # that we may run on
-    cpu_quota: float | None  # cores' worth allowed by the cgroup
+    """As the CPU calls itself."""
+    cpus: Size
+    """CPUs the system sees."""
+    cpus_allowed: tuple[Count, ...]
+    """Numbers of the CPUs we may run on."""
+    cpu_quota: Positive | None
+    """Cores' worth of CPU time that the cgroup allows; null when there is no limit."""
     instruction_sets: tuple[str, ...]
+    """Those that matter for inference, by the kernel's names."""
     cache_bytes: dict[str, int]
-    numa_nodes: int | None
-    memory_bytes: int
+    """Cache sizes of the first CPU by level: L1d, L1i, L2, L3."""
+    numa_nodes: Size | None
+    """Memory nodes."""
+    memory_bytes: Count
+    """Memory of the machine, or the cgroup's limit where that is less."""
     hypervisor: bool | None
-    governor: str | None  # of all CPUs; joined by + where they differ
+    """Whether this is a virtual machine."""
+    governor: str | None
+    """CPU frequency governor of all CPUs, joined by + where they differ."""
     boost: bool | None
+    """Whether the CPU may exceed its nominal frequency."""
     huge_pages: str | None
+    """Transparent huge pages: always, madvise or never."""
     microcode: str | None
+    """The CPU's microcode revision."""
     libc: str
+    """C library and version."""
     python: str
-    smt: bool | None = None  # whether two CPUs may share a core
+    """Python version."""
+    smt: bool | None = None
+    """Whether two CPUs may share a core."""
     clocksource: str | None = None
-    isolated_cpus: tuple[int, ...] = ()
-    nohz_full: tuple[int, ...] = ()  # CPUs without a periodic tick
+    """What the kernel tells the time by."""
+    isolated_cpus: tuple[Count, ...] = ()
+    """CPUs kept free of other programs at boot."""
+    nohz_full: tuple[Count, ...] = ()
+    """CPUs without a periodic tick."""
     container: str | None = None
-    swap_bytes: int | None = None
-    has_pressure: bool | None = None  # whether the kernel says how long tasks waited
+    """Kind of container we run in; null when none is seen."""
+    swap_bytes: Count | None = None
+    """Size of the swap space."""
+    has_pressure: bool | None = None
+    """Whether the kernel says how long tasks waited for CPUs."""
 
 
 @dataclass(frozen=True)

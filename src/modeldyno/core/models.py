@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from modeldyno.core.documents.described import Count, Described, Sha256, Size
 from modeldyno.core.ids import ModelId, ProjectId
 
 ModelFormat = Literal[
@@ -52,12 +53,15 @@ class TensorSpec:
 
 
 @dataclass(frozen=True)
-class IndexRange:
-    """The values an integer input may take, half-open, and how we know."""
+class IndexRange(Described):
+    """The values an integer input may take, and how we know."""
 
     low: int
+    """Smallest value."""
     high: int
-    because: str  # "indexes an embedding of 30522 rows"
+    """One more than the largest value."""
+    because: str
+    """The reason, in words: indexes an embedding of 30522 rows."""
 
 
 @dataclass(frozen=True)
@@ -75,35 +79,49 @@ class Signature:
 
 
 @dataclass(frozen=True)
-class ExternalFile:
+class ExternalFile(Described):
     """A file beside the model that holds some of its weights."""
 
-    location: str  # relative to the model, inside its folder
-    size_bytes: int
-    sha256: str
+    location: str
+    """Relative to the model's folder, and inside it."""
+    size_bytes: Count
+    """Size of the whole file."""
+    sha256: Sha256
+    """Of the whole file."""
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(Described):
     """The code that builds a model for which a file holds only the weights."""
 
-    factory: str  # "package.module:factory"
-    arguments: dict[str, Any] = field(default_factory=dict)  # keywords; plain JSON values
-    folder: str | None = None  # searched for the package after everything that is installed
+    factory: str
+    """`package.module:factory`."""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Its keyword arguments, as JSON values."""
+    folder: str | None = None
+    """Searched for the package after everything that is installed."""
 
 
 @dataclass(frozen=True)
-class Making:
+class Making(Described):
     """What a model was converted from, with what, and how close it came."""
 
-    source: str  # the name of the file it was made of
+    source: str
+    """Name of the file it was made of."""
     source_sha256: str
+    """Of that file."""
     source_format: str
-    tool: str  # "torch.onnx"
-    versions: dict[str, str]  # of the packages that took part
-    at: str  # ISO 8601, UTC
-    checks: int  # inputs on which both were run
-    max_rel_error: float  # the largest over all of them, of the largest value of an output
+    """Of that file."""
+    tool: str
+    """What converted it: `torch.onnx`."""
+    versions: dict[str, str]
+    """Of the packages that took part, by name."""
+    at: str
+    """ISO 8601, UTC."""
+    checks: Size
+    """Inputs on which both were run."""
+    max_rel_error: float
+    """The largest difference of outputs, as a share of the largest value of the same output."""
 
 
 @dataclass(frozen=True)
@@ -137,10 +155,11 @@ class ModelFacts:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --json`` prints."""
-        from modeldyno.core import exports, public
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.documents.model import ModelDocument
+        from modeldyno.core.exports import deliver
 
-        document = {"schema": public.MODEL_SCHEMA} | public.model_json(self)
-        return exports.deliver(exports.json_text(document), path)
+        return deliver(json_text(ModelDocument.of(self)), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Inputs and outputs, one line each."""

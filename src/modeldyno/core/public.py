@@ -13,10 +13,13 @@ from typing import Any
 from modeldyno.core.codec import encode
 from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.doctor import Checkup, Peaks
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.host import WeatherDocument
+from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.examples import ExampleShown
 from modeldyno.core.history import KeptRun, quickest
 from modeldyno.core.hosts import HostFacts, HostWeather
-from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.models import ModelFacts
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.results import (
     BenchmarkResult,
@@ -36,7 +39,6 @@ from modeldyno.core.results import (
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Memory
 from modeldyno.core.surprises import Surprise, fallback_share
-from modeldyno.core.trust import TIERS
 
 OBJECTIVES: tuple[Objective, ...] = ("latency", "throughput")
 
@@ -44,7 +46,6 @@ BENCHMARK_SCHEMA = "modeldyno.benchmark/1"
 COMPARISON_SCHEMA = "modeldyno.comparison/1"
 CONVERSION_SCHEMA = "modeldyno.conversion/1"
 DOCTOR_SCHEMA = "modeldyno.doctor/1"
-MODEL_SCHEMA = "modeldyno.model/1"
 ENGINES_SCHEMA = "modeldyno.engines/1"
 EXAMPLES_SCHEMA = "modeldyno.examples/1"
 RANKING_SCHEMA = "modeldyno.ranking/1"
@@ -67,46 +68,9 @@ def _interval(estimate: Estimate, scale: float = 1.0) -> list[float]:
     return [estimate.low * scale, estimate.high * scale]
 
 
-# ---------------------------------------------------------------- models and hosts
-
-
 def model_json(facts: ModelFacts) -> dict[str, Any]:
-    return {
-        "path": facts.path,
-        "format": facts.format,
-        "framework": facts.framework,
-        "tier": TIERS[facts.format],
-        "sha256": facts.sha256,
-        "size_bytes": facts.size_bytes,
-        "parameters": facts.parameters,
-        "inputs": [_tensor_json(tensor) for tensor in facts.inputs],
-        "outputs": [_tensor_json(tensor) for tensor in facts.outputs],
-        "external": [asdict(file) for file in facts.external],
-        "opsets": facts.opsets,
-        "ir_version": facts.ir_version,
-        "producer": facts.producer,
-        "nodes": facts.nodes,
-        "nodes_by_op": facts.nodes_by_op,
-        "weights_by_dtype": facts.weights_by_dtype,
-        "imports": list(facts.imports),
-        "architecture": encode(facts.architecture),
-        "notes": list(facts.notes),
-        **_signatures_json(facts),
-    } | ({"made": encode(facts.made)} if facts.made else {})
-
-
-def _signatures_json(facts: ModelFacts) -> dict[str, Any]:
-    if not facts.signature:
-        return {}
-    told = [
-        {
-            "name": one.name,
-            "inputs": [_tensor_json(tensor) for tensor in one.inputs],
-            "outputs": [_tensor_json(tensor) for tensor in one.outputs],
-        }
-        for one in facts.signatures
-    ]
-    return {"signature": facts.signature, "signatures": told}
+    document: dict[str, Any] = json_value(ModelDocument.of(facts))
+    return document
 
 
 def conversion_json(result: ConversionResult) -> dict[str, Any]:
@@ -156,27 +120,8 @@ def _ranked_json(one: Ranked, floor_s: float | None) -> dict[str, Any]:
     }
 
 
-def _tensor_json(tensor: TensorSpec) -> dict[str, Any]:
-    shape = None if tensor.shape is None else list(tensor.shape)
-    indices = getattr(tensor, "indices", None)
-    known = {"indices": asdict(indices)} if indices else {}
-    return {"name": tensor.name, "dtype": tensor.dtype, "shape": shape} | known
-
-
 def host_json(host: HostFacts, weather: HostWeather) -> dict[str, Any]:
-    return {
-        **encode(host),
-        "weather": {
-            "load_1m": weather.load_1m,
-            "cpu_pressure": weather.pressure,
-            "steal": weather.steal,
-            "throttled_ms": _ms(weather.throttled_s),
-            "busy": weather.busy,
-            "memory_available_bytes": weather.memory_available_bytes,
-            "swap_used_bytes": weather.swap_used_bytes,
-            "swapped_in_bytes": weather.swapped_in_bytes,
-        },
-    }
+    return {**encode(host), "weather": json_value(WeatherDocument.of(weather))}
 
 
 # ---------------------------------------------------------------- benchmarks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from modeldyno.core.documents.described import Amount, Described
 from modeldyno.core.models import Architecture
 
 CallContract = Literal["hot", "api", "e2e"]
@@ -36,12 +37,15 @@ class Target:
 
 
 @dataclass(frozen=True)
-class OtherPython:
-    """The Python that an engine lives in when it is not Modeldyno's own, as it tells of itself."""
+class OtherPython(Described):
+    """The Python of an engine that does not share Modeldyno's own (`modeldyno engines add`)."""
 
-    engine: str  # which adapter drives it
+    engine: str
+    """Which engine it is; the cell's `engine` is the name that its user gave it."""
     python: str
+    """Version of that Python."""
     numpy: str | None
+    """Version of NumPy there."""
 
     def __str__(self) -> str:
         return f"Python {self.python}" + (f", NumPy {self.numpy}" if self.numpy else "")
@@ -163,13 +167,17 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Parity:
+class Parity(Described):
     """How far outputs are from a reference's."""
 
-    max_abs_error: float
-    max_rel_error: float  # of the largest magnitude in the same output
+    max_abs_error: Amount
+    """Largest difference of any element."""
+    max_rel_error: Amount
+    """The same as a share of the largest magnitude in its output."""
     agrees: bool
-    left_out: tuple[str, ...] = ()  # outputs that only one of the two has
+    """Whether max_rel_error is at most 0.01."""
+    left_out: tuple[str, ...] = ()
+    """Outputs that only one of the two has, so they are compared with nothing."""
 
 
 @dataclass(frozen=True)

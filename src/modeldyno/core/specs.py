@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
+from modeldyno.core.documents.described import Described, Positive, Size
 from modeldyno.core.models import Architecture, InputSpec
 from modeldyno.core.names import name_of_file
 from modeldyno.core.sandbox import Sandboxing
@@ -16,17 +17,25 @@ from modeldyno.core.tuning import OptimizationType, TuningSettings
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Described):
     """How much time a cell may take, and when it is precise enough to stop earlier."""
 
     name: Literal["quick", "default", "thorough", "custom"]
-    seconds: float
-    processes: int
-    sessions_per_process: int
-    session_s: float
-    min_sessions: int  # before the width rule may stop
-    floor_half_width: float | None  # relative; None: never stop early
-    typical_half_width: float | None
+    """Which preset."""
+    seconds: Positive
+    """Per cell, process starts included."""
+    processes: Size
+    """Fresh worker processes."""
+    sessions_per_process: Size
+    """At least; the last process goes on until the cell stops."""
+    session_s: Positive
+    """Measured time of one session, at least."""
+    min_sessions: Size
+    """Before the width rule may stop a cell."""
+    floor_half_width: Positive | None
+    """Relative half-width of the floor that counts as precise; null: never stop early."""
+    typical_half_width: Positive | None
+    """The same of the typical latency."""
 
 
 QUICK = Budget("quick", 2.0, 1, 4, 0.1, 4, None, None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core import figures
+from modeldyno.core.documents.described import Described
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.sessions import SessionFacts, device_kind
@@ -32,10 +33,15 @@ _NUMBERS = frozenset(
 
 
 @dataclass(frozen=True)
-class Surprise:
+class Surprise(Described):
+    """One thing that is not as it was asked for."""
+
     about: About
+    """What it is about."""
     text: str
+    """One plain sentence."""
     fix: str = "compare it with care"
+    """What to do about it."""
 
 
 def surprises(asked: CellSpec, model: ModelFacts, facts: SessionFacts) -> tuple[Surprise, ...]:

@@ -20,13 +20,15 @@ def document(name: str, part: str = "") -> dict[str, Any]:
     return {"$ref": _COMPONENTS + _component(name, part)}
 
 
-def with_documents(openapi: dict[str, Any]) -> dict[str, Any]:
+def with_written_documents(openapi: dict[str, Any]) -> dict[str, Any]:
     """The description of all routes, with the schemas of the documents that they name."""
+    from modeldyno.core.documents.catalog import DOCUMENTS
+
     told = json.dumps(openapi)
     known = openapi.setdefault("components", {}).setdefault("schemas", {})
     for file in sorted(_FILES.iterdir(), key=lambda file: file.name):
         name = file.name.partition(".")[0]
-        if f'"{_COMPONENTS}{_component(name)}"' in told:
+        if name not in DOCUMENTS and f'"{_COMPONENTS}{_component(name)}"' in told:
             known |= _parts(name)
     return openapi
 

@@ -10,16 +10,17 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 
+from modeldyno.api.schemas import reference
 from modeldyno.api.v1 import downloads, uploads
-from modeldyno.api.v1.documents import document
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, OfProject, PageTold, listed, parameters, told
 from modeldyno.api.v1.shape import Asked, Id, Moment, Name, Told, problems
 from modeldyno.core.client_paths import LONGEST, names_in, refused
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFormat, Origin
 from modeldyno.core.placeless import without_places
-from modeldyno.core.public import MODEL_SCHEMA, model_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, Tier, needs_trust, warning
 from modeldyno.services.models import ModelShown, ModelState
@@ -95,7 +96,7 @@ class ModelTold(Told):
     created_at: Moment
 
 
-Facts = Annotated[dict[str, Any], WithJsonSchema(document("model"))]
+Facts = Annotated[dict[str, Any], WithJsonSchema(reference(ModelDocument))]
 
 
 class ModelDetails(ModelTold):
@@ -258,8 +259,8 @@ def _details(shown: ModelShown) -> ModelDetails:
     facts = shown.model.facts
     if facts is None:
         return ModelDetails(**_values(shown), facts=None)
-    told = {"schema": MODEL_SCHEMA} | model_json(without_places(facts))
-    return ModelDetails(**_values(shown), facts=told)
+    document = json_value(ModelDocument.of(without_places(facts)))
+    return ModelDetails(**_values(shown), facts=document)
 
 
 def _values(shown: ModelShown) -> dict[str, Any]:

@@ -1,0 +1,13 @@
+"""All documents by name, for whoever describes them; it loads them all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from modeldyno.core.documents.failure import ErrorDocument
+from modeldyno.core.documents.model import ModelDocument
+
+DOCUMENTS: dict[str, type[Any]] = {
+    "error": ErrorDocument,
+    "model": ModelDocument,
+}

@@ -1,0 +1,93 @@
+"""How documents describe themselves, and the one way in which they become JSON.
+
+A document is a frozen dataclass. The text below a field says what it means, and becomes its
+description in the JSON Schemas, in OpenAPI and in the types of the page (``make types``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any, ClassVar
+
+
+class Described:
+    """Base of all documents and their parts. Every field is always written, and schemas refuse
+    fields that are not declared."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[dict[str, Any]] = {
+        "extra": "forbid",
+        "use_attribute_docstrings": True,
+        "json_schema_serialization_defaults_required": True,
+    }
+
+
+class Schema:
+    """Keywords of JSON Schema, as in ``Annotated[int, Schema(minimum=1)]``. They describe what we
+    write; they check nothing."""
+
+    __slots__ = ("_keywords",)
+
+    def __init__(self, **keywords: Any) -> None:
+        self._keywords = keywords
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        """Called by pydantic; this module does not need it."""
+        schema: dict[str, Any] = handler(core_schema)
+        return schema | self._keywords
+
+
+Count = Annotated[int, Schema(minimum=0)]
+Size = Annotated[int, Schema(minimum=1)]
+Amount = Annotated[float, Schema(minimum=0)]
+Positive = Annotated[float, Schema(exclusiveMinimum=0)]
+Share = Annotated[float, Schema(minimum=0, maximum=1)]
+Moment = Annotated[str, Schema(format="date-time")]  # ISO 8601 with zone
+Sha256 = Annotated[str, Schema(pattern="^[0-9a-f]{64}$")]
+RunName = Annotated[str, Schema(pattern="^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$")]
+
+
+# ---------------------------------------------------------------- JSON
+
+
+def json_text(document: Any, indent: int | None = 2) -> str:
+    """A document, or anything made of documents and JSON values. A number that is not finite is
+    written as null, since JSON has no word for it."""
+    separators = (",", ":") if indent is None else None
+    try:
+        return json.dumps(
+            document, indent=indent, separators=separators, default=_members, allow_nan=False
+        )
+    except ValueError:
+        return json.dumps(json_value(document), indent=indent, separators=separators)
+
+
+def json_value(document: Any) -> Any:
+    """What a reader of ``json_text`` gets."""
+    if isinstance(document, dict):
+        return {name: json_value(member) for name, member in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [json_value(item) for item in document]
+    if isinstance(document, float):
+        return document if math.isfinite(document) else None
+    if document is None or isinstance(document, (str, int)):
+        return document
+    return json_value(_members(document))
+
+
+def _members(document: Any) -> Any:
+    if isinstance(document, datetime):
+        return document.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    kind: type[Any] = type(document)
+    if not is_dataclass(kind):
+        raise TypeError(f"{kind.__name__} is not part of a document")
+    return {name: getattr(document, name) for name in _names(kind)}
+
+
+@cache
+def _names(kind: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))

@@ -1,0 +1,39 @@
+"""Why something failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from modeldyno.core.documents.described import Described, Schema
+from modeldyno.core.results import Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureDocument(Described):
+    """What went wrong, why, and what to do about it."""
+
+    code: Annotated[str, Schema(pattern="^[A-Z][A-Z_]*$", examples=["ENGINE_CRASHED"])]
+    """Stable code, listed in docs/cli.md."""
+    title: str
+    """What happened."""
+    detail: str
+    """Why; may be empty."""
+    fix: str
+    """What to do; may be empty."""
+
+    @classmethod
+    def of(cls, failure: Failure) -> FailureDocument:
+        return cls(code=failure.code, title=failure.title, detail=failure.why, fix=failure.fix)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorDocument(Described):
+    """What every command with `--json` prints when it ends in an error and has no result to print.
+    The same in words is on standard error."""
+
+    schema: Literal["modeldyno.error/2"] = "modeldyno.error/2"
+    """Name and version of this format."""
+    error: FailureDocument
+    exit_code: int
+    """With which the command ends, listed in docs/cli.md."""

@@ -1,0 +1,59 @@
+"""A number with its interval."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.documents.described import Count, Described, Share, Size
+from modeldyno.core.results import Estimate, Tail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure(Described):
+    """A number, and the interval that covers the truth at `level`."""
+
+    value: float | None
+    """Null when too little was measured to know it: see `needs`."""
+    low: float | None = None
+    """Lower end of the interval; null when there is none."""
+    high: float | None = None
+    """Upper end of the interval."""
+    level: Share | None = None
+    """At least 0.95; more where the data chose the moment to stop. Lower only where too few samples
+    were taken to support it."""
+    of: Literal["sessions", "samples", "pairs", "processes"] | None = None
+    """What the interval is over. One over samples says nothing about what differs between
+    sessions."""
+    n: Count | None = None
+    """How many of them there were."""
+    needs: Size | None = None
+    """When `value` is null: about how many samples would give one."""
+
+    @classmethod
+    def of_estimate(cls, estimate: Estimate, scale: float = 1.0) -> Figure:
+        """Of a single unit there is no interval. ``scale`` 1e3 makes milliseconds of seconds."""
+        if estimate.n < 2:
+            return cls(value=estimate.value * scale, of=estimate.units, n=estimate.n)
+        return cls(
+            value=estimate.value * scale,
+            low=estimate.low * scale,
+            high=estimate.high * scale,
+            level=estimate.level,
+            of=estimate.units,
+            n=estimate.n,
+        )
+
+    @classmethod
+    def of_tail(cls, tail: Tail, samples: int, scale: float = 1.0) -> Figure:
+        if tail.value is None:
+            return cls(value=None, of="samples", n=samples, needs=tail.samples_needed)
+        has_interval = tail.low is not None and tail.high is not None
+        return cls(
+            value=tail.value * scale,
+            low=tail.low * scale if tail.low is not None else None,
+            high=tail.high * scale if tail.high is not None else None,
+            level=0.95 if has_interval else None,
+            of="samples",
+            n=samples,
+        )
