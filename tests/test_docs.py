@@ -13,6 +13,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from onnx import TensorProto, helper, numpy_helper, save
 
 from modeldyno.cli import bench, compare, jobs, main, note, rm
 from modeldyno.core import errors, public, public_graphs, public_profiles
+from modeldyno.core.documents.catalog import DOCUMENTS
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
 from scripts.write_schemas import texts
@@ -394,8 +397,8 @@ def test_there_is_a_schema_for_every_document():
         f"{name}.schema.json" for name in NAMES
     ]
     assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
-        public.BENCHMARK_SCHEMA,
-        public.COMPARISON_SCHEMA,
+        "modeldyno.benchmark/2",
+        "modeldyno.comparison/2",
         public.CONVERSION_SCHEMA,
         public.DOCTOR_SCHEMA,
         "modeldyno.engines/1",
@@ -424,7 +427,8 @@ def test_schemas_are_strict_and_explain_every_key(name):
     assert schema(name)["$id"] == f"{name}.schema.json"
     for part in objects(schema(name)):
         assert part["additionalProperties"] is False
-        assert set(part["required"]) == part["properties"].keys() - OPTIONAL
+        optional = set() if name in DOCUMENTS else OPTIONAL
+        assert set(part["required"]) == part["properties"].keys() - optional
         for key, told in part["properties"].items():
             assert "description" in told or "$ref" in told, key
 
@@ -435,32 +439,35 @@ def parts_of(name: str) -> dict[str, Any]:
 
 
 def test_schemas_agree_about_what_they_share():
-    for key in ("model", "host", "weather", "tensor", "external_file", "parity"):
-        told = [parts[key] for parts in map(parts_of, NAMES) if key in parts]
-        assert all(one == told[0] for one in told), key
-    model = schema("benchmark")["$defs"]["model"]["properties"]
-    assert schema("model")["properties"].keys() - {"schema"} == model.keys() - {"schema"}
+    for key in {part for name in DOCUMENTS for part in parts_of(name)}:
+        shared = [parts[key] for parts in map(parts_of, DOCUMENTS) if key in parts]
+        assert all(part == shared[0] for part in shared), key
+    model = schema("benchmark")["$defs"]["ModelDocument"]["properties"]
+    assert schema("model")["properties"] == model
 
 
 def test_a_cell_has_the_keys_that_others_rely_on():
-    cell = """engine engine_version device providers precision batch_size cores instances
-        status error note latency_ms throughput_per_s cpu_ms load_ms first_inference_ms
+    cell = """engine effective device precision batch_size cores instances
+        status error notes latency_ms throughput_per_s cpu_ms load_ms first_inference_ms
         peak_memory_bytes energy_j_per_item samples sessions warmup_calls calls_per_sample
         overhead_share call_contract stop_reason contention noise parity"""
-    latency = "floor median mean stdev min p90 p95 p99 ci95"
+    latency = "floor typical mean stdev min p90 p95 p99"
+    effective = "engine_version providers"
     model = "path format framework sha256 size_bytes parameters inputs outputs"
     known = schema("benchmark")["$defs"]
-    assert set(cell.split()) <= set(known["cell"]["required"])
-    assert set(latency.split()) <= set(known["latency"]["required"])
-    assert set(model.split()) <= set(known["model"]["required"])
+    assert set(cell.split()) <= set(known["CellDocument"]["required"])
+    assert set(latency.split()) <= set(known["LatencyDocument"]["required"])
+    assert set(effective.split()) <= set(known["EffectiveDocument"]["required"])
+    assert set(model.split()) <= set(known["ModelDocument"]["required"])
+    assert {"value", "low", "high", "level", "of", "n"} <= set(known["Figure"]["required"])
     assert {"schema", "model", "host", "cells"} <= set(schema("benchmark")["required"])
-    wanted = {"verdict", "ratio", "ci95", "a", "b", "pairs", "statistic"}
+    wanted = {"verdict", "ratio", "a", "b", "pairs", "statistic"}
     assert wanted <= set(schema("comparison")["required"])
 
 
 def test_schema_and_serializer_know_the_same_keys():
-    known = schema("benchmark")["$defs"]["cell"]["required"]
-    assert public.measurement_json(None).keys() <= set(known)
+    known = schema("benchmark")["$defs"]["CellDocument"]["required"]
+    assert [field.name for field in fields(CellDocument)] == known
 
 
 @pytest.fixture(scope="module")
@@ -475,7 +482,7 @@ def test_bench_prints_what_its_schema_says(home):
     assert cell["status"] == "done"
     # A busy machine may leave time for fewer sessions than an interval over them needs.
     enough = cell["sessions"] >= 4
-    assert cell["latency_ms"]["ci_units"] == ("sessions" if enough else "samples")
+    assert cell["latency_ms"]["typical"]["of"] == ("sessions" if enough else "samples")
 
 
 def test_raw_samples_can_be_read_as_the_architecture_page_says(home):
@@ -536,7 +543,7 @@ def test_compare_prints_what_its_schema_says(tmp_path):
     sides = (f"{DIGITS}@batch=1", f"{DIGITS}@batch=2")
     found = document("compare", *sides, "--quick", home=tmp_path)
     check("comparison", found)
-    assert found["ci95"][0] <= found["ratio"] <= found["ci95"][1]
+    assert found["ratio"]["low"] <= found["ratio"]["value"] <= found["ratio"]["high"]
 
 
 def test_inspect_prints_what_its_schema_says(tmp_path):

@@ -81,7 +81,7 @@ def test_a_failed_cell_is_a_line_of_the_csv_too(tmp_path):
     result = modeldyno.bench(script(tmp_path / "m.json", faults=[fault("raise")]), iterations=5)
     (row,) = csv.DictReader(io.StringIO(result.to_csv()))
     assert (row["status"], row["error"]) == ("failed", "The script says this call fails")
-    assert row["latency_ms_median"] == ""
+    assert row["latency_ms_typical"] == ""
 
 
 def test_progress_can_be_listened_to(model):

@@ -31,7 +31,7 @@ def second(tmp_path, monkeypatch):
 
 
 def versions(told) -> list[tuple[str, str]]:
-    return [(one["engine"], one["engine_version"]) for one in told]
+    return [(part["engine"], part["effective"]["engine_version"]) for part in told]
 
 
 def test_one_command_compares_them_and_gives_a_verdict():
@@ -43,8 +43,8 @@ def test_one_command_compares_them_and_gives_a_verdict():
     assert ended.code == 0
     assert told["verdict"] in get_args(Verdict)
     assert versions((told["a"], told["b"])) == [("onnxruntime", OURS), ("older", VERSION)]
-    assert told["a"]["other_python"] is None
-    assert told["b"]["other_python"]["engine"] == "onnxruntime"
+    assert told["a"]["effective"]["other_python"] is None
+    assert told["b"]["effective"]["other_python"]["engine"] == "onnxruntime"
     assert told["parity"]["agrees"]
     assert told["a"]["sandbox"] == told["b"]["sandbox"]
     assert any("two workers took turns" in note for note in told["notes"])

@@ -80,14 +80,15 @@ def test_the_document_has_every_field_that_scripts_rely_on(measured):
     assert document["model"]["path"] == str(folder / "m.onnx")
     for cell in document["cells"]:
         assert set(cell) >= {
-            *("engine", "engine_version", "device", "providers", "precision", "batch_size"),
-            *("cores", "instances", "status", "error", "note", "latency_ms", "throughput_per_s"),
+            *("engine", "device", "effective", "precision", "batch_size"),
+            *("cores", "instances", "status", "error", "notes", "latency_ms", "throughput_per_s"),
             *("cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes"),
             *("energy_j_per_item", "samples", "sessions", "warmup_calls", "calls_per_sample"),
             *("overhead_share", "call_contract", "stop_reason", "contention", "noise", "parity"),
         }
+        assert set(cell["effective"]) >= {"engine_version", "providers"}
         assert set(cell["latency_ms"]) >= {
-            *("floor", "median", "mean", "stdev", "min", "p90", "p95", "p99", "ci95"),
+            *("floor", "typical", "mean", "stdev", "min", "p90", "p95", "p99"),
         }
 
 
@@ -103,9 +104,10 @@ def test_percentiles_that_twenty_samples_cannot_tell_are_null(measured):
     _, ended = measured
     for cell in ended.document["cells"]:
         latency = cell["latency_ms"]
-        assert (latency["p95"], latency["p99"]) == (None, None)
-        assert latency["tails"]["p99"]["samples_needed"] > 20
-        assert latency["ci95"][0] <= latency["median"] <= latency["ci95"][1]
+        assert (latency["p95"]["value"], latency["p99"]["value"]) == (None, None)
+        assert latency["p99"]["needs"] > 20
+        typical = latency["typical"]
+        assert typical["low"] <= typical["value"] <= typical["high"]
 
 
 def test_raw_samples_are_written_one_to_a_line(measured):
@@ -124,8 +126,9 @@ def test_raw_samples_are_written_one_to_a_line(measured):
 def test_the_table_as_csv_has_the_numbers_of_the_document(measured):
     folder, ended = measured
     rows = list(csv.DictReader((folder / "table.csv").read_text().splitlines()))
-    assert [(row["batch_size"], float(row["latency_ms_median"])) for row in rows] == [
-        (str(cell["batch_size"]), cell["latency_ms"]["median"]) for cell in ended.document["cells"]
+    assert [(row["batch_size"], float(row["latency_ms_typical"])) for row in rows] == [
+        (str(cell["batch_size"]), cell["latency_ms"]["typical"]["value"])
+        for cell in ended.document["cells"]
     ]
 
 
@@ -144,7 +147,7 @@ def test_sizes_can_be_said_in_one_breath(words, bench, tmp_path):
     model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
     ended = bench(model, *words, "--iterations", 5, "--json")
     (cell,) = ended.document["cells"]
-    assert (ended.code, cell["batch_size"], cell["note"]) == (0, 3, None)
+    assert (ended.code, cell["batch_size"], cell["notes"]) == (0, 3, [])
 
 
 def test_several_models_share_one_document(bench, tmp_path):
@@ -173,7 +176,7 @@ def test_real_inputs_are_taken_from_a_file(bench, tmp_path):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
     ended = bench(model, "--data", tmp_path / "x.npz", "--iterations", 5, "--json")
     (cell,) = ended.document["cells"]
-    assert (ended.code, cell["note"]) == (0, "x.npz: the first 1 of 2 items")
+    assert (ended.code, cell["notes"]) == (0, ["x.npz: the first 1 of 2 items"])
 
 
 def test_strict_makes_a_noisy_number_an_exit_code(bench, tmp_path):

@@ -50,4 +50,4 @@ def test_a_quiet_command_says_that_it_waits_and_its_result_how_long(tmp_path, mo
     assert said.startswith("waiting for core")
     assert ended.code == 0
     (cell,) = ended.document["cells"]
-    assert cell["note"].startswith("waited ")
+    assert cell["notes"][0].startswith("waited ")

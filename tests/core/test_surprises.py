@@ -6,9 +6,11 @@ import pytest
 from onnx import TensorProto, helper
 
 import modeldyno
+from modeldyno.core.documents.benchmark import BenchmarkDocument
+from modeldyno.core.documents.comparison import ComparisonDocument
+from modeldyno.core.documents.described import json_value
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.models import InputSpec, ModelFacts
-from modeldyno.core.public import benchmarks_json, comparison_json
 from modeldyno.core.public_profiles import profile_json
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
@@ -113,15 +115,15 @@ def test_an_engine_that_lies_is_found_out_wherever_its_number_is_shown(tmp_path)
     liar = script(tmp_path / "m.json", **LIES)
     said = {"precision": "fp32", "workspace": tmp_path / "workspace"}
     benched = modeldyno.bench(liar, iterations=5, **said)
-    document = benchmarks_json([benched])
+    document = json_value(BenchmarkDocument.of(benched))
     schemas.check("benchmark", document)
     (cell,) = document["cells"]
     assert [one["text"] for one in cell["surprises"]] == TOLD
-    assert (cell["layout"], cell["fallback_share"]) == ("NHWC", 0.1)
+    assert (cell["effective"]["layout"], cell["effective"]["fallback_share"]) == ("NHWC", 0.1)
     compared = modeldyno.compare(
         f"{liar}@precision=fp32", liar, pairs=2, workspace=said["workspace"]
     )
-    schemas.check("comparison", comparison_json(compared))
+    schemas.check("comparison", json_value(ComparisonDocument.of(compared)))
     profiled = modeldyno.profile(liar, repeats=1, **said)
     schemas.check("profile", profile_json(profiled))
     for result in (benched, compared, profiled):

@@ -136,7 +136,7 @@ def test_an_engine_that_fails_late_has_its_earlier_sessions_kept_and_shown(
         title,
     )
     assert (cell["sessions"], cell["stop_reason"]) == (GOOD_SESSIONS, "aborted")
-    assert cell["latency_ms"]["median"] >= 0.05
+    assert cell["latency_ms"]["typical"]["value"] >= 0.05
     assert [(unit.cell, unit.process) for unit in room.units] == [(0, 0)] * GOOD_SESSIONS
     assert room.folder.state() == "failed"
     assert room.is_tidy()
@@ -203,7 +203,7 @@ def test_an_engine_that_starts_processes_leaves_none(room):
 def test_a_confined_engine_starts_no_processes(room):
     model = script(room.models / "m.json", faults=[fault("start-helper", call=-1)])
     error = one_cell(room.bench(model, iterations=5))["error"]
-    assert (error["code"], "Operation not permitted" in error["why"]) == ("ENGINE_FAILED", True)
+    assert (error["code"], "Operation not permitted" in error["detail"]) == ("ENGINE_FAILED", True)
     assert room.is_tidy()
 
 
@@ -325,7 +325,7 @@ def test_an_engine_that_writes_to_its_model_cannot_reach_the_original(room):
     cell = one_cell(ended)
     assert model.read_bytes() == before
     assert (ended.code, cell["status"], cell["error"]["code"]) == (1, "failed", "MODEL_CHANGED")
-    assert cell["error"]["why"] == (
+    assert cell["error"]["detail"] == (
         "the engine wrote to its private copy; the original is untouched"
     )
     assert len(room.units) == cell["sessions"] > 0
@@ -335,7 +335,7 @@ def test_an_engine_that_writes_to_its_model_cannot_reach_the_original(room):
 def test_a_confined_engine_cannot_write_to_its_model(room):
     model = script(room.models / "m.json", faults=[fault("rewrite", call=3)])
     error = one_cell(room.bench(model, quick=True))["error"]
-    assert (error["code"], "Operation not permitted" in error["why"]) == ("ENGINE_FAILED", True)
+    assert (error["code"], "Operation not permitted" in error["detail"]) == ("ENGINE_FAILED", True)
     assert room.is_tidy()
 
 
@@ -360,7 +360,7 @@ def stored_less_than_measured(room: Room, ended: Ended) -> None:
     cell = one_cell(ended)
     assert (ended.code, cell["status"], cell["error"]["code"]) == (1, "failed", "STORAGE_FAILED")
     assert cell["error"]["title"] == "The result could not be written"
-    assert cell["latency_ms"]["median"] >= 0.05
+    assert cell["latency_ms"]["typical"]["value"] >= 0.05
     assert len(room.units) == cell["sessions"] >= 4
     assert all(room.samples)
     assert room.folder.state() == "failed"
@@ -376,7 +376,7 @@ def test_a_full_disk_ends_the_run_with_what_was_written_before(room):
         pytest.skip("needs the right to mount a small disk")
     try:
         ended = room.bench(script(room.models / "m.json", latency_us=110), thorough=True)
-        assert one_cell(ended)["error"]["why"] == "No space left on device"
+        assert one_cell(ended)["error"]["detail"] == "No space left on device"
         stored_less_than_measured(room, ended)
     finally:
         subprocess.run(["umount", room.workspace], check=True)
@@ -396,7 +396,7 @@ def test_a_file_that_may_not_grow_ends_the_run_with_what_was_written_before(room
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (155_000, 155_000)),
     )
     ended = Ended(done.returncode, done.stdout, done.stderr)
-    assert one_cell(ended)["error"]["why"] == "File too large"
+    assert one_cell(ended)["error"]["detail"] == "File too large"
     stored_less_than_measured(room, ended)
 
 
@@ -456,7 +456,7 @@ def test_ux_30_a_stopped_run_shows_what_it_has(room, number):
     document, cell = ended.document, one_cell(ended)
     assert (ended.code, document["interrupted"], cell["status"]) == (130, True, "partial")
     assert cell["error"]["code"] == "CANCELLED"
-    assert cell["latency_ms"]["median"] >= 0.05
+    assert cell["latency_ms"]["typical"]["value"] >= 0.05
     assert len(room.units) == cell["sessions"] >= GOOD_SESSIONS
     assert room.folder.state() == "cancelled"
     assert room.is_tidy()

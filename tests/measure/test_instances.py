@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from modeldyno.core.documents.cell import SideBySideDocument
 from modeldyno.core.errors import RunFailed
 from modeldyno.core.hosts import HostWeather
-from modeldyno.core.public import _side_by_side_json
 from modeldyno.core.sessions import (
     Calibration,
     Memory,
@@ -155,8 +155,10 @@ def test_instances_of_unequal_speed_are_no_trend():
 def test_one_repetition_has_no_interval():
     found = side_by_side([together((1.0, 1.0))], 1, 1, "fixed")
     assert found.total_per_s.n == 1
-    document: Any = _side_by_side_json(found)
-    assert (document["total_ci95"], document["scaling_ci95"]) == (None, None)
+    document = SideBySideDocument.of(found)
+    assert document.scaling is not None
+    assert (document.total_per_s.low, document.total_per_s.high) == (None, None)
+    assert (document.scaling.low, document.scaling.high) == (None, None)
 
 
 def threaded(wall_ms, cpu_ms, threads=2):

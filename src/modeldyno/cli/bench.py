@@ -173,8 +173,10 @@ def bench(
         for number, result in enumerate(results):
             place.export_raw(result.run_id, _numbered(raw, number))
     if csv is not None:
+        from modeldyno.core.documents.benchmark import benchmarks_csv
+
         with output.writing(csv):
-            csv.write_text(_joined_csv(results))
+            csv.write_text(benchmarks_csv(results))
     if error is not None:
         raise error
     if batch != "1":  # said, not left to us
@@ -304,9 +306,9 @@ def measure(
         if result.interrupted:
             break
     if as_json and results:
-        from modeldyno.core.public import benchmarks_json
+        from modeldyno.core.documents.benchmark import BenchmarkDocument
 
-        output.document(benchmarks_json(results, errors))
+        output.document(BenchmarkDocument.of(*results, errors=errors))
     return results, failed
 
 
@@ -430,10 +432,3 @@ def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:
 
 def _numbered(path: Path, number: int) -> Path:
     return path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}")
-
-
-def _joined_csv(results: Sequence[BenchmarkResult]) -> str:
-    from modeldyno.core import exports, public
-
-    rows = [public.csv_row(cell) for result in results for cell in result.cells]
-    return exports.csv_text(public.CSV_COLUMNS, rows)

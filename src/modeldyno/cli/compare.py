@@ -240,9 +240,9 @@ def listened(run: Run, quiet: bool) -> ComparisonResult:
 
 def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from modeldyno.core.public import comparison_json
+        from modeldyno.core.documents.comparison import ComparisonDocument
 
-        output.document(comparison_json(result))
+        output.document(ComparisonDocument.of(result))
     else:
         show(result, quiet)
 

@@ -75,7 +75,8 @@ def _result(kept: KeptRun) -> Result:
 
 
 def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
-    from modeldyno.core import exports, public
+    from modeldyno.core.documents.benchmark import BenchmarkDocument, benchmarks_csv
+    from modeldyno.core.documents.described import json_text
     from modeldyno.core.placeless import placeless
     from modeldyno.core.results import BenchmarkResult
 
@@ -98,9 +99,8 @@ def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
         )
     match format:
         case Format.csv:
-            rows = [public.csv_row(cell) for result in benchmarks for cell in result.cells]
-            return exports.csv_text(public.CSV_COLUMNS, rows)
+            return benchmarks_csv(benchmarks)
         case Format.json:
-            return f"{exports.json_text(public.benchmarks_json(benchmarks))}\n"
+            return f"{json_text(BenchmarkDocument.of(*benchmarks))}\n"
         case _:
             assert_never(format)

@@ -77,6 +77,8 @@ def show(
 def _document(kept: KeptRun, workspace: Path | None) -> None:
     from modeldyno.cli.profile import known_peaks
     from modeldyno.core import public
+    from modeldyno.core.documents.benchmark import BenchmarkDocument
+    from modeldyno.core.documents.comparison import ComparisonDocument
     from modeldyno.core.public_profiles import profile_json
     from modeldyno.core.results import BenchmarkResult, ProfileResult
 
@@ -84,11 +86,11 @@ def _document(kept: KeptRun, workspace: Path | None) -> None:
         case None:
             output.document(public.runs_json([kept]))
         case BenchmarkResult():
-            output.document(public.benchmarks_json([kept.result]))
+            output.document(BenchmarkDocument.of(kept.result))
         case ProfileResult():
             output.document(profile_json(kept.result, known_peaks(kept.result, workspace)))
         case _:
-            output.document(public.comparison_json(kept.result))
+            output.document(ComparisonDocument.of(kept.result))
 
 
 def _log(workspace: Path | None, run_id: RunId) -> Path:

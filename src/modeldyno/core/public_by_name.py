@@ -6,14 +6,25 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from modeldyno.core.public import cell_json
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import json_value
 from modeldyno.core.results import CellResult, Latency
 
 FEWEST_FOR_MEDIAN = 6  # for an interval around it: see measure/tails.py
 _DIM = re.compile(r"--dim (\S+=\S+(?: \S+=…)*)")
 _DECIMALS = 6  # of milliseconds: the clock counts nanoseconds
 # Told under another name, or elsewhere in the answer.
-_LEFT_OUT = ("model", "status", "error", "parity", "parity_to", "mismatches")
+_LEFT_OUT = (
+    "number",
+    "name",
+    "model",
+    "status",
+    "error",
+    "notes",
+    "parity",
+    "parity_to",
+    "mismatches",
+)
 
 
 def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
@@ -23,7 +34,9 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
     assert found is not None
     latency, facts = found.latency, cell.facts
     shapes = [list(shape) for shape in cell.input_shapes.values()]
-    public = {name: value for name, value in cell_json(cell).items() if name not in _LEFT_OUT}
+    document = json_value(CellDocument.of(0, cell))
+    document |= document.pop("effective") or {}
+    public = {name: value for name, value in document.items() if name not in _LEFT_OUT}
     return {
         "status": "success",
         "framework": framework,
@@ -38,9 +51,10 @@ def named_cell_json(cell: CellResult, framework: str) -> dict[str, Any]:
         "max_ms": _ms(latency.largest_s),
         "std_ms": _ms(latency.stdev_s),
         **public,
+        "energy_note": found.energy_note,
         "device": cell.spec.device,
         "effective_device": public["device"],
-        "note": _in_the_query(public["note"]),
+        "note": _in_the_query("; ".join(cell.notes) or None),
     }
 
 

@@ -241,16 +241,18 @@ class BenchmarkResult(_Result):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno bench --json`` prints."""
-        from modeldyno.core import exports, public
+        from modeldyno.core.documents.benchmark import BenchmarkDocument
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.exports import deliver
 
-        return exports.deliver(exports.json_text(public.benchmarks_json([self])), path)
+        return deliver(json_text(BenchmarkDocument.of(self)), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per cell."""
-        from modeldyno.core import exports, public
+        from modeldyno.core.documents.benchmark import benchmarks_csv
+        from modeldyno.core.exports import deliver
 
-        rows = [public.csv_row(cell) for cell in self.cells]
-        return exports.deliver(exports.csv_text(public.CSV_COLUMNS, rows), path)
+        return deliver(benchmarks_csv([self]), path)
 
     def _repr_html_(self) -> str:
         from modeldyno.core.tables import benchmark_html
@@ -370,9 +372,11 @@ class ComparisonResult(_Result):
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno compare --json`` prints."""
-        from modeldyno.core import exports, public
+        from modeldyno.core.documents.comparison import ComparisonDocument
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.exports import deliver
 
-        return exports.deliver(exports.json_text(public.comparison_json(self)), path)
+        return deliver(json_text(ComparisonDocument.of(self)), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line: verdict, ratio and interval."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from modeldyno.core import exports, public
 from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.documents.benchmark import BenchmarkDocument
+from modeldyno.core.documents.comparison import ComparisonDocument
+from modeldyno.core.documents.described import json_text
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import (
@@ -102,7 +104,7 @@ class ExportService:
             has_result=kept is not None and kept.result is not None,
         )
 
-    def document(self, run_id: RunId) -> dict[str, Any]:
+    def document(self, run_id: RunId) -> Any:
         """The public one, as the terminal prints it; raises NotFound when there is no result."""
         return self._document(self.result(run_id))
 
@@ -204,19 +206,19 @@ class ExportService:
                 model = self._records.models.get(optimization.model_id)
                 return {spec.model.path: model.name}
 
-    def _document(self, result: MeasuringResult) -> dict[str, Any]:
+    def _document(self, result: MeasuringResult) -> Any:
         match result:
             case BenchmarkResult():
-                return public.benchmarks_json([result])
+                return BenchmarkDocument.of(result)
             case ComparisonResult():
-                return public.comparison_json(result)
+                return ComparisonDocument.of(result)
             case ProfileResult():
                 return profile_json(result, self._peaks_of(result.host.fingerprint))
 
     def _text(self, result: MeasuringResult, format: Format) -> str:
         match format:
             case "json":
-                return exports.json_text(self._document(result))
+                return json_text(self._document(result))
             case "csv":
                 return result.to_csv()
             case "md":
@@ -229,7 +231,7 @@ class ExportService:
             case "json":
                 results = [self._document(result) for result in report.results]
                 told = {"title": report.title, "results": results, "missing": [*report.missing]}
-                return exports.json_text(told)
+                return json_text(told)
             case "csv":
                 return cells_csv(report)
             case "md":

@@ -1809,6 +1809,23 @@ export interface components {
             sum_ms: number;
         };
         /**
+         * Architecture
+         * @description The code that builds a model for which a file holds only the weights.
+         */
+        Architecture: {
+            /** @description Its keyword arguments, as JSON values. */
+            arguments: {
+                [key: string]: unknown;
+            };
+            /** @description `package.module:factory`. */
+            factory: string;
+            /**
+             * @description Searched for the package after everything that is installed.
+             * @default null
+             */
+            folder: string | null;
+        };
+        /**
          * AxesTold
          * @description What its cells differ in: each value once, as it ran where that is known.
          */
@@ -2064,537 +2081,51 @@ export interface components {
             warmup?: number | null;
         };
         /**
-         * modeldyno bench --json
-         * @description What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds, memory in bytes.
+         * BenchmarkDocument
+         * @description What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds,
+         *     memory in bytes.
          */
         BenchmarkDocument: {
-            /** @description Who leads a sweep, by latency per call and by throughput; null for a single cell, and where the leading number is unusable. */
-            best: {
-                /** @description By the time of a call. */
-                latency: components["schemas"]["BenchmarkDocumentStanding"] | null;
-                /** @description By the time of an item. */
-                throughput: components["schemas"]["BenchmarkDocumentStanding"] | null;
-            };
-            budget: components["schemas"]["BenchmarkDocumentBudget"];
-            /** @description Cells of all models, in the order asked for. */
-            cells: components["schemas"]["BenchmarkDocumentCell"][];
+            /**
+             * @description Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
+             *     the leading number is unusable.
+             */
+            best: components["schemas"]["BestDocument"];
+            /** @description How much time each cell might take. */
+            budget: components["schemas"]["Budget"];
+            /** @description Cells of all models, in the order requested. */
+            cells: components["schemas"]["CellDocument"][];
             /**
              * Format: date-time
              * @description When it ended: ISO 8601 with zone.
              */
             created_at: string;
             /** @description Models that could not be measured at all: they have no cell here. */
-            errors: components["schemas"]["BenchmarkDocumentUnmeasured"][];
-            host: components["schemas"]["BenchmarkDocumentHost"];
+            errors: components["schemas"]["UnmeasuredDocument"][];
+            /** @description The machine. */
+            host: components["schemas"]["HostFacts"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
             /** @description The first model. */
-            model: components["schemas"]["BenchmarkDocumentModel"];
+            model: components["schemas"]["ModelDocument"];
             /** @description All models, in the order given. */
-            models: components["schemas"]["BenchmarkDocumentModel"][];
+            models: components["schemas"]["ModelDocument"][];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
             /** @description Run of each model, in the same order. */
             runs: string[];
             /**
              * @description Name and version of this format.
+             * @default modeldyno.benchmark/2
              * @constant
              */
-            schema: "modeldyno.benchmark/1";
+            schema: "modeldyno.benchmark/2";
             /** @description Of inputs, orders and memory padding. */
             seed: number;
             /** @description Version of Modeldyno. */
             tool_version: string;
-        };
-        /** @description How much time each cell might take, and when it was precise enough to stop earlier. */
-        BenchmarkDocumentBudget: {
-            /** @description Relative half-width of floor that counts as precise; null: never stop early. */
-            floor_half_width: number | null;
-            /** @description Before the width rule may stop a cell. */
-            min_sessions: number;
-            /**
-             * @description Which preset.
-             * @enum {unknown}
-             */
-            name: "quick" | "default" | "thorough" | "custom";
-            /** @description Fresh worker processes. */
-            processes: number;
-            /** @description Per cell, process starts included. */
-            seconds: number;
-            /** @description Measured time of one session, at least. */
-            session_s: number;
-            /** @description At least; the last process goes on until the cell stops. */
-            sessions_per_process: number;
-            /** @description The same of median. */
-            typical_half_width: number | null;
-        };
-        /** @description One configuration: engine × model × batch × cores. Every key is always there; what was not measured is null. */
-        BenchmarkDocumentCell: {
-            /** @description Items per call, as it really ran. */
-            batch_size: number;
-            /**
-             * @description What one call includes: hot, api or e2e.
-             * @enum {unknown}
-             */
-            call_contract: "hot" | "api" | "e2e";
-            /** @description Calls timed together as one sample. */
-            calls_per_sample: number | null;
-            /** @description How many times longer than its work everything took; 1 is undisturbed. */
-            contention: number | null;
-            /**
-             * @description cpu-time: wall over CPU time of one thread; pressure: the kernel's CPU pressure and steal, for several threads.
-             * @enum {unknown}
-             */
-            contention_source: "cpu-time" | "pressure" | null;
-            /** @description Cores asked for. */
-            cores: number;
-            /** @description CPUs that all threads of one instance kept busy, from their CPU time. */
-            cores_used: number | null;
-            /** @description CPU time of all threads of the worker per call. */
-            cpu_ms: number | null;
-            /** @description Device it really used. */
-            device: string;
-            /** @description Median time of a call by the device's own clock, its cache flushed before; null for devices without one. */
-            device_ms: number | null;
-            /** @description Joules of the whole CPU package or GPU, loading included, divided by all items computed; null without a meter. */
-            energy_j_per_item: number | null;
-            /** @description What was metered, or why there is no energy figure. */
-            energy_note: string;
-            /** @description Engine that ran it; empty when none was chosen before it failed. */
-            engine: string;
-            /** @description Its version, read back from the library. */
-            engine_version: string | null;
-            /** @description null when done. */
-            error: components["schemas"]["BenchmarkDocumentFailure"] | null;
-            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
-            fallback_share: number | null;
-            /** @description Binding the inputs and the first call after loading: median of the first session of each process. */
-            first_inference_ms: number | null;
-            /** @description Types of the inputs as the engine takes them, by name. */
-            input_dtypes: {
-                [key: string]: string;
-            };
-            /** @description Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the user's own. */
-            input_shapes: {
-                [key: string]: number[];
-            };
-            /** @description Processes running side by side. */
-            instances: number;
-            /** @description null when nothing was measured. */
-            latency_ms: components["schemas"]["BenchmarkDocumentLatency"] | null;
-            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
-            layout: string | null;
-            /** @description Time to load the model with the engine already imported: median of the first session of each process. */
-            load_ms: number | null;
-            /** @description The readings behind peak_memory_bytes; null when the system does not tell. */
-            memory_bytes: components["schemas"]["BenchmarkDocumentMemory"] | null;
-            /** @description What keeps the cell out of the ranking, in plain words: another precision, input type, call contract or result than the first cell's, or more cores than allowed. */
-            mismatches: string[];
-            /** @description Path of its model: the same as in models[].path. */
-            model: string;
-            /** @description How many nodes of the optimized graph each provider ran. */
-            nodes_by_provider: {
-                [key: string]: number;
-            };
-            /**
-             * @description How far to trust the number (docs/measuring.md, noise verdict).
-             * @enum {unknown}
-             */
-            noise: "quiet" | "noisy" | "contended" | "unusable" | null;
-            /** @description Why, one sentence each. */
-            noise_reasons: string[];
-            /** @description What was guessed or adjusted, joined by semicolons. */
-            note: string | null;
-            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
-            other_python: {
-                /** @description Which engine it is: `engine` is the name that its user gave it. */
-                engine: string;
-                /** @description Version of NumPy there. */
-                numpy: string | null;
-                /** @description Version of that Python. */
-                python: string;
-            } | null;
-            /** @description Whether overhead_share is more than 0.01. */
-            overhead_limited: boolean | null;
-            /** @description What the stopwatch adds to a call, as a share of floor. It is not subtracted. */
-            overhead_share: number | null;
-            /** @description Largest deviation from the outputs of the first cell with that batch size; of that cell itself, of any session from its first run. Null when not measured or when the model is random by itself. */
-            parity: components["schemas"]["BenchmarkDocumentParity"] | null;
-            /**
-             * @description What the outputs were compared with.
-             * @enum {unknown}
-             */
-            parity_to: "first cell" | "its own sessions" | null;
-            /** @description The most that the model took on its device; null where that has no memory of its own. */
-            peak_device_memory_bytes: number | null;
-            /** @description memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine. */
-            peak_memory_bytes: number | null;
-            /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
-            precision: string | null;
-            /** @description Involuntary context switches per sample, at most 1. */
-            preempted_share: number | null;
-            /** @description Worker processes these sessions ran in. */
-            processes: number;
-            /** @description Back ends inside the engine, in order of preference. */
-            providers: string[];
-            /** @description Timings taken, in all sessions together. */
-            samples: number;
-            /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
-            sandbox: string | null;
-            /** @description Times the model was loaded and measured: the unit of statistics. */
-            sessions: number;
-            /** @description What several instances did at the same time; null of a single one. */
-            side_by_side: components["schemas"]["BenchmarkDocumentSideBySide"] | null;
-            /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
-            spinning: boolean | null;
-            /**
-             * @description done; partial: stopped early with 4 sessions or more; failed: see error (a measurement may still be there).
-             * @enum {unknown}
-             */
-            status: "done" | "partial" | "failed";
-            /** @description Whether at least three quarters of the sessions reached their plateau before measuring. */
-            steady: boolean | null;
-            /**
-             * @description precise: the intervals were narrow enough; budget: the time was up; flat: more sessions no longer narrowed them; fixed: --iterations; outraced: it had clearly lost the sweep; aborted: it was stopped.
-             * @enum {unknown}
-             */
-            stop_reason: "precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted" | null;
-            /** @description Requests that one call makes at the same time, inside the engine. */
-            streams: number;
-            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
-            surprises: components["schemas"]["BenchmarkDocumentSurprise"][];
-            /** @description Threads that compute, counted after loading; null when unknown. */
-            threads: number | null;
-            /** @description Items per second of one caller that never pauses: items ÷ wall time of all samples. */
-            throughput_per_s: number | null;
-            /** @description Whether the level moved by more than 2 % while we measured. */
-            trend: boolean | null;
-            /** @description Calls made to warm up, all sessions together. */
-            warmup_calls: number | null;
-        };
-        /** @description A file beside the model that holds some of its weights. */
-        BenchmarkDocumentExternalFile: {
-            /** @description Relative to the model's folder. */
-            location: string;
-            /** @description Of the whole file. */
-            sha256: string;
-            /** @description Size of the whole file. */
-            size_bytes: number;
-        };
-        /** @description Why a cell or a model failed. */
-        BenchmarkDocumentFailure: {
-            /** @description Stable code, listed in docs/cli.md. */
-            code: string;
-            /** @description What to do; may be empty. */
-            fix: string;
-            /** @description What happened. */
-            title: string;
-            /** @description Why; may be empty. */
-            why: string;
-        };
-        /** @description The machine the numbers were made on; null where the system does not say. */
-        BenchmarkDocumentHost: {
-            /** @description Whether the CPU may exceed its nominal frequency. */
-            boost: boolean | null;
-            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
-            cache_bytes: {
-                [key: string]: number;
-            };
-            /** @description What the kernel tells the time by. */
-            clocksource: string | null;
-            /** @description Kind of container we run in; null when none is seen. */
-            container: string | null;
-            /** @description As the CPU calls itself. */
-            cpu_model: string;
-            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
-            cpu_quota: number | null;
-            /** @description CPUs the system sees. */
-            cpus: number;
-            /** @description Numbers of the CPUs we may run on. */
-            cpus_allowed: number[];
-            /** @description Short hash of everything below but weather: another value means another machine. */
-            fingerprint: string;
-            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
-            governor: string | null;
-            /** @description Whether the kernel says how long tasks waited for CPUs. */
-            has_pressure: boolean | null;
-            /** @description Transparent huge pages: always, madvise or never. */
-            huge_pages: string | null;
-            /** @description Whether this is a virtual machine. */
-            hypervisor: boolean | null;
-            /** @description Those that matter for inference, by the kernel's names. */
-            instruction_sets: string[];
-            /** @description CPUs kept free of other programs at boot. */
-            isolated_cpus: number[];
-            /** @description Its kernel release. */
-            kernel: string;
-            /** @description C library and version. */
-            libc: string;
-            /** @description Memory of the machine, or the cgroup's limit where that is less. */
-            memory_bytes: number;
-            /** @description The CPU's microcode revision. */
-            microcode: string | null;
-            /** @description CPUs without a periodic tick. */
-            nohz_full: number[];
-            /** @description Memory nodes. */
-            numa_nodes: number | null;
-            /** @description Python version. */
-            python: string;
-            /** @description Whether two CPUs may share a core. */
-            smt: boolean | null;
-            /** @description Size of the swap space. */
-            swap_bytes: number | null;
-            /** @description Operating system. */
-            system: string;
-            weather: components["schemas"]["BenchmarkDocumentWeather"];
-        };
-        /** @description The values an integer input may take, and how we know. */
-        BenchmarkDocumentIndexRange: {
-            /** @description The reason, in words: indexes an embedding of 30522 rows. */
-            because: string;
-            /** @description One more than the largest value. */
-            high: number;
-            /** @description Smallest value. */
-            low: number;
-        };
-        /** @description Milliseconds of one call, that is of a whole batch. */
-        BenchmarkDocumentLatency: {
-            /** @description Interval of median that covers the truth at least 95 times in 100; null of a single sample, as floor_ci95 and ci_level are. */
-            ci95: number[] | null;
-            /** @description Level at which ci95 was computed: 0.95, or 0.97 when the data chose the moment to stop, so that at least 95 % remain. Lower only where so few samples were taken that they cannot support it. */
-            ci_level: number | null;
-            /** @description How many of them. */
-            ci_n: number;
-            /**
-             * @description What the interval counts: sessions, or samples when fewer than 4 sessions were taken (then it excludes what differs between sessions).
-             * @enum {unknown}
-             */
-            ci_units: "sessions" | "samples";
-            /** @description What the work costs: the 10th percentile of a session's samples, geometric mean over sessions. */
-            floor: number;
-            /** @description The same of floor. */
-            floor_ci95: number[] | null;
-            /** @description Slowest sample. */
-            max: number;
-            /** @description Mean of all samples. */
-            mean: number;
-            /** @description What a caller typically sees: the median of a session's samples, geometric mean over sessions. */
-            median: number;
-            /** @description Quickest sample; it depends on how many were taken. */
-            min: number;
-            /** @description Share of samples above 1.5 × floor; they are counted, never removed. */
-            outlier_share: number;
-            /** @description Same as tails.p90.value. */
-            p90: number | null;
-            /** @description Same as tails.p95.value. */
-            p95: number | null;
-            /** @description Same as tails.p99.value. */
-            p99: number | null;
-            /** @description Standard deviation of all samples; not the uncertainty of anything else here. Null of a single one. */
-            stdev: number | null;
-            /** @description Percentiles with their intervals; of means of calls_per_sample calls when that is more than 1. */
-            tails: {
-                p90: components["schemas"]["BenchmarkDocumentTail"];
-                p95: components["schemas"]["BenchmarkDocumentTail"];
-                p99: components["schemas"]["BenchmarkDocumentTail"];
-            };
-        };
-        /** @description Resident memory of the worker at three moments of the first session in a process; of the process where the model took most. */
-        BenchmarkDocumentMemory: {
-            /** @description Engine imported, no model yet. */
-            engine: number;
-            /** @description Model loaded. */
-            loaded: number;
-            /** @description Highest from loading to the end of measuring. */
-            peak: number;
-        };
-        /** @description What the model file says about itself. */
-        BenchmarkDocumentModel: {
-            /** @description What builds the model around a checkpoint's weights; null for files that hold their own graph. */
-            architecture: null | {
-                /** @description Its keyword arguments. */
-                arguments: Record<string, never>;
-                /** @description package.module:factory. */
-                factory: string;
-                /** @description Where the package is looked for after everything that is installed. */
-                folder: string | null;
-            };
-            /** @description Files beside the model that hold weights. */
-            external: components["schemas"]["BenchmarkDocumentExternalFile"][];
-            /**
-             * @description Recognised by content, never by name. scripted is for tests and demonstrations.
-             * @enum {unknown}
-             */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
-            /** @description The family the format belongs to. */
-            framework: string;
-            /** @description Names that the file's pickles would import, listed without unpickling. */
-            imports: string[];
-            /** @description What a caller must give; weights that old files list as inputs are left out. */
-            inputs: components["schemas"]["BenchmarkDocumentTensor"][];
-            /** @description ONNX's file format version; null for other formats. */
-            ir_version: number | null;
-            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
-            made?: {
-                /** @description ISO 8601, UTC. */
-                at: string;
-                /** @description Inputs on which both were run. */
-                checks: number;
-                /** @description The largest difference of outputs, of the largest value of the same output. */
-                max_rel_error: number;
-                /** @description Name of the file it was made of. */
-                source: string;
-                /** @description As `format`. */
-                source_format: string;
-                /** @description Of that file. */
-                source_sha256: string;
-                /** @description What converted it. */
-                tool: string;
-                /** @description Of the packages that took part, by name. */
-                versions: {
-                    [key: string]: string;
-                };
-            };
-            /** @description Nodes in all graphs, sub-graphs included. */
-            nodes: number;
-            /** @description How many nodes there are of each operator. */
-            nodes_by_op: {
-                [key: string]: number;
-            };
-            /** @description What somebody should know about the file. */
-            notes: string[];
-            /** @description Operator set version by domain; the empty domain is ONNX's own. */
-            opsets: {
-                [key: string]: number;
-            };
-            /** @description What a call returns. */
-            outputs: components["schemas"]["BenchmarkDocumentTensor"][];
-            /** @description Learned numbers: elements of initializers and of larger constants, without those of types that only shapes and indices have. */
-            parameters: number;
-            /** @description Absolute path of the file that was read. */
-            path: string;
-            /** @description What wrote the file; empty when it does not say. */
-            producer: string;
-            /** @description Of the model file itself; external files have their own. */
-            sha256: string;
-            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
-            signature?: string;
-            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
-            signatures?: {
-                /** @description What a caller must give. */
-                inputs: components["schemas"]["BenchmarkDocumentTensor"][];
-                /** @description What `--signature` takes. */
-                name: string;
-                /** @description What a call returns. */
-                outputs: components["schemas"]["BenchmarkDocumentTensor"][];
-            }[];
-            /** @description Size of the model file and its external files together. */
-            size_bytes: number;
-            /**
-             * @description What loading the file can do: data can do nothing, a program runs in its engine, code runs in Python.
-             * @enum {unknown}
-             */
-            tier: "data" | "program" | "code";
-            /** @description Parameters by element type. */
-            weights_by_dtype: {
-                [key: string]: number;
-            };
-        };
-        /** @description How far outputs are from a reference's. */
-        BenchmarkDocumentParity: {
-            /** @description Whether max_rel_error is at most 0.01. */
-            agrees: boolean;
-            /** @description Outputs that only one of the two has, so that they are compared with nothing. */
-            left_out: string[];
-            /** @description Largest difference of any element. */
-            max_abs_error: number;
-            /** @description The same as a share of the largest magnitude in its output. */
-            max_rel_error: number;
-        };
-        /** @description Several instances of one cell, started at the same moment; only the window in which all of them worked counts. */
-        BenchmarkDocumentSideBySide: {
-            /** @description Threads for each CPU where there are more threads than CPUs; else 1. */
-            expected_contention: number;
-            /** @description Work of the slowest instance over that of the quickest. */
-            fairness: number;
-            /** @description Items per second of CPU time, of all threads. */
-            items_per_cpu_s: number;
-            /** @description Whether there are more threads than CPUs. */
-            oversubscribed: boolean;
-            /** @description How often all of them were started. */
-            repetitions: number;
-            /** @description Times what one instance did while the others were idle; null with --iterations. */
-            scaling: number | null;
-            /** @description Its interval; null of a single repetition. */
-            scaling_ci95: number[] | null;
-            /** @description Its interval; null of a single repetition. */
-            total_ci95: number[] | null;
-            /** @description Items per second of all instances together. */
-            total_per_s: number;
-        };
-        /** @description The best cell by one figure, and every cell that cannot be told from it. */
-        BenchmarkDocumentStanding: {
-            /** @description Whether the leader stands alone. */
-            has_winner: boolean;
-            /** @description Its place in `cells`, from 0. */
-            leader: number;
-            /** @description Places of all cells that cannot be told from the leader, the leader included. */
-            tied: number[];
-        };
-        /** @description One thing that is not as it was asked for. */
-        BenchmarkDocumentSurprise: {
-            /**
-             * @description What it is about.
-             * @enum {unknown}
-             */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
-            /** @description One plain sentence. */
-            text: string;
-        };
-        /** @description A percentile of the samples, or how many it would take to know it. */
-        BenchmarkDocumentTail: {
-            /** @description 95 % interval, wide enough for slow calls that come in bursts; null with value. */
-            ci95: number[] | null;
-            /** @description When value is null: about how many samples would give one. */
-            samples_needed: number | null;
-            /** @description Milliseconds; null when there are too few samples. */
-            value: number | null;
-        };
-        /** @description One input or output, as the model declares it. */
-        BenchmarkDocumentTensor: {
-            /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
-            dtype: string;
-            /** @description Only of integer inputs that provably index something. */
-            indices?: components["schemas"]["BenchmarkDocumentIndexRange"];
-            /** @description The tensor's name. */
-            name: string;
-            /** @description Sizes; null when the model does not even say how many dimensions there are. */
-            shape: (number | string | null)[] | null;
-        };
-        /** @description A model that could not be measured. */
-        BenchmarkDocumentUnmeasured: {
-            error: components["schemas"]["BenchmarkDocumentFailure"];
-            /** @description Its path, as in `models`. */
-            model: string;
-        };
-        /** @description What the machine did to us while we measured. */
-        BenchmarkDocumentWeather: {
-            /** @description Share of all CPUs' time in use, by us and everybody. */
-            busy: number | null;
-            /** @description Share of the time in which some task on the machine waited for a CPU. */
-            cpu_pressure: number | null;
-            /** @description Load average over one minute, read at the end. */
-            load_1m: number | null;
-            /** @description Memory that programs could still get, at the end. */
-            memory_available_bytes: number | null;
-            /** @description Share of CPU time that the hypervisor gave to others. */
-            steal: number | null;
-            /** @description Swap space in use, at the end. */
-            swap_used_bytes: number | null;
-            /** @description Read back from swap meanwhile. */
-            swapped_in_bytes: number | null;
-            /** @description Time for which a cgroup quota held us back. */
-            throttled_ms: number | null;
+            /** @description What the machine did meanwhile. */
+            weather: components["schemas"]["WeatherDocument"];
         };
         /**
          * BenchmarkEdited
@@ -2879,6 +2410,16 @@ export interface components {
             /** @description Null before it is measured. */
             worst_noise: components["schemas"]["WorstNoiseTold"] | null;
         };
+        /**
+         * BestDocument
+         * @description Who leads a sweep.
+         */
+        BestDocument: {
+            /** @description By the time of a call. */
+            latency: components["schemas"]["StandingDocument"] | null;
+            /** @description By the time of an item. */
+            throughput: components["schemas"]["StandingDocument"] | null;
+        };
         /** BestTold */
         BestTold: {
             /**
@@ -2939,6 +2480,267 @@ export interface components {
              * @description The innermost open group around it; empty: none.
              */
             parent: string;
+        };
+        /**
+         * Budget
+         * @description How much time a cell may take, and when it is precise enough to stop earlier.
+         */
+        Budget: {
+            /** @description Relative half-width of the floor that counts as precise; null: never stop early. */
+            floor_half_width: number | null;
+            /** @description Before the width rule may stop a cell. */
+            min_sessions: number;
+            /**
+             * @description Which preset.
+             * @enum {string}
+             */
+            name: "quick" | "default" | "thorough" | "custom";
+            /** @description Fresh worker processes. */
+            processes: number;
+            /** @description Per cell, process starts included. */
+            seconds: number;
+            /** @description Measured time of one session, at least. */
+            session_s: number;
+            /** @description At least; the last process goes on until the cell stops. */
+            sessions_per_process: number;
+            /** @description The same of the typical latency. */
+            typical_half_width: number | null;
+        };
+        /**
+         * CellDocument
+         * @description One configuration: engine × model × batch × cores. What was not measured is null.
+         */
+        CellDocument: {
+            /** @description Items per call, as it really ran. */
+            batch_size: number;
+            /**
+             * @description What one call includes: hot, api or e2e.
+             * @enum {string}
+             */
+            call_contract: "hot" | "api" | "e2e";
+            /**
+             * @description Calls timed together as one sample.
+             * @default null
+             */
+            calls_per_sample: number | null;
+            /**
+             * @description How many times longer than its work everything took; 1 is undisturbed.
+             * @default null
+             */
+            contention: number | null;
+            /**
+             * @description cpu-time: wall over CPU time of one thread; pressure: the kernel's CPU pressure and steal,
+             *     for several threads.
+             * @default null
+             */
+            contention_source: ("cpu-time" | "pressure") | null;
+            /** @description Cores requested. */
+            cores: number;
+            /**
+             * @description CPUs that all threads of one instance kept busy, from their CPU time.
+             * @default null
+             */
+            cores_used: number | null;
+            /**
+             * @description CPU time of all threads of the worker per call.
+             * @default null
+             */
+            cpu_ms: number | null;
+            /** @description Device it really used. */
+            device: string;
+            /**
+             * @description Median time of a call by the device's own clock, its cache flushed before; null for devices
+             *     without one.
+             * @default null
+             */
+            device_ms: number | null;
+            /**
+             * @description As what it really ran; null before that.
+             * @default null
+             */
+            effective: components["schemas"]["EffectiveDocument"] | null;
+            /**
+             * @description Joules of the whole CPU package or GPU, loading included, divided by all items computed; null
+             *     without a meter.
+             * @default null
+             */
+            energy_j_per_item: number | null;
+            /**
+             * @description What was metered, or why there is no energy figure.
+             * @default null
+             */
+            energy_note: string | null;
+            /** @description Engine that ran it; empty when none was chosen yet. */
+            engine: string;
+            /**
+             * @description Why it failed.
+             * @default null
+             */
+            error: components["schemas"]["FailureDocument"] | null;
+            /**
+             * @description Binding the inputs and the first call after loading: median of the first session of each
+             *     process.
+             * @default null
+             */
+            first_inference_ms: number | null;
+            /**
+             * @description Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
+             *     user's own.
+             */
+            input_shapes: {
+                [key: string]: number[];
+            };
+            /** @description Processes running side by side. */
+            instances: number;
+            /** @description Items per call in all its streams: what per-item figures are divided by. */
+            items: number;
+            /**
+             * @description Null when nothing was measured.
+             * @default null
+             */
+            latency_ms: components["schemas"]["LatencyDocument"] | null;
+            /**
+             * @description Time to load the model with the engine already imported: median of the first session of each
+             *     process.
+             * @default null
+             */
+            load_ms: number | null;
+            /**
+             * @description The readings behind peak_memory_bytes; null when the system does not tell.
+             * @default null
+             */
+            memory_bytes: components["schemas"]["MemoryDocument"] | null;
+            /**
+             * @description What keeps the cell out of the ranking, in plain words: another precision, input type, call
+             *     contract or result than the first cell's, or more cores than allowed.
+             * @default []
+             */
+            mismatches: string[];
+            /** @description Path of its model: the same as in models[].path. */
+            model: string;
+            /** @description What sets it apart, in words: `onnxruntime · 2 cores · batch 8`. */
+            name: string;
+            /**
+             * @description How far to trust the number (docs/measuring.md, noise verdict).
+             * @default null
+             */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /**
+             * @description Why, one sentence each.
+             * @default []
+             */
+            noise_reasons: string[];
+            /**
+             * @description What was guessed or adjusted.
+             * @default []
+             */
+            notes: string[];
+            /** @description Its place among the cells of its benchmark, from 0. */
+            number: number;
+            /**
+             * @description Whether overhead_share is more than 0.01.
+             * @default null
+             */
+            overhead_limited: boolean | null;
+            /**
+             * @description What the stopwatch adds to a call, as a share of floor. It is not subtracted.
+             * @default null
+             */
+            overhead_share: number | null;
+            /**
+             * @description Largest deviation from the outputs of the first cell with that batch size; of that cell
+             *     itself, of any session from its first run. Null when not measured or when the model is random by
+             *     itself.
+             * @default null
+             */
+            parity: components["schemas"]["Parity"] | null;
+            /**
+             * @description What the outputs were compared with.
+             * @default null
+             */
+            parity_to: ("first cell" | "its own sessions") | null;
+            /**
+             * @description The most that the model took on its device; null where that has no memory of its own.
+             * @default null
+             */
+            peak_device_memory_bytes: number | null;
+            /**
+             * @description memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine.
+             * @default null
+             */
+            peak_memory_bytes: number | null;
+            /** @description Of its kernels, or else the one that was requested; null: unknown, or the model's own. */
+            precision: string | null;
+            /**
+             * @description Involuntary context switches per sample, at most 1.
+             * @default null
+             */
+            preempted_share: number | null;
+            /**
+             * @description Worker processes these sessions ran in.
+             * @default 0
+             */
+            processes: number;
+            /**
+             * @description Timings taken, in all sessions together.
+             * @default 0
+             */
+            samples: number;
+            /**
+             * @description How far the worker was confined: full, or partial or none with what was missing in
+             *     brackets.
+             * @default null
+             */
+            sandbox: string | null;
+            /**
+             * @description Times the model was loaded and measured: the unit of statistics.
+             * @default 0
+             */
+            sessions: number;
+            /**
+             * @description What several instances did at the same time; null of a single one.
+             * @default null
+             */
+            side_by_side: components["schemas"]["SideBySideDocument"] | null;
+            /**
+             * @description done; partial: stopped early with 4 sessions or more; failed: see error (a measurement may
+             *     still be there); null: not measured yet.
+             */
+            status: ("done" | "partial" | "failed") | null;
+            /**
+             * @description Whether at least three quarters of the sessions reached their plateau before measuring.
+             * @default null
+             */
+            steady: boolean | null;
+            /**
+             * @description precise: the intervals were narrow enough; budget: the time was up; flat: more sessions no
+             *     longer narrowed them; fixed: --iterations; outraced: it had clearly lost the sweep; aborted: it
+             *     was stopped.
+             * @default null
+             */
+            stop_reason: ("precise" | "budget" | "flat" | "fixed" | "outraced" | "aborted") | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
+            /**
+             * @description Where it is not what was requested: silent defaults of the engine, in plain words.
+             * @default []
+             */
+            surprises: components["schemas"]["Surprise"][];
+            /**
+             * @description Items per second of one caller that never pauses: items ÷ wall time of all samples.
+             * @default null
+             */
+            throughput_per_s: components["schemas"]["Figure"] | null;
+            /**
+             * @description Whether the level moved by more than 2 % while we measured.
+             * @default null
+             */
+            trend: boolean | null;
+            /**
+             * @description Calls made to warm up, all sessions together.
+             * @default null
+             */
+            warmup_calls: number | null;
         };
         /** CellJudgementTold */
         CellJudgementTold: {
@@ -3294,21 +3096,14 @@ export interface components {
             timeout_s?: number;
         };
         /**
-         * modeldyno compare --json
+         * ComparisonDocument
          * @description What `modeldyno compare --json` and `ComparisonResult.to_json()` give.
          */
         ComparisonDocument: {
-            a: components["schemas"]["ComparisonDocumentSide"];
-            b: components["schemas"]["ComparisonDocumentSide"];
-            /** @description Interval of ratio that covers the truth at least 95 times in 100. */
-            ci95: number[];
-            /** @description Level at which ci95 was computed: 0.95, or 0.978 with --adaptive. */
-            ci_level: number;
-            /**
-             * @description What the interval counts: pairs, or processes when these differ so much that they must be the unit.
-             * @enum {unknown}
-             */
-            ci_units: "pairs" | "processes";
+            /** @description The reference. */
+            a: components["schemas"]["SideDocument"];
+            /** @description What is judged. */
+            b: components["schemas"]["SideDocument"];
             /** @description How many times longer than its work everything took; 1 is undisturbed. */
             contention: number | null;
             /**
@@ -3316,348 +3111,69 @@ export interface components {
              * @description When it ended: ISO 8601 with zone.
              */
             created_at: string;
-            /** @description Whether median over floor differs between A and B beyond chance: a slow path may have appeared or gone. */
+            /**
+             * @description Whether median over floor differs between A and B beyond chance: a slow path may have
+             *     appeared or gone.
+             */
             distribution_changed: boolean;
-            /** @description What --fail-if-slower comes to; null without it. */
-            gate: null | {
-                /** @description By how much B may be slower than A. */
-                fail_if_slower: number;
-                /**
-                 * @description Whether the whole interval of the ratio is within that, beyond it, or neither.
-                 * @enum {unknown}
-                 */
-                outcome: "pass" | "fail" | "inconclusive";
-            };
-            host: components["schemas"]["ComparisonDocumentHost"];
+            /** @description Null without --fail-if-slower. */
+            gate: components["schemas"]["GateDocument"] | null;
+            /** @description The machine. */
+            host: components["schemas"]["HostFacts"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
             /** @description Differences below this do not matter (--margin). */
             margin: number;
             /**
              * @description How noisy the machine was (docs/measuring.md, noise verdict).
-             * @enum {unknown}
+             * @enum {string}
              */
             noise: "quiet" | "noisy" | "contended" | "unusable";
             /** @description What was guessed, adjusted or differs between the sides. */
             notes: string[];
             /** @description Pairs of sessions measured in alternation. */
             pairs: number;
-            /** @description When inconclusive: about how many pairs in all would decide; null when out of reach or decided. */
+            /**
+             * @description When inconclusive: about how many pairs in all would decide; null when out of reach or
+             *     decided.
+             */
             pairs_needed: number | null;
             /** @description B's outputs against A's; null when their outputs differ in name or shape. */
-            parity: components["schemas"]["ComparisonDocumentParity"] | null;
-            /** @description Share of the variance that sits between processes. */
+            parity: components["schemas"]["Parity"] | null;
+            /** @description Share of the variance that lies between processes. */
             process_share: number;
             /** @description Worker processes these pairs ran in. */
             processes: number;
-            /** @description time(B) ÷ time(A); per item when the batch sizes differ. Above 1: B is slower. */
-            ratio: number;
+            /**
+             * @description time(B) ÷ time(A); per item when the batch sizes differ. Above 1: B is slower. Its interval
+             *     is over pairs, or over processes when these differ so much that they must be the unit.
+             */
+            ratio: components["schemas"]["Figure"];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
             /**
              * @description Name and version of this format.
+             * @default modeldyno.comparison/2
              * @constant
              */
-            schema: "modeldyno.comparison/1";
+            schema: "modeldyno.comparison/2";
             /**
-             * @description What was compared in each pair: the 10th percentile of wall time, or the lower quartile of CPU time for long calls on one thread.
-             * @enum {unknown}
+             * @description What was compared in each pair: the 10th percentile of wall time, or the lower quartile of
+             *     CPU time for long calls on one thread.
+             * @enum {string}
              */
             statistic: "wall p10" | "cpu p25";
             /** @description Version of Modeldyno. */
             tool_version: string;
             /** @description The same ratio of the medians of wall time. */
-            typical_ratio: {
-                /** @description Its interval. */
-                ci95: number[];
-                /** @description Median time(B) ÷ median time(A). */
-                value: number;
-            };
+            typical_ratio: components["schemas"]["Figure"];
             /**
              * @description What the interval allows to be said of B (docs/measuring.md, verdicts).
-             * @enum {unknown}
+             * @enum {string}
              */
             verdict: "faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive";
-        };
-        /** @description A file beside the model that holds some of its weights. */
-        ComparisonDocumentExternalFile: {
-            /** @description Relative to the model's folder. */
-            location: string;
-            /** @description Of the whole file. */
-            sha256: string;
-            /** @description Size of the whole file. */
-            size_bytes: number;
-        };
-        /** @description The machine the numbers were made on; null where the system does not say. */
-        ComparisonDocumentHost: {
-            /** @description Whether the CPU may exceed its nominal frequency. */
-            boost: boolean | null;
-            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
-            cache_bytes: {
-                [key: string]: number;
-            };
-            /** @description What the kernel tells the time by. */
-            clocksource: string | null;
-            /** @description Kind of container we run in; null when none is seen. */
-            container: string | null;
-            /** @description As the CPU calls itself. */
-            cpu_model: string;
-            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
-            cpu_quota: number | null;
-            /** @description CPUs the system sees. */
-            cpus: number;
-            /** @description Numbers of the CPUs we may run on. */
-            cpus_allowed: number[];
-            /** @description Short hash of everything below but weather: another value means another machine. */
-            fingerprint: string;
-            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
-            governor: string | null;
-            /** @description Whether the kernel says how long tasks waited for CPUs. */
-            has_pressure: boolean | null;
-            /** @description Transparent huge pages: always, madvise or never. */
-            huge_pages: string | null;
-            /** @description Whether this is a virtual machine. */
-            hypervisor: boolean | null;
-            /** @description Those that matter for inference, by the kernel's names. */
-            instruction_sets: string[];
-            /** @description CPUs kept free of other programs at boot. */
-            isolated_cpus: number[];
-            /** @description Its kernel release. */
-            kernel: string;
-            /** @description C library and version. */
-            libc: string;
-            /** @description Memory of the machine, or the cgroup's limit where that is less. */
-            memory_bytes: number;
-            /** @description The CPU's microcode revision. */
-            microcode: string | null;
-            /** @description CPUs without a periodic tick. */
-            nohz_full: number[];
-            /** @description Memory nodes. */
-            numa_nodes: number | null;
-            /** @description Python version. */
-            python: string;
-            /** @description Whether two CPUs may share a core. */
-            smt: boolean | null;
-            /** @description Size of the swap space. */
-            swap_bytes: number | null;
-            /** @description Operating system. */
-            system: string;
-            weather: components["schemas"]["ComparisonDocumentWeather"];
-        };
-        /** @description The values an integer input may take, and how we know. */
-        ComparisonDocumentIndexRange: {
-            /** @description The reason, in words: indexes an embedding of 30522 rows. */
-            because: string;
-            /** @description One more than the largest value. */
-            high: number;
-            /** @description Smallest value. */
-            low: number;
-        };
-        /** @description What the model file says about itself. */
-        ComparisonDocumentModel: {
-            /** @description What builds the model around a checkpoint's weights; null for files that hold their own graph. */
-            architecture: null | {
-                /** @description Its keyword arguments. */
-                arguments: Record<string, never>;
-                /** @description package.module:factory. */
-                factory: string;
-                /** @description Where the package is looked for after everything that is installed. */
-                folder: string | null;
-            };
-            /** @description Files beside the model that hold weights. */
-            external: components["schemas"]["ComparisonDocumentExternalFile"][];
-            /**
-             * @description Recognised by content, never by name. scripted is for tests and demonstrations.
-             * @enum {unknown}
-             */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
-            /** @description The family the format belongs to. */
-            framework: string;
-            /** @description Names that the file's pickles would import, listed without unpickling. */
-            imports: string[];
-            /** @description What a caller must give; weights that old files list as inputs are left out. */
-            inputs: components["schemas"]["ComparisonDocumentTensor"][];
-            /** @description ONNX's file format version; null for other formats. */
-            ir_version: number | null;
-            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
-            made?: {
-                /** @description ISO 8601, UTC. */
-                at: string;
-                /** @description Inputs on which both were run. */
-                checks: number;
-                /** @description The largest difference of outputs, of the largest value of the same output. */
-                max_rel_error: number;
-                /** @description Name of the file it was made of. */
-                source: string;
-                /** @description As `format`. */
-                source_format: string;
-                /** @description Of that file. */
-                source_sha256: string;
-                /** @description What converted it. */
-                tool: string;
-                /** @description Of the packages that took part, by name. */
-                versions: {
-                    [key: string]: string;
-                };
-            };
-            /** @description Nodes in all graphs, sub-graphs included. */
-            nodes: number;
-            /** @description How many nodes there are of each operator. */
-            nodes_by_op: {
-                [key: string]: number;
-            };
-            /** @description What somebody should know about the file. */
-            notes: string[];
-            /** @description Operator set version by domain; the empty domain is ONNX's own. */
-            opsets: {
-                [key: string]: number;
-            };
-            /** @description What a call returns. */
-            outputs: components["schemas"]["ComparisonDocumentTensor"][];
-            /** @description Learned numbers: elements of initializers and of larger constants, without those of types that only shapes and indices have. */
-            parameters: number;
-            /** @description Absolute path of the file that was read. */
-            path: string;
-            /** @description What wrote the file; empty when it does not say. */
-            producer: string;
-            /** @description Of the model file itself; external files have their own. */
-            sha256: string;
-            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
-            signature?: string;
-            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
-            signatures?: {
-                /** @description What a caller must give. */
-                inputs: components["schemas"]["ComparisonDocumentTensor"][];
-                /** @description What `--signature` takes. */
-                name: string;
-                /** @description What a call returns. */
-                outputs: components["schemas"]["ComparisonDocumentTensor"][];
-            }[];
-            /** @description Size of the model file and its external files together. */
-            size_bytes: number;
-            /**
-             * @description What loading the file can do: data can do nothing, a program runs in its engine, code runs in Python.
-             * @enum {unknown}
-             */
-            tier: "data" | "program" | "code";
-            /** @description Parameters by element type. */
-            weights_by_dtype: {
-                [key: string]: number;
-            };
-        };
-        /** @description How far outputs are from a reference's. */
-        ComparisonDocumentParity: {
-            /** @description Whether max_rel_error is at most 0.01. */
-            agrees: boolean;
-            /** @description Outputs that only one of the two has, so that they are compared with nothing. */
-            left_out: string[];
-            /** @description Largest difference of any element. */
-            max_abs_error: number;
-            /** @description The same as a share of the largest magnitude in its output. */
-            max_rel_error: number;
-        };
-        /** @description One side of a comparison. Levels are for orientation; the ratio is the result. */
-        ComparisonDocumentSide: {
-            /** @description Items per call, as it really ran. */
-            batch_size: number;
-            /**
-             * @description What one call includes: hot, api or e2e.
-             * @enum {unknown}
-             */
-            call_contract: "hot" | "api" | "e2e";
-            /** @description Cores asked for. */
-            cores: number;
-            /** @description Device it really used. */
-            device: string;
-            /** @description Engine that ran it. */
-            engine: string;
-            /** @description Its version, read back from the library. */
-            engine_version: string;
-            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
-            fallback_share: number | null;
-            /** @description Types of the inputs as the engine takes them, by name. */
-            input_dtypes: {
-                [key: string]: string;
-            };
-            /** @description As it was given, options included. */
-            label: string;
-            /** @description Milliseconds of one call, geometric means over the pairs. */
-            latency_ms: {
-                /** @description 10th percentile of a session's samples. */
-                floor: number;
-                /** @description Median of a session's samples. */
-                median: number;
-            };
-            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
-            layout: string | null;
-            model: components["schemas"]["ComparisonDocumentModel"];
-            /** @description How many nodes of the optimized graph each provider ran. */
-            nodes_by_provider: {
-                [key: string]: number;
-            };
-            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
-            other_python: {
-                /** @description Which engine it is: `engine` is the name that its user gave it. */
-                engine: string;
-                /** @description Version of NumPy there. */
-                numpy: string | null;
-                /** @description Version of that Python. */
-                python: string;
-            } | null;
-            /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
-            precision: string | null;
-            /** @description Back ends inside the engine, in order of preference. */
-            providers: string[];
-            /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
-            sandbox: string | null;
-            /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
-            spinning: boolean | null;
-            /** @description Requests that one call makes at the same time, inside the engine. */
-            streams: number;
-            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
-            surprises: components["schemas"]["ComparisonDocumentSurprise"][];
-            /** @description Threads that compute, counted after loading; null when unknown. */
-            threads: number | null;
-        };
-        /** @description One thing that is not as it was asked for. */
-        ComparisonDocumentSurprise: {
-            /**
-             * @description What it is about.
-             * @enum {unknown}
-             */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
-            /** @description One plain sentence. */
-            text: string;
-        };
-        /** @description One input or output, as the model declares it. */
-        ComparisonDocumentTensor: {
-            /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
-            dtype: string;
-            /** @description Only of integer inputs that provably index something. */
-            indices?: components["schemas"]["ComparisonDocumentIndexRange"];
-            /** @description The tensor's name. */
-            name: string;
-            /** @description Sizes; null when the model does not even say how many dimensions there are. */
-            shape: (number | string | null)[] | null;
-        };
-        /** @description What the machine did to us while we measured. */
-        ComparisonDocumentWeather: {
-            /** @description Share of all CPUs' time in use, by us and everybody. */
-            busy: number | null;
-            /** @description Share of the time in which some task on the machine waited for a CPU. */
-            cpu_pressure: number | null;
-            /** @description Load average over one minute, read at the end. */
-            load_1m: number | null;
-            /** @description Memory that programs could still get, at the end. */
-            memory_available_bytes: number | null;
-            /** @description Share of CPU time that the hypervisor gave to others. */
-            steal: number | null;
-            /** @description Swap space in use, at the end. */
-            swap_used_bytes: number | null;
-            /** @description Read back from swap meanwhile. */
-            swapped_in_bytes: number | null;
-            /** @description Time for which a cgroup quota held us back. */
-            throttled_ms: number | null;
+            /** @description What the machine did meanwhile. */
+            weather: components["schemas"]["WeatherDocument"];
         };
         /**
          * ComparisonEdited
@@ -4373,6 +3889,49 @@ export interface components {
             verdict: "fit" | "fit with care" | "unfit";
         };
         /**
+         * EffectiveDocument
+         * @description As what something really ran: read back from the engine, never echoed.
+         */
+        EffectiveDocument: {
+            /** @description Device it really used. */
+            device: string;
+            /** @description Version of the engine, read back from the library. */
+            engine_version: string;
+            /**
+             * @description Share of the nodes that another provider or device ran than the one that was meant; null when
+             *     the engine does not tell.
+             */
+            fallback_share: number | null;
+            /** @description Types of the inputs as the engine takes them, by name. */
+            input_dtypes: {
+                [key: string]: string;
+            };
+            /**
+             * @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null
+             *     where there are none, or when unknown.
+             */
+            layout: string | null;
+            /** @description How many nodes of the optimized graph each provider ran. */
+            nodes_by_provider: {
+                [key: string]: number;
+            };
+            /** @description The other Python that the engine lives in; null: Modeldyno's own. */
+            other_python: components["schemas"]["OtherPython"] | null;
+            /**
+             * @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. Null
+             *     when the engine does not tell.
+             */
+            precision: string | null;
+            /** @description Back ends inside the engine, in order of preference. */
+            providers: string[];
+            /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
+            spinning: boolean | null;
+            /** @description The same in words. */
+            text: string;
+            /** @description Threads that compute, counted after loading; null when unknown. */
+            threads: number | null;
+        };
+        /**
          * EffectiveTold
          * @description As what a cell really ran: read back from the engine, never echoed.
          */
@@ -4656,6 +4215,35 @@ export interface components {
             source: string;
         };
         /**
+         * ExternalFile
+         * @description A file beside the model that holds some of its weights.
+         */
+        ExternalFile: {
+            /** @description Relative to the model's folder, and inside it. */
+            location: string;
+            /** @description Of the whole file. */
+            sha256: string;
+            /** @description Size of the whole file. */
+            size_bytes: number;
+        };
+        /**
+         * FailureDocument
+         * @description What went wrong, why, and what to do about it.
+         */
+        FailureDocument: {
+            /**
+             * @description Stable code, listed in docs/cli.md.
+             * @example ENGINE_CRASHED
+             */
+            code: string;
+            /** @description Why; may be empty. */
+            detail: string;
+            /** @description What to do; may be empty. */
+            fix: string;
+            /** @description What happened. */
+            title: string;
+        };
+        /**
          * FailureTold
          * @description Why a run failed; the words of a problem document.
          */
@@ -4744,6 +4332,46 @@ export interface components {
             total_bytes: number | null;
         };
         /**
+         * Figure
+         * @description A number, and the interval that covers the truth at `level`.
+         */
+        Figure: {
+            /**
+             * @description Upper end of the interval.
+             * @default null
+             */
+            high: number | null;
+            /**
+             * @description At least 0.95; more where the data chose the moment to stop. Lower only where too few samples
+             *     were taken to support it.
+             * @default null
+             */
+            level: number | null;
+            /**
+             * @description Lower end of the interval; null when there is none.
+             * @default null
+             */
+            low: number | null;
+            /**
+             * @description How many of them there were.
+             * @default null
+             */
+            n: number | null;
+            /**
+             * @description When `value` is null: about how many samples would give one.
+             * @default null
+             */
+            needs: number | null;
+            /**
+             * @description What the interval is over. One over samples says nothing about what differs between
+             *     sessions.
+             * @default null
+             */
+            of: ("sessions" | "samples" | "pairs" | "processes") | null;
+            /** @description Null when too little was measured to know it: see `needs`. */
+            value: number | null;
+        };
+        /**
          * FigureTold
          * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
          */
@@ -4810,6 +4438,19 @@ export interface components {
              * @example powersave
              */
             value: string;
+        };
+        /**
+         * GateDocument
+         * @description What `--fail-if-slower` comes to.
+         */
+        GateDocument: {
+            /** @description By how much B may be slower than A: 0.05 is 5 %. */
+            fail_if_slower: number;
+            /**
+             * @description Whether the whole interval of the ratio is within that, beyond it, or neither.
+             * @enum {string}
+             */
+            outcome: "pass" | "fail" | "inconclusive";
         };
         /**
          * modeldyno inspect --graph --json
@@ -5036,6 +4677,85 @@ export interface components {
              */
             edges_ms: number[];
         };
+        /**
+         * HostFacts
+         * @description The machine the numbers were made on; null where the system does not say.
+         */
+        HostFacts: {
+            /** @description Whether the CPU may exceed its nominal frequency. */
+            boost: boolean | null;
+            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
+            cache_bytes: {
+                [key: string]: number;
+            };
+            /**
+             * @description What the kernel tells the time by.
+             * @default null
+             */
+            clocksource: string | null;
+            /**
+             * @description Kind of container we run in; null when none is seen.
+             * @default null
+             */
+            container: string | null;
+            /** @description As the CPU calls itself. */
+            cpu_model: string;
+            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
+            cpu_quota: number | null;
+            /** @description CPUs the system sees. */
+            cpus: number;
+            /** @description Numbers of the CPUs we may run on. */
+            cpus_allowed: number[];
+            /** @description Short hash of everything below but the weather: another value means another machine. */
+            fingerprint: string;
+            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
+            governor: string | null;
+            /**
+             * @description Whether the kernel says how long tasks waited for CPUs.
+             * @default null
+             */
+            has_pressure: boolean | null;
+            /** @description Transparent huge pages: always, madvise or never. */
+            huge_pages: string | null;
+            /** @description Whether this is a virtual machine. */
+            hypervisor: boolean | null;
+            /** @description Those that matter for inference, by the kernel's names. */
+            instruction_sets: string[];
+            /**
+             * @description CPUs kept free of other programs at boot.
+             * @default []
+             */
+            isolated_cpus: number[];
+            /** @description Its kernel release. */
+            kernel: string;
+            /** @description C library and version. */
+            libc: string;
+            /** @description Memory of the machine, or the cgroup's limit where that is less. */
+            memory_bytes: number;
+            /** @description The CPU's microcode revision. */
+            microcode: string | null;
+            /**
+             * @description CPUs without a periodic tick.
+             * @default []
+             */
+            nohz_full: number[];
+            /** @description Memory nodes. */
+            numa_nodes: number | null;
+            /** @description Python version. */
+            python: string;
+            /**
+             * @description Whether two CPUs may share a core.
+             * @default null
+             */
+            smt: boolean | null;
+            /**
+             * @description Size of the swap space.
+             * @default null
+             */
+            swap_bytes: number | null;
+            /** @description Operating system. */
+            system: string;
+        };
         /** ImportAsked */
         ImportAsked: {
             /**
@@ -5049,6 +4769,18 @@ export interface components {
              * @example vision/resnet50.onnx
              */
             path: string;
+        };
+        /**
+         * IndexRange
+         * @description The values an integer input may take, and how we know.
+         */
+        IndexRange: {
+            /** @description The reason, in words: indexes an embedding of 30522 rows. */
+            because: string;
+            /** @description One more than the largest value. */
+            high: number;
+            /** @description Smallest value. */
+            low: number;
         };
         /** InferenceTold */
         InferenceTold: {
@@ -5314,6 +5046,44 @@ export interface components {
             /** Unmatched B */
             unmatched_b: number[];
         };
+        /**
+         * LatencyDocument
+         * @description Milliseconds of one call, that is of a whole batch.
+         */
+        LatencyDocument: {
+            /**
+             * @description What the work costs: the 10th percentile of a session's samples, geometric mean over
+             *     sessions.
+             */
+            floor: components["schemas"]["Figure"];
+            /** @description Slowest sample. */
+            max: number;
+            /** @description Mean of all samples. */
+            mean: number;
+            /** @description Quickest sample; it depends on how many were taken. */
+            min: number;
+            /** @description Share of samples above 1.5 × floor; they are counted, never removed. */
+            outlier_share: number;
+            /**
+             * @description 90th percentile of the samples, which are means of `calls_per_sample` calls. The intervals of
+             *     percentiles are wide enough for slow calls that come in bursts.
+             */
+            p90: components["schemas"]["Figure"];
+            /** @description 95th percentile. */
+            p95: components["schemas"]["Figure"];
+            /** @description 99th percentile. */
+            p99: components["schemas"]["Figure"];
+            /**
+             * @description Standard deviation of all samples; not the uncertainty of anything else here. Null of a
+             *     single one.
+             */
+            stdev: number | null;
+            /**
+             * @description What a caller typically sees: the median of a session's samples, geometric mean over
+             *     sessions.
+             */
+            typical: components["schemas"]["Figure"];
+        };
         /** LatestRunTold */
         LatestRunTold: {
             /**
@@ -5366,6 +5136,16 @@ export interface components {
              */
             taken_at: string;
         };
+        /**
+         * LevelDocument
+         * @description Milliseconds of one call, that is of a whole batch.
+         */
+        LevelDocument: {
+            /** @description What the work costs: the 10th percentile. */
+            floor: components["schemas"]["Figure"] | null;
+            /** @description What a caller typically sees: the median. */
+            typical: components["schemas"]["Figure"];
+        };
         /** LinkTold */
         LinkTold: {
             /**
@@ -5413,6 +5193,30 @@ export interface components {
              * @example Linux
              */
             system: string;
+        };
+        /**
+         * Making
+         * @description What a model was converted from, with what, and how close it came.
+         */
+        Making: {
+            /** @description ISO 8601, UTC. */
+            at: string;
+            /** @description Inputs on which both were run. */
+            checks: number;
+            /** @description The largest difference of outputs, as a share of the largest value of the same output. */
+            max_rel_error: number;
+            /** @description Name of the file it was made of. */
+            source: string;
+            /** @description Of that file. */
+            source_format: string;
+            /** @description Of that file. */
+            source_sha256: string;
+            /** @description What converted it: `torch.onnx`. */
+            tool: string;
+            /** @description Of the packages that took part, by name. */
+            versions: {
+                [key: string]: string;
+            };
         };
         /**
          * MeasuredByName
@@ -5597,6 +5401,19 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /**
+         * MemoryDocument
+         * @description Resident memory of the worker at three moments of the first session in a process; of the
+         *     process where the model took most.
+         */
+        MemoryDocument: {
+            /** @description Engine imported, no model yet. */
+            engine: number;
+            /** @description Model loaded. */
+            loaded: number;
+            /** @description Highest from loading to the end of measuring. */
+            peak: number;
+        };
         /** ModelAsked */
         ModelAsked: {
             /**
@@ -5694,55 +5511,33 @@ export interface components {
             trust: components["schemas"]["TrustTold"];
         };
         /**
-         * modeldyno inspect --json
-         * @description What `modeldyno inspect --json` and `ModelFacts.to_json()` give.
+         * ModelDocument
+         * @description What `modeldyno inspect --json` and `ModelFacts.to_json()` give, and what results say of the
+         *     model that was measured.
          */
         ModelDocument: {
-            /** @description What builds the model around a checkpoint's weights; null for files that hold their own graph. */
-            architecture: null | {
-                /** @description Its keyword arguments. */
-                arguments: Record<string, never>;
-                /** @description package.module:factory. */
-                factory: string;
-                /** @description Where the package is looked for after everything that is installed. */
-                folder: string | null;
-            };
+            /**
+             * @description What builds the model around a checkpoint's weights; null for files that hold their own
+             *     graph.
+             */
+            architecture: components["schemas"]["Architecture"] | null;
             /** @description Files beside the model that hold weights. */
-            external: components["schemas"]["ModelDocumentExternalFile"][];
+            external: components["schemas"]["ExternalFile"][];
             /**
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
-             * @enum {unknown}
+             * @enum {string}
              */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert";
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Names that the file's pickles would import, listed without unpickling. */
             imports: string[];
             /** @description What a caller must give; weights that old files list as inputs are left out. */
-            inputs: components["schemas"]["ModelDocumentTensor"][];
+            inputs: components["schemas"]["TensorDocument"][];
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
-            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
-            made?: {
-                /** @description ISO 8601, UTC. */
-                at: string;
-                /** @description Inputs on which both were run. */
-                checks: number;
-                /** @description The largest difference of outputs, of the largest value of the same output. */
-                max_rel_error: number;
-                /** @description Name of the file it was made of. */
-                source: string;
-                /** @description As `format`. */
-                source_format: string;
-                /** @description Of that file. */
-                source_sha256: string;
-                /** @description What converted it. */
-                tool: string;
-                /** @description Of the packages that took part, by name. */
-                versions: {
-                    [key: string]: string;
-                };
-            };
+            /** @description What a converted model was made of, with what, and how close it came. */
+            made: components["schemas"]["Making"] | null;
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5756,71 +5551,40 @@ export interface components {
                 [key: string]: number;
             };
             /** @description What a call returns. */
-            outputs: components["schemas"]["ModelDocumentTensor"][];
-            /** @description Learned numbers: elements of initializers and of larger constants, without those of types that only shapes and indices have. */
+            outputs: components["schemas"]["TensorDocument"][];
+            /**
+             * @description Learned numbers: elements of initializers and of larger constants, without those of types
+             *     that only shapes and indices have.
+             */
             parameters: number;
-            /** @description Absolute path of the file that was read. */
+            /** @description Absolute path of the file that was read; a server shows no more than its name. */
             path: string;
             /** @description What wrote the file; empty when it does not say. */
             producer: string;
             /**
              * @description Name and version of this format.
+             * @default modeldyno.model/2
              * @constant
              */
-            schema: "modeldyno.model/1";
+            schema: "modeldyno.model/2";
             /** @description Of the model file itself; external files have their own. */
             sha256: string;
-            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
-            signature?: string;
-            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
-            signatures?: {
-                /** @description What a caller must give. */
-                inputs: components["schemas"]["ModelDocumentTensor"][];
-                /** @description What `--signature` takes. */
-                name: string;
-                /** @description What a call returns. */
-                outputs: components["schemas"]["ModelDocumentTensor"][];
-            }[];
+            /** @description Of a SavedModel: the signature that inputs and outputs belong to. */
+            signature: string | null;
+            /** @description Of a SavedModel: all its signatures, the usual one first. */
+            signatures: components["schemas"]["SignatureDocument"][];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
-             * @description What loading the file can do: data can do nothing, a program runs in its engine, code runs in Python.
-             * @enum {unknown}
+             * @description What loading the file can do: data can do nothing, a program runs in its engine, code runs in
+             *     Python.
+             * @enum {string}
              */
             tier: "data" | "program" | "code";
             /** @description Parameters by element type. */
             weights_by_dtype: {
                 [key: string]: number;
             };
-        };
-        /** @description A file beside the model that holds some of its weights. */
-        ModelDocumentExternalFile: {
-            /** @description Relative to the model's folder. */
-            location: string;
-            /** @description Of the whole file. */
-            sha256: string;
-            /** @description Size of the whole file. */
-            size_bytes: number;
-        };
-        /** @description The values an integer input may take, and how we know. */
-        ModelDocumentIndexRange: {
-            /** @description The reason, in words: indexes an embedding of 30522 rows. */
-            because: string;
-            /** @description One more than the largest value. */
-            high: number;
-            /** @description Smallest value. */
-            low: number;
-        };
-        /** @description One input or output, as the model declares it. */
-        ModelDocumentTensor: {
-            /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
-            dtype: string;
-            /** @description Only of integer inputs that provably index something. */
-            indices?: components["schemas"]["ModelDocumentIndexRange"];
-            /** @description The tensor's name. */
-            name: string;
-            /** @description Sizes; null when the model does not even say how many dimensions there are. */
-            shape: (number | string | null)[] | null;
         };
         /** ModelTold */
         ModelTold: {
@@ -6155,6 +5919,18 @@ export interface components {
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
+        /**
+         * OtherPython
+         * @description The Python of an engine that does not share Modeldyno's own (`modeldyno engines add`).
+         */
+        OtherPython: {
+            /** @description Which engine it is; the cell's `engine` is the name that its user gave it. */
+            engine: string;
+            /** @description Version of NumPy there. */
+            numpy: string | null;
+            /** @description Version of that Python. */
+            python: string;
+        };
         /** PageTold[BenchmarkRowTold] */
         PageTold_BenchmarkRowTold_: {
             /** Items */
@@ -6263,6 +6039,23 @@ export interface components {
             seed: number;
             /** Timeout S */
             timeout_s: number;
+        };
+        /**
+         * Parity
+         * @description How far outputs are from a reference's.
+         */
+        Parity: {
+            /** @description Whether max_rel_error is at most 0.01. */
+            agrees: boolean;
+            /**
+             * @description Outputs that only one of the two has, so they are compared with nothing.
+             * @default []
+             */
+            left_out: string[];
+            /** @description Largest difference of any element. */
+            max_abs_error: number;
+            /** @description The same as a share of the largest magnitude in its output. */
+            max_rel_error: number;
         };
         /** PercentileTold */
         PercentileTold: {
@@ -8144,6 +7937,63 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /**
+         * SideBySideDocument
+         * @description Several instances of one cell, started at the same moment; only the window in which all of
+         *     them worked counts.
+         */
+        SideBySideDocument: {
+            /** @description Threads for each CPU where there are more threads than CPUs; else 1. */
+            expected_contention: number;
+            /** @description Work of the slowest instance over that of the quickest. */
+            fairness: number;
+            /** @description Items per second of CPU time, of all threads. */
+            items_per_cpu_s: number;
+            /** @description Whether there are more threads than CPUs. */
+            oversubscribed: boolean;
+            /** @description Times what one instance did while the others were idle; null with --iterations. */
+            scaling: components["schemas"]["Figure"] | null;
+            /** @description Items per second of all instances together; `n` is how often all of them were started. */
+            total_per_s: components["schemas"]["Figure"];
+        };
+        /**
+         * SideDocument
+         * @description One side. Its latencies are for orientation: the ratio is the result.
+         */
+        SideDocument: {
+            /** @description Items per call, as it really ran. */
+            batch_size: number;
+            /**
+             * @description What one call includes: hot, api or e2e.
+             * @enum {string}
+             */
+            call_contract: "hot" | "api" | "e2e";
+            /** @description Cores requested. */
+            cores: number;
+            /** @description Device it really used. */
+            device: string;
+            /** @description As what it really ran. */
+            effective: components["schemas"]["EffectiveDocument"];
+            /** @description Engine that ran it. */
+            engine: string;
+            /** @description As it was given, options included. */
+            label: string;
+            /** @description Geometric means over the pairs. */
+            latency_ms: components["schemas"]["LevelDocument"];
+            /** @description What was measured. */
+            model: components["schemas"]["ModelDocument"];
+            /** @description Of the computing kernels; null when the engine does not tell. */
+            precision: string | null;
+            /**
+             * @description How far the worker was confined: full, or partial or none with what was missing in
+             *     brackets.
+             */
+            sandbox: string | null;
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number;
+            /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["Surprise"][];
+        };
         /** SideTold */
         SideTold: {
             /** Batch Size */
@@ -8191,6 +8041,30 @@ export interface components {
             values: {
                 [key: string]: number;
             };
+        };
+        /**
+         * SignatureDocument
+         * @description One of the ways in which a SavedModel can be called.
+         */
+        SignatureDocument: {
+            /** @description What a caller must give. */
+            inputs: components["schemas"]["TensorDocument"][];
+            /** @description What `--signature` takes. */
+            name: string;
+            /** @description What a call returns. */
+            outputs: components["schemas"]["TensorDocument"][];
+        };
+        /**
+         * StandingDocument
+         * @description The best cell by one figure, and every cell that does not clearly differ from it.
+         */
+        StandingDocument: {
+            /** @description Whether the leader stands alone. */
+            has_winner: boolean;
+            /** @description Its place in `cells`, from 0. */
+            leader: number;
+            /** @description Places of all cells without a clear difference from the leader, the leader included. */
+            tied: number[];
         };
         /** StandingTold */
         StandingTold: {
@@ -8324,6 +8198,24 @@ export interface components {
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
         /**
+         * Surprise
+         * @description One thing that is not as it was asked for.
+         */
+        Surprise: {
+            /**
+             * @description What it is about.
+             * @enum {string}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /**
+             * @description What to do about it.
+             * @default compare it with care
+             */
+            fix: string;
+            /** @description One plain sentence. */
+            text: string;
+        };
+        /**
          * SurpriseTold
          * @description One thing that is not as it was asked for.
          */
@@ -8380,6 +8272,20 @@ export interface components {
              */
             version: string;
             workspace: components["schemas"]["WorkspaceTold"];
+        };
+        /**
+         * TensorDocument
+         * @description One input or output, as the model declares it.
+         */
+        TensorDocument: {
+            /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
+            dtype: string;
+            /** @description Of integer inputs that provably index something. */
+            indices: components["schemas"]["IndexRange"] | null;
+            /** @description The tensor's name. */
+            name: string;
+            /** @description Sizes; null when the model does not even say how many dimensions there are. */
+            shape: (number | string | null)[] | null;
         };
         /** TensorTold */
         TensorTold: {
@@ -8697,6 +8603,16 @@ export interface components {
             timeout_s: number;
         };
         /**
+         * UnmeasuredDocument
+         * @description A model that could not be measured.
+         */
+        UnmeasuredDocument: {
+            /** @description Why. */
+            error: components["schemas"]["FailureDocument"];
+            /** @description Its path, as in `models`. */
+            model: string;
+        };
+        /**
          * VersusBaselineTold
          * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
          */
@@ -8745,6 +8661,28 @@ export interface components {
             links: components["schemas"]["LinkTold"][];
             /** Sha256 */
             sha256: string;
+        };
+        /**
+         * WeatherDocument
+         * @description What the machine did to us while we measured; null where the system does not say.
+         */
+        WeatherDocument: {
+            /** @description Share of all CPUs' time in use, by us and everybody. */
+            busy: number | null;
+            /** @description Share of the time in which some task on the machine waited for a CPU. */
+            cpu_pressure: number | null;
+            /** @description Load average over one minute, read at the end. */
+            load_1m: number | null;
+            /** @description Memory that programs could still get, at the end. */
+            memory_available_bytes: number | null;
+            /** @description Share of CPU time that the hypervisor gave to others. */
+            steal: number | null;
+            /** @description Swap space in use, at the end. */
+            swap_used_bytes: number | null;
+            /** @description Read back from swap meanwhile. */
+            swapped_in_bytes: number | null;
+            /** @description Time for which a cgroup quota held us back. */
+            throttled_ms: number | null;
         };
         /** WorkspaceTold */
         WorkspaceTold: {
@@ -8803,31 +8741,18 @@ export interface components {
     pathItems: never;
 }
 export type AgreementTold = components['schemas']['AgreementTold'];
+export type Architecture = components['schemas']['Architecture'];
 export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
-export type BenchmarkDocumentBudget = components['schemas']['BenchmarkDocumentBudget'];
-export type BenchmarkDocumentCell = components['schemas']['BenchmarkDocumentCell'];
-export type BenchmarkDocumentExternalFile = components['schemas']['BenchmarkDocumentExternalFile'];
-export type BenchmarkDocumentFailure = components['schemas']['BenchmarkDocumentFailure'];
-export type BenchmarkDocumentHost = components['schemas']['BenchmarkDocumentHost'];
-export type BenchmarkDocumentIndexRange = components['schemas']['BenchmarkDocumentIndexRange'];
-export type BenchmarkDocumentLatency = components['schemas']['BenchmarkDocumentLatency'];
-export type BenchmarkDocumentMemory = components['schemas']['BenchmarkDocumentMemory'];
-export type BenchmarkDocumentModel = components['schemas']['BenchmarkDocumentModel'];
-export type BenchmarkDocumentParity = components['schemas']['BenchmarkDocumentParity'];
-export type BenchmarkDocumentSideBySide = components['schemas']['BenchmarkDocumentSideBySide'];
-export type BenchmarkDocumentStanding = components['schemas']['BenchmarkDocumentStanding'];
-export type BenchmarkDocumentSurprise = components['schemas']['BenchmarkDocumentSurprise'];
-export type BenchmarkDocumentTail = components['schemas']['BenchmarkDocumentTail'];
-export type BenchmarkDocumentTensor = components['schemas']['BenchmarkDocumentTensor'];
-export type BenchmarkDocumentUnmeasured = components['schemas']['BenchmarkDocumentUnmeasured'];
-export type BenchmarkDocumentWeather = components['schemas']['BenchmarkDocumentWeather'];
 export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
 export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
+export type BestDocument = components['schemas']['BestDocument'];
 export type BestTold = components['schemas']['BestTold'];
 export type BoxTold = components['schemas']['BoxTold'];
+export type Budget = components['schemas']['Budget'];
+export type CellDocument = components['schemas']['CellDocument'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
@@ -8837,15 +8762,6 @@ export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
-export type ComparisonDocumentExternalFile = components['schemas']['ComparisonDocumentExternalFile'];
-export type ComparisonDocumentHost = components['schemas']['ComparisonDocumentHost'];
-export type ComparisonDocumentIndexRange = components['schemas']['ComparisonDocumentIndexRange'];
-export type ComparisonDocumentModel = components['schemas']['ComparisonDocumentModel'];
-export type ComparisonDocumentParity = components['schemas']['ComparisonDocumentParity'];
-export type ComparisonDocumentSide = components['schemas']['ComparisonDocumentSide'];
-export type ComparisonDocumentSurprise = components['schemas']['ComparisonDocumentSurprise'];
-export type ComparisonDocumentTensor = components['schemas']['ComparisonDocumentTensor'];
-export type ComparisonDocumentWeather = components['schemas']['ComparisonDocumentWeather'];
 export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
@@ -8865,6 +8781,7 @@ export type DiffTold = components['schemas']['DiffTold'];
 export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
+export type EffectiveDocument = components['schemas']['EffectiveDocument'];
 export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
@@ -8876,13 +8793,17 @@ export type ExampleTold = components['schemas']['ExampleTold'];
 export type ExamplesDocument = components['schemas']['ExamplesDocument'];
 export type ExamplesDocumentExample = components['schemas']['ExamplesDocumentExample'];
 export type ExamplesDocumentFetched = components['schemas']['ExamplesDocumentFetched'];
+export type ExternalFile = components['schemas']['ExternalFile'];
+export type FailureDocument = components['schemas']['FailureDocument'];
 export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type Figure = components['schemas']['Figure'];
 export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type FindingTold = components['schemas']['FindingTold'];
+export type GateDocument = components['schemas']['GateDocument'];
 export type GraphDocument = components['schemas']['GraphDocument'];
 export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
 export type GraphDocumentBody = components['schemas']['GraphDocumentBody'];
@@ -8894,7 +8815,9 @@ export type GroupTold = components['schemas']['GroupTold'];
 export type HappenedTold = components['schemas']['HappenedTold'];
 export type HealthTold = components['schemas']['HealthTold'];
 export type HistogramTold = components['schemas']['HistogramTold'];
+export type HostFacts = components['schemas']['HostFacts'];
 export type ImportAsked = components['schemas']['ImportAsked'];
+export type IndexRange = components['schemas']['IndexRange'];
 export type InferenceTold = components['schemas']['InferenceTold'];
 export type JobStanding = components['schemas']['JobStanding'];
 export type JobTold = components['schemas']['JobTold'];
@@ -8902,18 +8825,19 @@ export type JsonValue = components['schemas']['JsonValue'];
 export type JudgedCellTold = components['schemas']['JudgedCellTold'];
 export type JudgedSideTold = components['schemas']['JudgedSideTold'];
 export type JudgementTold = components['schemas']['JudgementTold'];
+export type LatencyDocument = components['schemas']['LatencyDocument'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
+export type LevelDocument = components['schemas']['LevelDocument'];
 export type LinkTold = components['schemas']['LinkTold'];
 export type MachineTold = components['schemas']['MachineTold'];
+export type Making = components['schemas']['Making'];
 export type MeasuredByName = components['schemas']['MeasuredByName'];
 export type MeasuredOnDevices = components['schemas']['MeasuredOnDevices'];
+export type MemoryDocument = components['schemas']['MemoryDocument'];
 export type ModelAsked = components['schemas']['ModelAsked'];
 export type ModelDetails = components['schemas']['ModelDetails'];
 export type ModelDocument = components['schemas']['ModelDocument'];
-export type ModelDocumentExternalFile = components['schemas']['ModelDocumentExternalFile'];
-export type ModelDocumentIndexRange = components['schemas']['ModelDocumentIndexRange'];
-export type ModelDocumentTensor = components['schemas']['ModelDocumentTensor'];
 export type ModelTold = components['schemas']['ModelTold'];
 export type NextStepTold = components['schemas']['NextStepTold'];
 export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
@@ -8924,6 +8848,7 @@ export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
+export type OtherPython = components['schemas']['OtherPython'];
 export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
@@ -8934,6 +8859,7 @@ export type PageToldProfileRowTold = components['schemas']['PageTold_ProfileRowT
 export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_'];
 export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
+export type Parity = components['schemas']['Parity'];
 export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
@@ -8980,11 +8906,17 @@ export type SessionTold = components['schemas']['SessionTold'];
 export type SettingTold = components['schemas']['SettingTold'];
 export type SettingsTold = components['schemas']['SettingsTold'];
 export type SideAsked = components['schemas']['SideAsked'];
+export type SideBySideDocument = components['schemas']['SideBySideDocument'];
+export type SideDocument = components['schemas']['SideDocument'];
 export type SideTold = components['schemas']['SideTold'];
+export type SignatureDocument = components['schemas']['SignatureDocument'];
+export type StandingDocument = components['schemas']['StandingDocument'];
 export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryTold = components['schemas']['SummaryTold'];
+export type Surprise = components['schemas']['Surprise'];
 export type SurpriseTold = components['schemas']['SurpriseTold'];
 export type SystemTold = components['schemas']['SystemTold'];
+export type TensorDocument = components['schemas']['TensorDocument'];
 export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
 export type ThingMessage = components['schemas']['ThingMessage'];
@@ -8998,8 +8930,10 @@ export type TrustTold = components['schemas']['TrustTold'];
 export type TryAsked = components['schemas']['TryAsked'];
 export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
+export type UnmeasuredDocument = components['schemas']['UnmeasuredDocument'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
 export type ViewTold = components['schemas']['ViewTold'];
+export type WeatherDocument = components['schemas']['WeatherDocument'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;

@@ -2,7 +2,7 @@ import { Badge, Group, List, Stack, Table, Text, ThemeIcon, Tooltip } from "@man
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 
-import type { ModelDetails, ModelDocumentTensor } from "@/api/schema.gen";
+import type { ModelDetails, TensorDocument } from "@/api/schema.gen";
 import { bytes, count, plural } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
@@ -74,7 +74,7 @@ export function ModelFacts({ model }: { model: ModelDetails }) {
   );
 }
 
-function Tensors({ title, tensors, isInput = false }: { title: string; tensors: readonly ModelDocumentTensor[]; isInput?: boolean }) {
+function Tensors({ title, tensors, isInput = false }: { title: string; tensors: readonly TensorDocument[]; isInput?: boolean }) {
   if (tensors.length === 0)
     return (
       <Text size="sm" className="dim">

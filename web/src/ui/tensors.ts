@@ -1,10 +1,10 @@
-import type { ModelDocumentTensor } from "@/api/schema.gen";
+import type { TensorDocument } from "@/api/schema.gen";
 
 /** A size as it is shown, and why it is a guess of ours where it is one. */
 export type Size = { text: string; guess: string | null };
 
 /** Sizes of a tensor; null where even their number is open. */
-export function sizesOf(tensor: ModelDocumentTensor, isInput: boolean): Size[] | null {
+export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null {
   if (!tensor.shape) return null;
   return tensor.shape.map((size, place) => {
     if (typeof size === "number") return { text: String(size), guess: null };
@@ -20,7 +20,7 @@ export function sizesOf(tensor: ModelDocumentTensor, isInput: boolean): Size[] |
   });
 }
 
-export function valuesOf(tensor: ModelDocumentTensor): Size | null {
+export function valuesOf(tensor: TensorDocument): Size | null {
   const range = tensor.indices;
   return range ? { text: `values ${range.low} … ${range.high - 1}`, guess: range.because } : null;
 }

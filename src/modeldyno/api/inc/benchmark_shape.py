@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.shapes import moment, status, why_not_done
-from modeldyno.core import public
 from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.commands import config_command
+from modeldyno.core.documents.cell import FIGURES, CellDocument
+from modeldyno.core.documents.described import json_value
 from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, CellResult
 from modeldyno.core.runs import CellOutcome, LatestRun
@@ -91,8 +92,14 @@ def _result(outcome: BenchmarkOutcome, cell: CellResult | None) -> dict[str, Any
         "noise": best.noise,
     }
     if cell is not None:
-        told["statistics"] = public.measurement_json(cell.measurement)
+        told["statistics"] = statistics(cell)
     return told
+
+
+def statistics(cell: CellResult) -> dict[str, Any]:
+    """All figures of our own document."""
+    document = CellDocument.of(0, cell)
+    return {name: json_value(getattr(document, name)) for name in FIGURES}
 
 
 def best_of(cells: tuple[CellOutcome, ...]) -> CellOutcome | None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from modeldyno.core import exports, public
+from modeldyno.core.documents.benchmark import benchmarks_csv
 from modeldyno.core.markdown import markdown_of, plain
 from modeldyno.core.results import BenchmarkResult, MeasuringResult
 from modeldyno.core.roofline import PeaksOf, no_peaks
-
-CELL_COLUMNS = ("run_id", *public.CSV_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -21,13 +19,8 @@ class Report:
 
 def cells_csv(report: Report) -> str:
     """One line for each cell of its benchmarks: all else has no cells."""
-    rows = [
-        {"run_id": result.run_id, **public.csv_row(cell)}
-        for result in report.results
-        if isinstance(result, BenchmarkResult)
-        for cell in result.cells
-    ]
-    return exports.csv_text(CELL_COLUMNS, rows)
+    benchmarks = [result for result in report.results if isinstance(result, BenchmarkResult)]
+    return benchmarks_csv(benchmarks, with_runs=True)
 
 
 def report_markdown(report: Report, peaks_of: PeaksOf = no_peaks) -> str:

@@ -62,17 +62,14 @@ function usePercentiles(runId: string, cell: number): { percentiles: readonly Pe
   const result = useQuery({ ...resultQuery(runId), enabled: runId !== "" }).data;
   const latency = isBenchmark(result) ? result.cells[cell]?.latency_ms : null;
   if (!latency) return { percentiles: [], isWithin: false };
-  const tails = Object.entries(latency.tails).flatMap(([name, tail]) => (isTail(tail) ? [{ name, value: tail.value, ci: tail.ci95, needs: tail.samples_needed }] : []));
-  const median = { name: "p50", value: latency.median, ci: isNumbers(latency.ci95) ? latency.ci95 : null, needs: null };
-  return { percentiles: [median, ...tails], isWithin: latency.ci_units === "samples" };
-}
-
-type Tail = { value: number | null; ci95: readonly number[] | null; samples_needed: number | null };
-function isTail(value: unknown): value is Tail {
-  return typeof value === "object" && value !== null && "value" in value && "ci95" in value && "samples_needed" in value;
-}
-function isNumbers(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.every((one) => typeof one === "number");
+  const { typical: p50, p90, p95, p99 } = latency;
+  const percentiles = Object.entries({ p50, p90, p95, p99 }).map(([name, { value, low, high, needs }]) => ({
+    name,
+    value,
+    ci: low === null || high === null ? null : [low, high],
+    needs,
+  }));
+  return { percentiles, isWithin: p50.of === "samples" };
 }
 
 function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; isWithin: boolean; name: string }) {

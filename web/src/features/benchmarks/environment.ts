@@ -7,8 +7,8 @@ const unique = (values: readonly (string | null | undefined)[]): string => [...n
 
 /** What a result was made on and with, as rows of a table. */
 export function environmentOf(result: BenchmarkDocument): [name: string, value: string][] {
-  const { host, cells } = result;
-  const engines = [...new Set(cells.map((cell) => `${engineName(cell.engine)} ${cell.engine_version ?? ""}`.trim()))];
+  const { host, weather, cells } = result;
+  const engines = [...new Set(cells.map((cell) => `${engineName(cell.engine)} ${cell.effective?.engine_version ?? ""}`.trim()))];
   return [
     ["CPU", `${host.cpu_model}, ${host.cpus_allowed.length} of ${host.cpus} CPUs`],
     ["Instruction sets", host.instruction_sets.join(", ") || NOTHING],
@@ -20,14 +20,14 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["NUMA nodes", host.numa_nodes === null ? NOTHING : String(host.numa_nodes)],
     ["System", `${host.system} ${host.kernel}, ${host.libc}`],
     ["Engines", engines.join(", ") || NOTHING],
-    ["Threads", unique(cells.map((cell) => (cell.threads === null ? null : String(cell.threads))))],
+    ["Threads", unique(cells.map((cell) => (cell.effective?.threads == null ? null : String(cell.effective.threads))))],
     ["Precision", unique(cells.map((cell) => cell.precision))],
-    ["Providers", unique(cells.flatMap((cell) => cell.providers))],
+    ["Providers", unique(cells.flatMap((cell) => cell.effective?.providers ?? []))],
     ["Sandbox", unique(cells.map((cell) => cell.sandbox))],
     ["Model sha256", result.model.sha256 ?? NOTHING],
     ["Tool", `Modeldyno ${result.tool_version}, Python ${host.python}`],
-    ["Load while measuring", host.weather.load_1m === null ? NOTHING : plain(host.weather.load_1m, 1)],
-    ["Time that tasks waited for a CPU", host.weather.cpu_pressure === null ? NOTHING : percent(host.weather.cpu_pressure, 1)],
+    ["Load while measuring", weather.load_1m === null ? NOTHING : plain(weather.load_1m, 1)],
+    ["Time that tasks waited for a CPU", weather.cpu_pressure === null ? NOTHING : percent(weather.cpu_pressure, 1)],
     ["Fingerprint", host.fingerprint],
   ];
 }

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
-import type { ComparisonDocument, ComparisonDocumentSide, ComparisonTold, SettingTold, SideTold } from "@/api/schema.gen";
+import type { ComparisonDocument, ComparisonTold, SettingTold, SideDocument, SideTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { look } from "@/charts/palette";
 import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
@@ -168,13 +168,13 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
 
 function Sides({ result }: { result: ComparisonDocument | null }) {
   if (!result) return <Skeleton height={160} />;
-  const side = (name: "A" | "B", one: ComparisonDocumentSide) => (
+  const side = (name: "A" | "B", one: SideDocument) => (
     <Card padding="sm">
       <Text size="sm" className="dim">
         {name} · {one.label}
       </Text>
       <Text fw={600}>
-        {engineName(one.engine)} {one.engine_version}
+        {engineName(one.engine)} {one.effective.engine_version}
       </Text>
       <Text size="sm">
         {plural(one.cores, "core")} · batch {one.batch_size} · {one.device}
@@ -193,8 +193,8 @@ function Sides({ result }: { result: ComparisonDocument | null }) {
   );
 }
 
-function levelOf(side: ComparisonDocumentSide): string {
-  const told = Object.entries(side.latency_ms).flatMap(([name, value]) => (typeof value === "number" ? [`${name} ${plain(value, 4)} ms`] : []));
+function levelOf(side: SideDocument): string {
+  const told = Object.entries(side.latency_ms).flatMap(([name, level]) => (level?.value == null ? [] : [`${name} ${plain(level.value, 4)} ms`]));
   return told.join(", ");
 }
 

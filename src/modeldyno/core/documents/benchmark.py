@@ -1,0 +1,165 @@
+"""A benchmark: a model in one or more cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import Count, Described, Moment, RunName
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.host import WeatherDocument
+from modeldyno.core.documents.model import ModelDocument
+from modeldyno.core.exports import csv_text
+from modeldyno.core.hosts import HostFacts
+from modeldyno.core.results import BenchmarkResult, Failure, Standing
+from modeldyno.core.specs import Budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingDocument(Described):
+    """The best cell by one figure, and every cell that does not clearly differ from it."""
+
+    leader: Count
+    """Its place in `cells`, from 0."""
+    tied: tuple[Count, ...]
+    """Places of all cells without a clear difference from the leader, the leader included."""
+    has_winner: bool
+    """Whether the leader stands alone."""
+
+    @classmethod
+    def of(cls, standing: Standing) -> StandingDocument:
+        return cls(leader=standing.leader, tied=standing.tied, has_winner=standing.has_winner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestDocument(Described):
+    """Who leads a sweep."""
+
+    latency: StandingDocument | None
+    """By the time of a call."""
+    throughput: StandingDocument | None
+    """By the time of an item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmeasuredDocument(Described):
+    """A model that could not be measured."""
+
+    model: str
+    """Its path, as in `models`."""
+    error: FailureDocument
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkDocument(Described):
+    """What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds,
+    memory in bytes."""
+
+    schema: Literal["modeldyno.benchmark/2"] = "modeldyno.benchmark/2"
+    """Name and version of this format."""
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it ended: ISO 8601 with zone."""
+    tool_version: str
+    """Version of Modeldyno."""
+    interrupted: bool
+    """Whether somebody stopped it; what was measured is in the document."""
+    seed: int
+    """Of inputs, orders and memory padding."""
+    budget: Budget
+    """How much time each cell might take."""
+    model: ModelDocument
+    """The first model."""
+    models: tuple[ModelDocument, ...]
+    """All models, in the order given."""
+    runs: tuple[RunName, ...]
+    """Run of each model, in the same order."""
+    errors: tuple[UnmeasuredDocument, ...]
+    """Models that could not be measured at all: they have no cell here."""
+    host: HostFacts
+    """The machine."""
+    weather: WeatherDocument
+    """What the machine did meanwhile."""
+    cells: tuple[CellDocument, ...]
+    """Cells of all models, in the order requested."""
+    best: BestDocument
+    """Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
+    the leading number is unusable."""
+
+    @classmethod
+    def of(
+        cls, *results: BenchmarkResult, errors: Sequence[tuple[str, Failure]] = ()
+    ) -> BenchmarkDocument:
+        """Of one run, or of several models together. ``errors`` are of models that could not be
+        measured at all, with their paths."""
+        first = results[0]
+        latency, throughput = (first.standings.get(name) for name in ("latency", "throughput"))
+        cells = [cell for result in results for cell in result.cells]
+        models = tuple(ModelDocument.of(result.model) for result in results)
+        return cls(
+            run_id=first.run_id,
+            created_at=first.created_at,
+            tool_version=first.tool_version,
+            interrupted=any(result.interrupted for result in results),
+            seed=first.spec.seed,
+            budget=first.spec.budget,
+            model=models[0],
+            models=models,
+            runs=tuple(result.run_id for result in results),
+            errors=tuple(
+                UnmeasuredDocument(model=path, error=FailureDocument.of(failure))
+                for path, failure in errors
+            ),
+            host=first.host,
+            weather=WeatherDocument.of(first.weather),
+            cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
+            best=BestDocument(
+                latency=StandingDocument.of(latency) if latency else None,
+                throughput=StandingDocument.of(throughput) if throughput else None,
+            ),
+        )
+
+
+# ---------------------------------------------------------------- as a table
+
+_LEVELS = ("typical", "floor", "p90", "p95", "p99")
+CSV_COLUMNS = (
+    "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
+    "instances", "streams", "status", "latency_ms_typical", "latency_ms_low", "latency_ms_high",
+    "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
+    "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
+    "samples", "sessions", "contention", "noise", "error",
+)  # fmt: skip
+
+
+def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
+    """One line per cell; ``with_runs`` begins it with the run."""
+    columns = ("run_id", *CSV_COLUMNS) if with_runs else CSV_COLUMNS
+    rows = [
+        ({"run_id": result.run_id} if with_runs else {}) | csv_row(CellDocument.of(number, cell))
+        for result in results
+        for number, cell in enumerate(result.cells)
+    ]
+    return csv_text(columns, rows)
+
+
+def csv_row(cell: CellDocument) -> dict[str, object]:
+    """One line of a table: the columns of CSV_COLUMNS."""
+    latency, effective = cell.latency_ms, cell.effective
+    levels = {f"latency_ms_{name}": getattr(latency, name).value for name in _LEVELS if latency}
+    row: dict[str, object] = {name: getattr(cell, name, None) for name in CSV_COLUMNS}
+    return (
+        row
+        | levels
+        | {
+            "engine_version": effective.engine_version if effective else None,
+            "latency_ms_low": latency.typical.low if latency else None,
+            "latency_ms_high": latency.typical.high if latency else None,
+            "throughput_per_s": cell.throughput_per_s.value if cell.throughput_per_s else None,
+            "error": cell.error.title if cell.error else None,
+        }
+    )

@@ -1,0 +1,319 @@
+"""A cell: one configuration of a benchmark, and how it came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any, Literal
+
+from modeldyno.core.documents.described import Amount, Count, Described, Schema, Share, Size
+from modeldyno.core.documents.effective import EffectiveDocument
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.latency import LatencyDocument
+from modeldyno.core.results import (
+    CellResult,
+    CellStatus,
+    Measurement,
+    Noise,
+    SideBySide,
+    StopReason,
+)
+from modeldyno.core.sessions import CallContract, Memory, Parity
+from modeldyno.core.specs import CellSpec
+from modeldyno.core.surprises import Surprise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDocument(Described):
+    """Resident memory of the worker at three moments of the first session in a process; of the
+    process where the model took most."""
+
+    engine: Count
+    """Engine imported, no model yet."""
+    loaded: Count
+    """Model loaded."""
+    peak: Count
+    """Highest from loading to the end of measuring."""
+
+    @classmethod
+    def of(cls, memory: Memory) -> MemoryDocument:
+        return cls(engine=memory.engine_bytes, loaded=memory.loaded_bytes, peak=memory.peak_bytes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideBySideDocument(Described):
+    """Several instances of one cell, started at the same moment; only the window in which all of
+    them worked counts."""
+
+    total_per_s: Figure
+    """Items per second of all instances together; `n` is how often all of them were started."""
+    scaling: Figure | None
+    """Times what one instance did while the others were idle; null with --iterations."""
+    fairness: Share
+    """Work of the slowest instance over that of the quickest."""
+    items_per_cpu_s: Amount
+    """Items per second of CPU time, of all threads."""
+    expected_contention: Annotated[float, Schema(minimum=1)]
+    """Threads for each CPU where there are more threads than CPUs; else 1."""
+    oversubscribed: bool
+    """Whether there are more threads than CPUs."""
+
+    @classmethod
+    def of(cls, together: SideBySide) -> SideBySideDocument:
+        scaling = together.scaling
+        return cls(
+            total_per_s=Figure.of_estimate(together.total_per_s),
+            scaling=Figure.of_estimate(scaling) if scaling else None,
+            fairness=together.fairness,
+            items_per_cpu_s=together.items_per_cpu_s,
+            expected_contention=together.expected_contention,
+            oversubscribed=together.oversubscribed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellDocument(Described):
+    """One configuration: engine × model × batch × cores. What was not measured is null."""
+
+    number: Count
+    """Its place among the cells of its benchmark, from 0."""
+    name: str
+    """What sets it apart, in words: `onnxruntime · 2 cores · batch 8`."""
+    model: str
+    """Path of its model: the same as in models[].path."""
+    engine: str
+    """Engine that ran it; empty when none was chosen yet."""
+    device: str
+    """Device it really used."""
+    precision: str | None
+    """Of its kernels, or else the one that was requested; null: unknown, or the model's own."""
+    batch_size: Size
+    """Items per call, as it really ran."""
+    cores: Size
+    """Cores requested."""
+    instances: Size
+    """Processes running side by side."""
+    streams: Size
+    """Requests that one call makes at the same time, inside the engine."""
+    items: Size
+    """Items per call in all its streams: what per-item figures are divided by."""
+    status: CellStatus | None
+    """done; partial: stopped early with 4 sessions or more; failed: see error (a measurement may
+    still be there); null: not measured yet."""
+    error: FailureDocument | None = None
+    """Why it failed."""
+    notes: tuple[str, ...] = ()
+    """What was guessed or adjusted."""
+    call_contract: CallContract
+    """What one call includes: hot, api or e2e."""
+    input_shapes: dict[str, tuple[int, ...]]
+    """Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
+    user's own."""
+    sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None = None
+    """How far the worker was confined: full, or partial or none with what was missing in
+    brackets."""
+    effective: EffectiveDocument | None = None
+    """As what it really ran; null before that."""
+    mismatches: tuple[str, ...] = ()
+    """What keeps the cell out of the ranking, in plain words: another precision, input type, call
+    contract or result than the first cell's, or more cores than allowed."""
+    surprises: tuple[Surprise, ...] = ()
+    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    parity: Parity | None = None
+    """Largest deviation from the outputs of the first cell with that batch size; of that cell
+    itself, of any session from its first run. Null when not measured or when the model is random by
+    itself."""
+    parity_to: Literal["first cell", "its own sessions"] | None = None
+    """What the outputs were compared with."""
+    latency_ms: LatencyDocument | None = None
+    """Null when nothing was measured."""
+    throughput_per_s: Figure | None = None
+    """Items per second of one caller that never pauses: items ÷ wall time of all samples."""
+    cpu_ms: Amount | None = None
+    """CPU time of all threads of the worker per call."""
+    device_ms: Amount | None = None
+    """Median time of a call by the device's own clock, its cache flushed before; null for devices
+    without one."""
+    load_ms: Amount | None = None
+    """Time to load the model with the engine already imported: median of the first session of each
+    process."""
+    first_inference_ms: Amount | None = None
+    """Binding the inputs and the first call after loading: median of the first session of each
+    process."""
+    peak_memory_bytes: int | None = None
+    """memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine."""
+    peak_device_memory_bytes: Count | None = None
+    """The most that the model took on its device; null where that has no memory of its own."""
+    memory_bytes: MemoryDocument | None = None
+    """The readings behind peak_memory_bytes; null when the system does not tell."""
+    energy_j_per_item: Amount | None = None
+    """Joules of the whole CPU package or GPU, loading included, divided by all items computed; null
+    without a meter."""
+    energy_note: str | None = None
+    """What was metered, or why there is no energy figure."""
+    samples: Count = 0
+    """Timings taken, in all sessions together."""
+    sessions: Count = 0
+    """Times the model was loaded and measured: the unit of statistics."""
+    processes: Count = 0
+    """Worker processes these sessions ran in."""
+    warmup_calls: Count | None = None
+    """Calls made to warm up, all sessions together."""
+    calls_per_sample: Size | None = None
+    """Calls timed together as one sample."""
+    overhead_share: Amount | None = None
+    """What the stopwatch adds to a call, as a share of floor. It is not subtracted."""
+    overhead_limited: bool | None = None
+    """Whether overhead_share is more than 0.01."""
+    preempted_share: Share | None = None
+    """Involuntary context switches per sample, at most 1."""
+    stop_reason: StopReason | None = None
+    """precise: the intervals were narrow enough; budget: the time was up; flat: more sessions no
+    longer narrowed them; fixed: --iterations; outraced: it had clearly lost the sweep; aborted: it
+    was stopped."""
+    contention: Annotated[float, Schema(minimum=1)] | None = None
+    """How many times longer than its work everything took; 1 is undisturbed."""
+    contention_source: Literal["cpu-time", "pressure"] | None = None
+    """cpu-time: wall over CPU time of one thread; pressure: the kernel's CPU pressure and steal,
+    for several threads."""
+    noise: Noise | None = None
+    """How far to trust the number (docs/measuring.md, noise verdict)."""
+    noise_reasons: tuple[str, ...] = ()
+    """Why, one sentence each."""
+    steady: bool | None = None
+    """Whether at least three quarters of the sessions reached their plateau before measuring."""
+    trend: bool | None = None
+    """Whether the level moved by more than 2 % while we measured."""
+    cores_used: Amount | None = None
+    """CPUs that all threads of one instance kept busy, from their CPU time."""
+    side_by_side: SideBySideDocument | None = None
+    """What several instances did at the same time; null of a single one."""
+
+    @classmethod
+    def of(cls, number: int, cell: CellResult) -> CellDocument:
+        facts = cell.facts
+        real = _as_it_ran(cell)
+        return cls(
+            number=number,
+            name=real.name,
+            model=cell.model,
+            engine=real.engine,
+            device=real.device,
+            precision=real.precision,
+            batch_size=real.batch_size,
+            cores=real.cores,
+            instances=real.instances,
+            streams=real.streams,
+            items=cell.items,
+            status=cell.status,
+            error=FailureDocument.of(cell.error) if cell.error else None,
+            notes=cell.notes,
+            call_contract=(facts.contract if facts else None) or cell.spec.contract,
+            input_shapes=cell.input_shapes,
+            sandbox=str(cell.sandbox) if cell.sandbox else None,
+            effective=EffectiveDocument.of(facts) if facts else None,
+            mismatches=cell.mismatches,
+            surprises=cell.surprises,
+            **_parity(cell),
+            **(_figures(cell.measurement) if cell.measurement else {}),
+        )
+
+    @classmethod
+    def planned(cls, number: int, spec: CellSpec, model: str = "") -> CellDocument:
+        """One that was not measured yet."""
+        return cls(
+            number=number,
+            name=spec.name,
+            model=model,
+            engine=spec.engine,
+            device=spec.device,
+            precision=spec.precision,
+            batch_size=spec.batch_size,
+            cores=spec.cores,
+            instances=spec.instances,
+            streams=spec.streams,
+            items=spec.batch_size * spec.streams,
+            status=None,
+            call_contract=spec.contract,
+            input_shapes={},
+        )
+
+
+def _as_it_ran(cell: CellResult) -> CellSpec:
+    """Its axes as they really were, where that is known; as requested otherwise."""
+    facts = cell.facts
+    if facts is None:
+        return replace(cell.spec, batch_size=cell.batch_size)
+    return replace(
+        cell.spec,
+        engine=facts.engine,
+        device=facts.device,
+        precision=facts.precision or cell.spec.precision,
+        batch_size=cell.batch_size,
+        streams=facts.streams,
+    )
+
+
+def _parity(cell: CellResult) -> dict[str, Any]:
+    if cell.parity is not None:
+        return {"parity": cell.parity, "parity_to": "first cell"}
+    own = cell.measurement.parity if cell.measurement else None
+    return {"parity": own, "parity_to": "its own sessions" if own else None}
+
+
+def _figures(measurement: Measurement) -> dict[str, Any]:
+    memory, together = measurement.memory, measurement.side_by_side
+    return {
+        "latency_ms": LatencyDocument.of(measurement.latency, measurement.samples),
+        "throughput_per_s": _throughput(measurement),
+        "cpu_ms": _ms(measurement.cpu_s),
+        "device_ms": _ms(measurement.device_s),
+        "load_ms": _ms(measurement.load_s),
+        "first_inference_ms": _ms(measurement.first_inference_s),
+        "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
+        "peak_device_memory_bytes": memory.device_peak_bytes if memory else None,
+        "memory_bytes": MemoryDocument.of(memory) if memory else None,
+        "energy_j_per_item": measurement.energy_j_per_item,
+        "energy_note": measurement.energy_note or None,
+        "samples": measurement.samples,
+        "sessions": measurement.sessions,
+        "processes": measurement.processes,
+        "warmup_calls": measurement.warmup_calls,
+        "calls_per_sample": measurement.calls_per_sample,
+        "overhead_share": measurement.overhead_share,
+        "overhead_limited": measurement.overhead_share > 0.01,
+        "preempted_share": measurement.preempted_share,
+        "stop_reason": measurement.stop_reason,
+        "contention": measurement.contention,
+        "contention_source": measurement.contention_source,
+        "noise": measurement.noise,
+        "noise_reasons": measurement.reasons,
+        "steady": measurement.steady,
+        "trend": measurement.trend,
+        "cores_used": measurement.cores_used,
+        "side_by_side": SideBySideDocument.of(together) if together else None,
+    }
+
+
+def _throughput(measurement: Measurement) -> Figure:
+    """Everything done over all the time is no mean of sessions, and may lie beside theirs: the
+    interval is widened to hold it."""
+    total, over = measurement.throughput_per_s, measurement.throughput
+    if over is None or not over.is_over_units:
+        return Figure(value=total, of="samples", n=measurement.samples)
+    return Figure(
+        value=total,
+        low=min(over.low, total),
+        high=max(over.high, total),
+        level=over.level,
+        of=over.units,
+        n=over.n,
+    )
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
+
+
+_NAMES = [field.name for field in fields(CellDocument)]
+FIGURES = tuple(_NAMES[_NAMES.index("latency_ms") :])  # the fields that a measurement fills

@@ -1,0 +1,182 @@
+"""A comparison: two sides, measured in alternation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from modeldyno.core.documents.described import (
+    Amount,
+    Described,
+    Moment,
+    RunName,
+    Schema,
+    Share,
+    Size,
+)
+from modeldyno.core.documents.effective import EffectiveDocument
+from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.host import WeatherDocument
+from modeldyno.core.documents.latency import LevelDocument
+from modeldyno.core.documents.model import ModelDocument
+from modeldyno.core.gates import Gate
+from modeldyno.core.hosts import HostFacts
+from modeldyno.core.results import ComparisonResult, Noise, SideResult, Statistic, Verdict
+from modeldyno.core.sessions import CallContract, Parity
+from modeldyno.core.surprises import Surprise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideDocument(Described):
+    """One side. Its latencies are for orientation: the ratio is the result."""
+
+    label: str
+    """As it was given, options included."""
+    model: ModelDocument
+    """What was measured."""
+    engine: str
+    """Engine that ran it."""
+    device: str
+    """Device it really used."""
+    precision: str | None
+    """Of the computing kernels; null when the engine does not tell."""
+    batch_size: Size
+    """Items per call, as it really ran."""
+    streams: Size
+    """Requests that one call makes at the same time, inside the engine."""
+    cores: Size
+    """Cores requested."""
+    call_contract: CallContract
+    """What one call includes: hot, api or e2e."""
+    sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None
+    """How far the worker was confined: full, or partial or none with what was missing in
+    brackets."""
+    effective: EffectiveDocument
+    """As what it really ran."""
+    surprises: tuple[Surprise, ...]
+    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    latency_ms: LevelDocument
+    """Geometric means over the pairs."""
+
+    @classmethod
+    def of(cls, side: SideResult) -> SideDocument:
+        return cls(
+            label=side.label,
+            model=ModelDocument.of(side.model),
+            engine=side.facts.engine,
+            device=side.facts.device,
+            precision=side.facts.precision,
+            batch_size=side.batch_size,
+            streams=side.facts.streams,
+            cores=side.spec.cores,
+            call_contract=side.contract,
+            sandbox=str(side.sandbox) if side.sandbox else None,
+            effective=EffectiveDocument.of(side.facts),
+            surprises=side.surprises,
+            latency_ms=LevelDocument(
+                typical=Figure(value=side.typical_s * 1e3), floor=Figure(value=side.floor_s * 1e3)
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateDocument(Described):
+    """What `--fail-if-slower` comes to."""
+
+    fail_if_slower: Amount
+    """By how much B may be slower than A: 0.05 is 5 %."""
+    outcome: Gate
+    """Whether the whole interval of the ratio is within that, beyond it, or neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonDocument(Described):
+    """What `modeldyno compare --json` and `ComparisonResult.to_json()` give."""
+
+    schema: Literal["modeldyno.comparison/2"] = "modeldyno.comparison/2"
+    """Name and version of this format."""
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it ended: ISO 8601 with zone."""
+    tool_version: str
+    """Version of Modeldyno."""
+    interrupted: bool
+    """Whether somebody stopped it; what was measured is in the document."""
+    verdict: Verdict
+    """What the interval allows to be said of B (docs/measuring.md, verdicts)."""
+    ratio: Figure
+    """time(B) ÷ time(A); per item when the batch sizes differ. Above 1: B is slower. Its interval
+    is over pairs, or over processes when these differ so much that they must be the unit."""
+    margin: Annotated[float, Schema(exclusiveMinimum=0, exclusiveMaximum=1)]
+    """Differences below this do not matter (--margin)."""
+    gate: GateDocument | None
+    """Null without --fail-if-slower."""
+    statistic: Statistic
+    """What was compared in each pair: the 10th percentile of wall time, or the lower quartile of
+    CPU time for long calls on one thread."""
+    pairs: Annotated[int, Schema(minimum=2)]
+    """Pairs of sessions measured in alternation."""
+    pairs_needed: Size | None
+    """When inconclusive: about how many pairs in all would decide; null when out of reach or
+    decided."""
+    processes: Size
+    """Worker processes these pairs ran in."""
+    process_share: Share
+    """Share of the variance that lies between processes."""
+    typical_ratio: Figure
+    """The same ratio of the medians of wall time."""
+    distribution_changed: bool
+    """Whether median over floor differs between A and B beyond chance: a slow path may have
+    appeared or gone."""
+    contention: Annotated[float, Schema(minimum=1)] | None
+    """How many times longer than its work everything took; 1 is undisturbed."""
+    noise: Noise
+    """How noisy the machine was (docs/measuring.md, noise verdict)."""
+    parity: Parity | None
+    """B's outputs against A's; null when their outputs differ in name or shape."""
+    a: SideDocument
+    """The reference."""
+    b: SideDocument
+    """What is judged."""
+    notes: tuple[str, ...]
+    """What was guessed, adjusted or differs between the sides."""
+    host: HostFacts
+    """The machine."""
+    weather: WeatherDocument
+    """What the machine did meanwhile."""
+
+    @classmethod
+    def of(cls, result: ComparisonResult) -> ComparisonDocument:
+        return cls(
+            run_id=result.run_id,
+            created_at=result.created_at,
+            tool_version=result.tool_version,
+            interrupted=result.interrupted,
+            verdict=result.verdict,
+            ratio=Figure.of_estimate(result.ratio),
+            margin=result.spec.margin,
+            gate=_gate(result),
+            statistic=result.statistic,
+            pairs=result.pairs,
+            pairs_needed=result.pairs_needed,
+            processes=result.processes,
+            process_share=result.process_share,
+            typical_ratio=Figure.of_estimate(result.typical_ratio),
+            distribution_changed=result.distribution_changed,
+            contention=result.contention,
+            noise=result.noise,
+            parity=result.parity,
+            a=SideDocument.of(result.a),
+            b=SideDocument.of(result.b),
+            notes=result.notes,
+            host=result.host,
+            weather=WeatherDocument.of(result.weather),
+        )
+
+
+def _gate(result: ComparisonResult) -> GateDocument | None:
+    allowed = result.spec.fail_if_slower
+    if result.gate is None or allowed is None:
+        return None
+    return GateDocument(fail_if_slower=allowed, outcome=result.gate)
