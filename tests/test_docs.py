@@ -504,7 +504,7 @@ def test_a_document_of_several_models_and_of_failures_fits_too(tmp_path):
     check("benchmark", found)
     assert [cell["status"] for cell in found["cells"]] == ["done", "done", "failed", "failed"]
     assert len(found["models"]) == len(found["runs"]) == 2
-    assert found["cells"][0]["latency_ms"]["p99"] is None
+    assert found["cells"][0]["latency_ms"]["p99"]["value"] is None
     assert found["cells"][2]["latency_ms"] is None
     assert found["cells"][2]["error"]["code"] == "ENGINE_CRASHED"
 

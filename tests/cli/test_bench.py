@@ -72,7 +72,7 @@ def test_the_document_is_what_the_schema_promises(measured):
 def test_the_document_has_every_field_that_scripts_rely_on(measured):
     folder, ended = measured
     document = ended.document
-    assert document["schema"] == "modeldyno.benchmark/1"
+    assert document["schema"] == "modeldyno.benchmark/2"
     assert set(document["model"]) >= {
         *("path", "format", "framework", "sha256", "size_bytes", "parameters"),
         *("inputs", "outputs"),
@@ -263,7 +263,7 @@ def test_no_color_means_none(model, tmp_path):
 def test_json_on_a_terminal_is_still_one_document(model, tmp_path):
     words = ("bench", model, "--iterations", 5, "--json", "--quiet", "--workspace", tmp_path / "w")
     code, shown = on_a_terminal(*words)
-    assert (code, json.loads(shown)["schema"]) == (0, "modeldyno.benchmark/1")
+    assert (code, json.loads(shown)["schema"]) == (0, "modeldyno.benchmark/2")
 
 
 def test_a_reader_that_leaves_early_sees_no_traceback(model, tmp_path):

@@ -89,5 +89,5 @@ def test_a_document_that_is_printed_is_the_only_one(tmp_path):
         *("--raw", tmp_path / "raw.csv", "--workspace", tmp_path / "workspace"),
     )
     assert ended.code == 1
-    assert json.loads(ended.out)["schema"] == "modeldyno.benchmark/1"
+    assert json.loads(ended.out)["schema"] == "modeldyno.benchmark/2"
     assert ended.err.startswith("error[STORAGE_FAILED]")
