@@ -215,31 +215,40 @@ def fill(workspace: Path, count: int) -> None:
 
 def copy_of(database: Database, number: int, run_id: str, count: int) -> None:
     """More rows like these: one by one, ten thousand would take minutes to make."""
-    from sqlalchemy import insert, select
+    from sqlalchemy import insert, select, update
 
-    from modeldyno.store.tables import BENCHMARKS, CELL_OUTCOMES, CELLS, RUNS
+    from modeldyno.store.tables import CELLS, LINKS, NUMBERS, RUNNABLES, RUNS
 
-    def like(connection: Connection, table: Any, column: Any, key: object) -> list[dict[str, Any]]:
-        found = connection.execute(select(table).where(column == key))
-        return [row._asdict() for row in found]
+    def like(connection: Connection, column: Any, key: object) -> list[dict[str, Any]]:
+        rows = connection.execute(select(column.table).where(column == key))
+        return [row._asdict() for row in rows]
 
     with database.writing() as connection:
-        (benchmark,) = like(connection, BENCHMARKS, BENCHMARKS.c.id, number)
-        (run,) = like(connection, RUNS, RUNS.c.id, run_id)
-        cells = like(connection, CELLS, CELLS.c.benchmark_id, number)
-        outcomes = like(connection, CELL_OUTCOMES, CELL_OUTCOMES.c.run_id, run_id)
-        others = range(number + 1, number + 1 + count)
-        stamp = run_id[:-6]
-        connection.execute(
-            insert(BENCHMARKS), [benchmark | {"id": n, "name": f"run {n}"} for n in others]
-        )
-        connection.execute(insert(CELLS), [c | {"benchmark_id": n} for n in others for c in cells])
-        runs = {n: f"{stamp}{n:06x}" for n in others}
-        connection.execute(insert(RUNS), [run | {"id": runs[n], "benchmark_id": n} for n in others])
-        if outcomes:
-            connection.execute(
-                insert(CELL_OUTCOMES), [o | {"run_id": runs[n]} for n in others for o in outcomes]
-            )
+        (benchmark,) = like(connection, RUNNABLES.c.number, number)
+        runnable_id = benchmark["id"]
+        (run,) = like(connection, RUNS.c.id, run_id)
+        links = like(connection, LINKS.c.runnable_id, runnable_id)
+        cells = like(connection, CELLS.c.run_id, run_id)
+        others = {n: f"{run_id[:-6]}{n:06x}" for n in range(1, count + 1)}
+        benchmarks = [
+            benchmark
+            | {"id": runnable_id + n, "number": number + n, "name": f"run {number + n}"}
+            | {"latest_run_id": name}
+            | {word: benchmark[word] and name for word in ("shown_run_id", "measured_run_id")}
+            for n, name in others.items()
+        ]
+        copies: dict[Any, list[dict[str, Any]]] = {
+            RUNNABLES: benchmarks,
+            LINKS: [one | {"runnable_id": runnable_id + n} for n in others for one in links],
+            RUNS: [
+                run | {"id": name, "runnable_id": runnable_id + n} for n, name in others.items()
+            ],
+            CELLS: [one | {"run_id": name} for name in others.values() for one in cells],
+        }
+        for table, rows in copies.items():
+            if rows:
+                connection.execute(insert(table), rows)
+        connection.execute(update(NUMBERS).values(last=number + count))
 
 
 def chain(nodes: int, file: Path) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import delete, event, insert, select
+from sqlalchemy import event, insert, select
 
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import encode
@@ -21,7 +21,7 @@ from modeldyno.core.runs import Run, RunOf, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.store.database import Database
 from modeldyno.store.records.all import Records, records_of
-from modeldyno.store.tables import BENCHMARKS, CELLS
+from modeldyno.store.tables import LINKS, RUNNABLES
 
 BEGIN = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 OWNER = JobOwner("here", "boot-1", 4711, 99)
@@ -99,32 +99,27 @@ class Desk:
     def multiply_benchmarks(self, count: int) -> None:
         """Many lines like the first, by the shortest way; every third one was never run."""
         with self.database.writing() as connection:
-            row = dict(connection.execute(select(BENCHMARKS)).first()._mapping)  # type: ignore[union-attr]
-            del row["id"]
+            row = dict(connection.execute(select(RUNNABLES)).first()._mapping)  # type: ignore[union-attr]
+            source = row.pop("id")
+            taken = connection.scalars(select(RUNNABLES.c.number)).all()
+            first = max(taken) + 1
             many = []
             for n in range(count):
-                one = row | {"name": f"Net {n:05}", "name_key": f"net {n:05}"}
+                one = row | {"number": first + n, "name": f"Net {n:05}"}
+                one |= {"name_key": f"net {n:05}"}
                 one |= {"created_at": BEGIN + timedelta(minutes=n), "state": "draft"}
                 one |= {"typical_s": None, "last_run_at": None}
+                if (first + n) % 100 == 0:
+                    one["outline"] = row["outline"].replace("onnxruntime", "pytorch")
                 if n % 3:
                     state = "done" if n % 5 else "failed"
                     one |= {"state": state, "typical_s": (n * 7919 % 1000) / 1000}
                 many.append(one)
-            connection.execute(insert(BENCHMARKS), many)
-            cells = [
-                {
-                    "benchmark_id": number,
-                    "number": 0,
-                    "engine": "pytorch" if number % 100 == 0 else "onnxruntime",
-                    "device": "cpu",
-                    "batch_size": 1,
-                    "cores": 1,
-                    "instances": 1,
-                }
-                for number in connection.scalars(select(BENCHMARKS.c.id).order_by(BENCHMARKS.c.id))
-            ]
-            connection.execute(delete(CELLS))
-            connection.execute(insert(CELLS), cells)
+            connection.execute(insert(RUNNABLES), many)
+            links = select(LINKS).where(LINKS.c.runnable_id == source)
+            (link,) = connection.execute(links).mappings()
+            ids = connection.scalars(select(RUNNABLES.c.id).where(RUNNABLES.c.number >= first))
+            connection.execute(insert(LINKS), [{**link, "runnable_id": number} for number in ids])
 
     def kinds(self, since: int = 0) -> list[str]:
         """Of the events that there are."""

@@ -22,6 +22,7 @@ class NewProfile:
     name: str
     dataset_id: DatasetId | None = None
     settings: dict[str, Any] = field(default_factory=dict)  # a ProfileSpec, as in spec.json
+    fingerprint: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

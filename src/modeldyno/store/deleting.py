@@ -1,7 +1,7 @@
 """Delete a thing: refuse while others use it, or delete those as well when asked.
 
-Parts go with their whole (the database does that). What uses a thing is found by the references in
-``tables.py``, so a table that is added there is never forgotten here.
+Parts go with their whole (the database does that). What runnables use is in ``links``, so a kind
+that is added is never forgotten here.
 """
 
 from __future__ import annotations
@@ -10,13 +10,23 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    delete,
+    insert,
+    select,
+    update,
+)
 
 from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
 from modeldyno.store.records.events import tell_many
-from modeldyno.store.records.finding import find
-from modeldyno.store.tables import OPTIMIZATIONS, OWNERS, PINS, PROJECTS, RUNS, THINGS, TOMBSTONES
+from modeldyno.store.records.finding import find, is_kind
+from modeldyno.store.tables import LINKS, PROJECTS, RUNNABLES, RUNS, THINGS, TOMBSTONES
 
 _NAMED = 5  # of many users; the rest are counted
 _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 535
@@ -32,7 +42,7 @@ def delete_thing(
     Folders of runs are left to who sweeps (``indexing.py``); tombstones name them.
     """
     row = find(connection, kind, number)
-    users = [*users_of(connection, kind, [number]), *_pins_on(connection, kind, [number])]
+    users = [*users_of(connection, kind, [number]), *_pins_on(connection, kind, row)]
     if users and not cascade:
         raise _still_used(kind, row.name, users)
     _remove(connection, kind, [number], now)
@@ -40,40 +50,37 @@ def delete_thing(
 
 def users_of(connection: Connection, kind: str, numbers: Sequence[int]) -> list[User]:
     """What would be deleted with them, one step away."""
-    found: list[User] = []
-    for other, thing in THINGS.items():
-        columns = _uses(other, kind)
-        if not columns:
-            continue
-        is_user = or_(*(column.in_(numbers) for column in columns))
-        query = select(thing.c.id, thing.c.name).where(is_user).order_by(thing.c.id)
-        found += [(other, row.id, row.name) for row in connection.execute(query)]
-    return found
+    if kind == "project":
+        users = [
+            (other, row.id, row.name)
+            for other in ("model", "dataset")
+            for row in connection.execute(_of_projects(THINGS[other], numbers))
+        ]
+        return users + _runnables(connection, RUNNABLES.c.project_id.in_(numbers))
+    if kind in THINGS:
+        return _linked_to(connection, LINKS.c[f"{kind}_id"].in_(numbers))
+    return []
 
 
-def _uses(user: str, used: str) -> list[Any]:
-    """The columns by which one kind of thing uses another."""
-    target = THINGS[used]
-    columns = THINGS[user].c
-    return [
-        column
-        for column in columns
-        for key in column.foreign_keys
-        if key.column.table is target and key.ondelete is None
-    ]
+def _of_projects(table: Table, numbers: Sequence[int]) -> Select[int, str]:
+    mine = table.c.project_id.in_(numbers)
+    return select(table.c.id, table.c.name).where(mine).order_by(table.c.id)
 
 
-def _pins_on(connection: Connection, kind: str, numbers: Sequence[int]) -> list[User]:
-    if kind != "benchmark":
-        return []
-    query = (
-        select(OPTIMIZATIONS.c.id, OPTIMIZATIONS.c.name)
-        .join(PINS, PINS.c.optimization_id == OPTIMIZATIONS.c.id)
-        .where(PINS.c.benchmark_id.in_(numbers))
-        .distinct()
-        .order_by(OPTIMIZATIONS.c.id)
-    )
-    return [("optimization", row.id, row.name) for row in connection.execute(query)]
+def _pins_on(connection: Connection, kind: str, row: Any) -> list[User]:
+    """Who uses it without going with it."""
+    return [] if kind in THINGS else _linked_to(connection, LINKS.c.used_id == row.runnable_id)
+
+
+def _linked_to(connection: Connection, links: ColumnElement[bool]) -> list[User]:
+    users = select(LINKS.c.runnable_id).where(links)
+    return _runnables(connection, RUNNABLES.c.id.in_(users))
+
+
+def _runnables(connection: Connection, condition: ColumnElement[bool]) -> list[User]:
+    columns = (RUNNABLES.c.kind, RUNNABLES.c.number, RUNNABLES.c.name)
+    query = select(*columns).where(condition).order_by(RUNNABLES.c.kind, RUNNABLES.c.number)
+    return [(row.kind, row.number, row.name) for row in connection.execute(query)]
 
 
 def _still_used(kind: str, name: str, users: list[User]) -> StillUsed:
@@ -99,26 +106,34 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         by_kind.setdefault(other, []).append(number)
     for other, found in by_kind.items():
         _remove(connection, other, found, now)
+    if kind in THINGS:
+        table = THINGS[kind]
+        project = table.c.id if kind == "project" else table.c.project_id
+        gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
+    else:
+        is_it = and_(is_kind(kind), RUNNABLES.c.number.in_(numbers))
+        _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
+        columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
+        gone = delete(RUNNABLES).where(is_it).returning(*columns)
+    deleted = [(project_id, {"id": number}) for project_id, number in connection.execute(gone)]
+    tell_many(connection, f"{kind}.deleted", deleted, now)
+
+
+def _let_go(
+    connection: Connection, kind: str, numbers: list[int], ids: Select[int], now: datetime
+) -> None:
+    """Bury the runs, and clear what names these without a reference that would do it."""
+    _bury_runs(connection, kind, ids, now)
+    connection.execute(delete(LINKS).where(LINKS.c.used_id.in_(ids)))
+    repeats = and_(is_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
+    connection.execute(update(RUNNABLES).where(repeats).values(rerun_of=None))
     if kind == "benchmark":
-        connection.execute(delete(PINS).where(PINS.c.benchmark_id.in_(numbers)))
         held = PROJECTS.c.baseline_benchmark_id.in_(numbers)
         connection.execute(update(PROJECTS).where(held).values(baseline_benchmark_id=None))
-    if kind in OWNERS:
-        _bury_runs(connection, kind, numbers, now)
-    thing = THINGS[kind]
-    project = "id" if kind == "project" else "project_id"
-    gone = delete(thing).where(thing.c.id.in_(numbers)).returning(*_told(kind))
-    told = [(getattr(row, project), {"id": row.id}) for row in connection.execute(gone)]
-    tell_many(connection, f"{kind}.deleted", told, now)
 
 
-def _told(kind: str) -> list[Any]:
-    columns = THINGS[kind].c
-    return [columns.id] if kind == "project" else [columns.id, columns.project_id]
-
-
-def _bury_runs(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
-    mine = RUNS.c[f"{kind}_id"].in_(numbers)
+def _bury_runs(connection: Connection, kind: str, ids: Select[int], now: datetime) -> None:
+    mine = RUNS.c.runnable_id.in_(ids)
     runs = connection.execute(select(RUNS.c.id, RUNS.c.state).where(mine)).all()
     at_work = [run.id for run in runs if run.state in ACTIVE]
     if at_work:

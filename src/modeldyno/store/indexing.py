@@ -6,8 +6,6 @@ not even read. A run whose process is gone is looked at again, because nobody wr
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -29,6 +27,7 @@ from modeldyno.core.errors import (
     WorkspaceUnusable,
 )
 from modeldyno.core.history import KeptRun
+from modeldyno.core.identity import fingerprint
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
@@ -49,16 +48,14 @@ from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
-from modeldyno.store.moves import enter_state, find_run, owner_id, show_latest
-from modeldyno.store.records.benchmarks import add_benchmark
-from modeldyno.store.records.comparisons import add_comparison
+from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, utc_now
-from modeldyno.store.records.optimizations import add_optimization
-from modeldyno.store.records.profiles import add_profile, add_profile_rows
+from modeldyno.store.records.finding import Clock, is_kind, utc_now
+from modeldyno.store.records.profiles import add_profile_rows
 from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
+from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
-from modeldyno.store.tables import MODELS, OWNERS, PROFILES, PROJECTS, RUNS, TOMBSTONES
+from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
 from modeldyno.worker.trees import discard_tree
 
 logger = logging.getLogger(__name__)
@@ -124,7 +121,7 @@ class RunIndex:
                 enter_state(connection, row, "failed", self._clock())
                 values = {"failure": encode(Failure.of(_VANISHED)), "finished_at": self._clock()}
                 connection.execute(update(RUNS).where(RUNS.c.id == run_id).values(values))
-                show_latest(connection, row)
+                show_latest(connection, row.runnable_id)
             yield run_id
 
     def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
@@ -230,7 +227,7 @@ class RunIndex:
                 rows = [encode(one) for one in rows_of(run.run_id, run.result)]
                 add_profile_rows(connection, run.run_id, rows)
         connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
-        show_latest(connection, row)
+        show_latest(connection, row.runnable_id)
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
@@ -257,82 +254,46 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     project = _project(connection, clock)
     spec = found.run.spec
     models = _models(connection, project, found, clock)
-    # A gate judges what was measured: with another one, it is the same comparison.
-    measured = {name: field for name, field in encode(spec).items() if name != "fail_if_slower"}
-    identity = json.dumps([spec.kind, models, measured], sort_keys=True)
-    fingerprint = hashlib.sha256(identity.encode()).hexdigest()
-    owner = OWNERS[spec.kind]
-    if isinstance(spec, ProfileSpec):
-        known = _same_profile(connection, project, models[0], spec)
-    elif isinstance(spec, OptimizationSpec):
-        known = None
-    else:
-        is_it = (owner.c.project_id == project, _fingerprint(spec.kind) == fingerprint)
-        known = connection.scalar(select(owner.c.id).where(*is_it))
+    identity = fingerprint(spec.kind, models, encode(spec))
+    known = None
+    if identity is not None:
+        is_it = (is_kind(spec.kind), RUNNABLES.c.fingerprint == identity)
+        mine = RUNNABLES.c.project_id == project
+        known = connection.scalar(select(RUNNABLES.c.number).where(mine, *is_it))
     if known is None:
-        known = _new_owner(connection, found, project, models, fingerprint, clock)
-        connection.execute(update(owner).where(owner.c.id == known).values(created_at=began))
+        new = _new_owner(found, project, models, identity)
+        known = add_runnable(connection, new, clock())
+        is_new = (is_kind(spec.kind), RUNNABLES.c.number == known)
+        connection.execute(update(RUNNABLES).where(*is_new).values(created_at=began))
     return RunOf(spec.kind, known)
 
 
-def _same_profile(
-    connection: Connection, project: ProjectId, model: ModelId, spec: ProfileSpec
-) -> int | None:
-    """Profiles have no fingerprint; those of one model are few enough to look at each."""
-    of_model = (PROFILES.c.project_id == project, PROFILES.c.model_id == model)
-    query = select(PROFILES.c.id, PROFILES.c.settings).where(*of_model).order_by(PROFILES.c.id)
-    asked = encode(spec)
-    return next((row.id for row in connection.execute(query) if row.settings == asked), None)
-
-
-def _fingerprint(kind: str) -> Any:
-    return OWNERS[kind].c.fingerprint
-
-
 def _new_owner(
-    connection: Connection,
-    found: _Found,
-    project: ProjectId,
-    models: list[ModelId],
-    fingerprint: str,
-    clock: Clock,
-) -> int:
-    name = run_name(found.run.spec, name_of_file(found.run.subject))
+    found: _Found, project: ProjectId, models: list[ModelId], identity: str | None
+) -> NewBenchmark | NewComparison | NewProfile | NewOptimization:
+    common: dict[str, Any] = {
+        "project_id": project,
+        "name": run_name(found.run.spec, name_of_file(found.run.subject)),
+    }
     match found.run.spec:
         case BenchmarkSpec() as spec:
-            new = NewBenchmark(
-                project_id=project,
-                model_id=models[0],
-                name=name,
-                spec=spec,
-                fingerprint=fingerprint,
-            )
-            return add_benchmark(connection, new, clock)
+            return NewBenchmark(**common, model_id=models[0], spec=spec, fingerprint=identity)
         case ComparisonSpec() as spec:
-            pair = NewComparison(
-                project_id=project,
-                a_model_id=models[0],
-                b_model_id=models[1],
-                name=name,
-                spec=spec,
-                fingerprint=fingerprint,
+            a, b = models
+            return NewComparison(
+                **common, a_model_id=a, b_model_id=b, spec=spec, fingerprint=identity
             )
-            return add_comparison(connection, pair, clock)
         case ProfileSpec() as spec:
-            profile = NewProfile(
-                project_id=project, model_id=models[0], name=name, settings=encode(spec)
-            )
-            return add_profile(connection, profile, clock)
+            settings = encode(spec)
+            return NewProfile(**common, model_id=models[0], settings=settings, fingerprint=identity)
         case OptimizationSpec() as spec:  # of a server whose database is gone
-            optimization = NewOptimization(
-                project_id=project,
+            return NewOptimization(
+                **common,
                 model_id=models[0],
-                name=name,
                 type=spec.type,
                 precision=spec.precision,
                 settings=encode(spec.settings),
             )
-            return add_optimization(connection, optimization, clock)
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
@@ -401,24 +362,22 @@ def _model(
 
 def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> None:
     """A model that was met while it was measured: only the end tells what is in it."""
-    owners = OWNERS[run.kind]
-    of = connection.execute(select(owners).where(owners.c.id == owner_id(run))).one()
     match found.run.result:
         case BenchmarkResult() | ProfileResult() as result:
-            learned = [("model_id", result.model)]
+            learned = [("model", result.model)]
         case ComparisonResult() as result:
-            learned = [("a_model_id", result.a.model), ("b_model_id", result.b.model)]
+            learned = [("a", result.a.model), ("b", result.b.model)]
         case _:
             learned = []
-    for column, facts in learned:
-        model_id = getattr(of, column)
+    for role, facts in learned:
+        is_it = (LINKS.c.runnable_id == run.runnable_id, LINKS.c.role == role)
+        model_id = connection.scalars(select(LINKS.c.model_id).where(*is_it)).one()
         if twin := _twin(connection, model_id, facts):
-            values = {column: twin}
-            connection.execute(update(owners).where(owners.c.id == of.id).values(values))
+            write_link(connection, run.runnable_id, role, model_id=twin)
             with suppress(StillUsed):  # somebody may have found a use for it meanwhile
                 delete_thing(connection, "model", model_id, clock(), cascade=False)
         elif _write_facts(connection, model_id, facts):
-            tell(connection, "model.changed", of.project_id, {"id": model_id}, clock())
+            tell(connection, "model.changed", run.project_id, {"id": model_id}, clock())
 
 
 def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:

@@ -5,23 +5,42 @@ Everything happens in the caller's transaction, the event included: whoever hear
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, func, select, update
 
-from modeldyno.core.codec import decode
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
-from modeldyno.core.profiles import spec_of
-from modeldyno.core.runs import ACTIVE, RunState, RunSummary, may_move
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec
-from modeldyno.core.summaries import summarise_spec
+from modeldyno.core.runs import ACTIVE, RunState, may_move
+from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.events import tell
-from modeldyno.store.tables import CORE_LEASES, JOBS, OWNERS, RUNNABLE, RUNS
+from modeldyno.store.records.finding import figures_of
+from modeldyno.store.tables import CELLS, CORE_LEASES, JOBS, RUNNABLES, RUNS
 
-_SPECS: dict[str, Any] = {"benchmark": BenchmarkSpec, "comparison": ComparisonSpec}
+WITH_OWNER = select(RUNS, RUNNABLES.c.number.label("of_id")).join(
+    RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id
+)
+_FIGURES = ("state", "engine", "typical_s", "throughput_per_s", "document")
+
+
+def _newest(*columns: Any) -> Any:
+    query = select(*columns).where(RUNS.c.runnable_id == bindparam("runnable"))
+    return query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
+
+
+_LATEST = _newest(
+    RUNS.c.id.label("latest_run_id"),
+    RUNS.c.created_at.label("last_run_at"),
+    *(RUNS.c[name] for name in _FIGURES),
+)
+_HAS_CELLS = exists().where(CELLS.c.run_id == RUNS.c.id)
+_RUNS_WITH_CELLS = {
+    "shown_run_id": _newest(RUNS.c.id).where(_HAS_CELLS).scalar_subquery(),
+    "measured_run_id": _newest(RUNS.c.id)
+    .where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
+    .scalar_subquery(),
+}
 
 
 def move_run(
@@ -57,10 +76,10 @@ def enter_state(
         values.setdefault("finished_at", _not_before(run.started_at, now))
     connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
     _move_job(connection, run.id, after, _not_before(run.started_at, now))
-    show_latest(connection, run)
+    show_latest(connection, run.runnable_id)
     if quiet:
         return
-    payload = {"run_id": run.id, "state": after, run.kind: owner_id(run)}
+    payload = {"run_id": run.id, "state": after, run.kind: run.of_id}
     tell(connection, "run.changed", run.project_id, payload, now)
 
 
@@ -88,49 +107,28 @@ def end_of_queue(connection: Connection) -> int:
 
 
 def find_run(connection: Connection, run_id: RunId) -> Any:
+    """With ``of_id``, the number of what it belongs to."""
     row = None
     if run_id.isascii() and run_id.isprintable():  # a database may choke on what is not
-        row = connection.execute(select(RUNS).where(RUNS.c.id == run_id)).one_or_none()
+        row = connection.execute(WITH_OWNER.where(RUNS.c.id == run_id)).one_or_none()
     if row is None:
         raise NotFound(f"There is no run {run_id!r}", fix="Ask for the list of runs")
     return row
 
 
-def owner_id(run: Any) -> int:
-    found: int = getattr(run, f"{run.kind}_id")
-    return found
-
-
-def show_latest(connection: Connection, run: Any) -> None:
+def show_latest(connection: Connection, runnable_id: int) -> None:
     """Copy the figures of the latest run to what it belongs to."""
-    assert run.kind in RUNNABLE
-    show_latest_of(connection, run.kind, owner_id(run))
+    row = connection.execute(_LATEST, {"runnable": runnable_id}).one_or_none()
+    values = row._asdict() if row else _as_draft(connection, runnable_id)
+    changed = update(RUNNABLES).where(RUNNABLES.c.id == runnable_id)
+    connection.execute(changed.values(values | _RUNS_WITH_CELLS), {"runnable": runnable_id})
 
 
-def show_latest_of(connection: Connection, kind: str, number: int) -> None:
-    owner = OWNERS[kind]
-    mine = RUNS.c[f"{kind}_id"] == number
-    figures = [RUNS.c[name] for name in asdict(RunSummary())]
-    query = select(RUNS.c.state, RUNS.c.created_at.label("last_run_at"), *figures).where(mine)
-    latest = query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
-    row = connection.execute(latest).one_or_none()
-    values = row._asdict() if row else _as_draft(connection, kind, number)
-    connection.execute(update(owner).where(owner.c.id == number).values(values))
-
-
-def _as_draft(connection: Connection, kind: str, number: int) -> dict[str, Any]:
-    """As before its first run: what was asked, and no figures."""
-    summary = RunSummary()
-    if kind == "profile":
-        settings = OWNERS[kind].c.settings
-        told = connection.scalar(select(settings).where(OWNERS[kind].c.id == number))
-        asked = spec_of(told or {})
-        summary = summarise_spec(asked) if asked else summary
-    elif spec := _SPECS.get(kind):
-        column = OWNERS[kind].c.spec
-        told = connection.scalar(select(column).where(OWNERS[kind].c.id == number))
-        summary = summarise_spec(decode(spec, told))
-    return {"state": "draft", "last_run_at": None, **asdict(summary)}
+def _as_draft(connection: Connection, runnable_id: int) -> dict[str, Any]:
+    query = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == runnable_id)
+    row = connection.execute(query).one()
+    figures = figures_of(KINDS[row.kind].draft(row.spec))
+    return {"state": "draft", "last_run_at": None, "latest_run_id": None, **figures}
 
 
 def _advice(state: RunState) -> str:

@@ -3,8 +3,8 @@
 A reference with ``ondelete="CASCADE"`` is to the whole that a row is a part of; one without is use,
 and what is used cannot be deleted unless the user asks for that, too (``deleting.py``).
 
-``projects`` ← ``models``, ``datasets`` ← ``benchmarks`` (cells), ``comparisons``, ``optimizations``
-(pins), ``profiles`` ← ``runs`` (cell outcomes, trials, profile rows) ← ``jobs`` ← ``core_leases``.
+``projects`` ← ``models``, ``datasets`` ← ``runnables`` (links) ← ``runs`` (cells, trials, profile
+rows) ← ``jobs`` ← ``core_leases``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from sqlalchemy import (
     Table,
     Text,
     false,
-    text,
 )
 
 from modeldyno.store.columns import Key, Long, Moment
 
-RUNNABLE = ("benchmark", "comparison", "optimization", "profile")
-SUBJECTS = ("project", "model", "dataset", *RUNNABLE)
+NOTED = ("project", "model", "dataset", "runnable")
 
 # Names that migrations can rely on: neither database would choose the same.
 METADATA = MetaData(
@@ -86,43 +84,16 @@ def _part_of_run() -> tuple[Column[Any], ...]:
     )
 
 
-def _sureness() -> tuple[Column[Any], ...]:
-    """The columns of ``core.runs.Sureness``."""
-    return (
-        Column("floor_low_s", _Real),
-        Column("floor_high_s", _Real),
-        Column("typical_low_s", _Real),
-        Column("typical_high_s", _Real),
-        Column("throughput_low_per_s", _Real),
-        Column("throughput_high_per_s", _Real),
-        Column("interval_level", _Real),
-        Column("sessions", Integer),
-        Column("samples", Integer),
-        Column("noise", Text),
-        Column("noise_reasons", Text),
-        Column("peak_memory_bytes", Long),
-    )
+def _figures() -> tuple[Column[Any], ...]:
+    """Of a run: what lists sort and filter by; ``document`` is a ``core.runs.RunSummary`` as JSON.
 
-
-def _summary() -> tuple[Column[Any], ...]:
-    """The columns of ``core.runs.RunSummary``."""
+    TEXT, since a driver would build values of a JSON type. A new figure needs no new column.
+    """
     return (
-        *_sureness(),
         Column("engine", Text),
-        Column("device", Text),
-        Column("precision", Text),
-        Column("batch_size", Integer),
-        Column("cores", Integer),
-        Column("instances", Integer),
-        Column("streams", Integer),
-        Column("floor_s", _Real),
         Column("typical_s", _Real),
         Column("throughput_per_s", _Real),
-        Column("accuracy", _Real),
-        Column("verdict", Text),
-        Column("ratio", _Real),
-        Column("ratio_low", _Real),
-        Column("ratio_high", _Real),
+        _required("document", Text),
     )
 
 
@@ -171,108 +142,80 @@ DATASETS = _numbered_table(
 )
 
 
-def _runnable_table(name: str, *parts: Any) -> Table:
-    """With the figures of the latest run, so that a list is sorted and filtered within one table,
-    and with indexes for the ways in which it is."""
-    return _numbered_table(
-        name,
-        *_named(),
-        _of_project(),
-        *_summary(),
-        _required("state", Key),
-        Column("last_run_at", Moment()),
-        *parts,
-        Index(None, "project_id", "created_at", "id"),
-        Index(None, "project_id", "state", "created_at", "id"),
-        Index(None, "project_id", "state", "id"),
-        Index(None, "project_id", "typical_s", "id"),
-        Index(None, "project_id", "throughput_per_s", "id"),
-        Index(None, "project_id", "last_run_at", "id"),
-        Index(None, "project_id", "name_key", "id"),
-        Index(None, "created_at", "id"),
-    )
-
-
-def _uses(column: str, used: str, **options: Any) -> Column[Any]:
-    return Column(column, Integer, ForeignKey(used), index=True, **options)
-
-
-def _repeats(table: str) -> Column[Any]:
-    earlier = ForeignKey(f"{table}.id", ondelete="SET NULL")
-    return Column("rerun_of", Integer, earlier, index=True)
-
-
-BENCHMARKS = _runnable_table(
-    "benchmarks",
-    _uses("model_id", "models.id", nullable=False),
-    _uses("dataset_id", "datasets.id"),
-    _required("mode", Text),
-    _required("spec", _Json),
-    _repeats("benchmarks"),
-    Column("fingerprint", _Sha256),
-    Column("modified_at", Moment()),
-    Index(None, "project_id", "fingerprint", unique=True),
-)
-
-# What each cell of a benchmark was asked to be.
-CELLS = Table(
-    "cells",
-    METADATA,
-    _part_of("benchmark_id", Integer, "benchmarks.id", primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    _required("engine", Key),
-    _required("device", Text),
-    Column("precision", Text),
-    _required("batch_size", Integer),
-    _required("cores", Integer),
-    _required("instances", Integer),
-    _required("streams", Integer, server_default=text("1")),
-    Index(None, "engine", "benchmark_id"),
-)
-
-COMPARISONS = _runnable_table(
-    "comparisons",
-    _uses("a_model_id", "models.id", nullable=False),
-    _uses("b_model_id", "models.id", nullable=False),
-    _required("spec", _Json),
-    _repeats("comparisons"),
-    Column("fingerprint", _Sha256),
-    Index(None, "project_id", "fingerprint", unique=True),
-)
-
-OPTIMIZATIONS = _runnable_table(
-    "optimizations",
-    _uses("model_id", "models.id", nullable=False),
-    _uses("dataset_id", "datasets.id"),
-    _required("type", Text),
-    _required("target_precision", Text),
-    _required("settings", _Json),
-    Column("modified_at", Moment()),
-)
-
-PROFILES = _runnable_table(
-    "profiles",
-    _uses("model_id", "models.id", nullable=False),
-    _uses("dataset_id", "datasets.id"),
-    _required("settings", _Json),
-    Column("modified_at", Moment()),
-)
-
-
 def _exactly_one(*columns: str) -> CheckConstraint:
     """That exactly one of them has a value."""
     count = " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns)
     return CheckConstraint(f"{count} = 1", name="of_one")
 
 
+# Whatever can be run: benchmarks, comparisons, optimizations, profiles. People know one by its
+# kind and number; rows refer to its id. The figures are those of its latest run, so that a list is
+# sorted and filtered within one table.
+RUNNABLES = _numbered_table(
+    "runnables",
+    *_named(),
+    _required("kind", Key),
+    _required("number", Integer),
+    _of_project(),
+    Column("modified_at", Moment()),
+    _required("spec", _Json),  # the fields that only this kind has
+    _required("outline", Text),  # what lists show of the spec, as JSON
+    Column("fingerprint", _Sha256),
+    # The number of the one it repeats, of the same kind. No reference: ``deleting.py`` clears it.
+    Column("rerun_of", Integer),
+    _required("state", Key),
+    Column("last_run_at", Moment()),
+    *_figures(),
+    # Runs refer to this table already; ``moves.py`` keeps these up to date.
+    Column("latest_run_id", Key),
+    Column("shown_run_id", Key),  # the latest that has cells
+    Column("measured_run_id", Key),  # the latest with a cell that came to a number
+    Index(None, "kind", "number", unique=True),
+    Index(None, "project_id", "kind", "fingerprint", unique=True),
+    Index(None, "kind", "rerun_of"),
+    # One for each way to sort a project's list, and for the list of all projects.
+    Index(None, "kind", "created_at", "number"),
+    Index(None, "project_id", "kind", "state", "created_at", "number"),
+    *(
+        Index(None, "project_id", "kind", column, "number")
+        for column in (
+            "created_at",
+            "state",
+            "typical_s",
+            "throughput_per_s",
+            "last_run_at",
+            "name_key",
+        )
+    ),
+)
+
+# The last number that was given in each kind: that of a deleted row is not given to another one.
+NUMBERS = Table(
+    "numbers",
+    METADATA,
+    Column("kind", Key, primary_key=True),
+    _required("last", Integer),
+)
+
+# What a runnable uses, and as what: models, datasets, other runnables.
+LINKS = Table(
+    "links",
+    METADATA,
+    _part_of("runnable_id", Integer, "runnables.id", primary_key=True),
+    Column("role", Key, primary_key=True),
+    Column("model_id", Integer, ForeignKey("models.id"), index=True),
+    Column("dataset_id", Integer, ForeignKey("datasets.id"), index=True),
+    Column("used_id", Integer, ForeignKey("runnables.id"), index=True),
+    _exactly_one("model_id", "dataset_id", "used_id"),
+)
+
 # One execution. Its id is the name of its folder, and sorts by time.
 RUNS = Table(
     "runs",
     METADATA,
-    *_summary(),
     Column("id", Key, primary_key=True),
     _of_project(),
-    *(_part_of(f"{kind}_id", Integer, f"{kind}s.id") for kind in RUNNABLE),
+    _part_of("runnable_id", Integer, "runnables.id", nullable=False),
     _required("kind", Text),
     _required("state", Key),
     _required("spec", _Json),
@@ -282,33 +225,39 @@ RUNS = Table(
     Column("tool_version", Text),
     Column("failure", _Json),
     Column("stamp", Long),  # of the folder's state when it was indexed
-    *(Index(None, f"{kind}_id", "created_at", "id") for kind in RUNNABLE),
+    Column("machine", Key),  # None: unknown
+    *_figures(),
+    Index(None, "runnable_id", "created_at", "id"),
     Index(None, "project_id", "created_at", "id"),
     Index(None, "created_at", "id"),
     Index(None, "state"),
-    _exactly_one(*(f"{kind}_id" for kind in RUNNABLE)),
 )
 
-# How each cell of a run came out.
-CELL_OUTCOMES = Table(
-    "cell_outcomes",
+# How each cell of a run came out; ``document`` holds what is in no column.
+CELLS = Table(
+    "cells",
     METADATA,
-    *_sureness(),
     *_part_of_run(),
+    Column("machine", Key),
     _required("status", Text),
-    _required("engine", Text),
+    _required("engine", Key),
     _required("device", Text),
     Column("precision", Text),
+    Column("shape", Text),
     _required("batch_size", Integer),
     _required("cores", Integer),
     _required("instances", Integer),
-    _required("streams", Integer, server_default=text("1")),
+    _required("streams", Integer),
     Column("floor_s", _Real),
     Column("typical_s", _Real),
     Column("throughput_per_s", _Real),
-    Column("error_code", Text),
-    Column("error", _Json),
-    Column("effective", _Json),
+    Column("accuracy", _Real),
+    Column("size_bytes", Long),
+    Column("peak_memory_bytes", Long),
+    Column("noise", Text),
+    _required("document", Text),
+    Index(None, "engine", "device", "run_id"),
+    Index(None, "machine", "run_id"),
 )
 
 TRIALS = Table(
@@ -339,14 +288,6 @@ PROFILE_ROWS = Table(
     _required("defined", Integer),
     Column("flop", _Real),
     Column("moved_bytes", _Real),
-)
-
-PINS = Table(
-    "pins",
-    METADATA,
-    _part_of("optimization_id", Integer, "optimizations.id", primary_key=True),
-    Column("kind", Text, primary_key=True),
-    _uses("benchmark_id", "benchmarks.id", nullable=False),
 )
 
 # A run that waits or executes; afterwards, what became of it.
@@ -384,15 +325,15 @@ CORE_LEASES = Table(
     _required("taken_at", Moment()),
 )
 
-# One note for each thing; a column for each kind, so that the database knows whose it is.
+# One note for each thing; a column for each table, so that the database knows whose it is.
 NOTES = _numbered_table(
     "notes",
     _number(),
-    *(_part_of(f"{kind}_id", Integer, f"{kind}s.id", unique=True) for kind in SUBJECTS),
+    *(_part_of(f"{thing}_id", Integer, f"{thing}s.id", unique=True) for thing in NOTED),
     _required("text", Text),
     _required("version", Integer),
     _required("modified_at", Moment()),
-    _exactly_one(*(f"{kind}_id" for kind in SUBJECTS)),
+    _exactly_one(*(f"{thing}_id" for thing in NOTED)),
 )
 
 # No reference to the project: that one was deleted is an event as well.
@@ -437,12 +378,5 @@ SIGN_INS = Table(
     _required("until_s", _Real),
 )
 
-# What runs belong to, by kind.
-OWNERS = {
-    "benchmark": BENCHMARKS,
-    "comparison": COMPARISONS,
-    "optimization": OPTIMIZATIONS,
-    "profile": PROFILES,
-}
-# What people name and delete, by the word for one of it.
-THINGS = {"project": PROJECTS, "model": MODELS, "dataset": DATASETS, **OWNERS}
+# What people name and delete beside runnables, by the word for one of it.
+THINGS = {"project": PROJECTS, "model": MODELS, "dataset": DATASETS}

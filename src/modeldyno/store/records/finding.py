@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import fields
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, literal_column, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
-from modeldyno.core.runs import RunSummary
-from modeldyno.store.tables import RUNS, THINGS
+from modeldyno.core.runs import CellOutcome, RunSummary
+from modeldyno.store.schema import dump_json
+from modeldyno.store.tables import CELLS, RUNNABLES, RUNS, THINGS
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 _LARGEST = 2**31 - 1
+# A runnable as people know it: ``id`` is its number.
+COLUMNS = (
+    RUNNABLES.c.number.label("id"),
+    RUNNABLES.c.id.label("runnable_id"),
+    *(column for column in RUNNABLES.c if column.name != "id"),
+)
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def is_kind(kind: str) -> Any:
+    # Not a parameter: a plan is chosen by it, and it is one of our own words.
+    return RUNNABLES.c.kind == literal_column(f"'{kind}'")
 
 
 def find(connection: Connection, kind: str, number: int) -> Any:
@@ -36,8 +49,9 @@ def find(connection: Connection, kind: str, number: int) -> Any:
 
 @cache
 def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
-    columns = THINGS[kind].c
-    return select(*columns).where(columns.id == bindparam("number"))
+    if kind in THINGS:
+        return select(THINGS[kind]).where(THINGS[kind].c.id == bindparam("number"))
+    return select(*COLUMNS).where(is_kind(kind), RUNNABLES.c.number == bindparam("number"))
 
 
 def not_found(kind: str, number: int) -> NotFound:
@@ -56,12 +70,12 @@ def expect_in_project(connection: Connection, project_id: int, **numbers: int | 
             )
 
 
-def refuse_after_run(connection: Connection, kind: str, number: int) -> None:
+def refuse_after_run(connection: Connection, runnable: Any) -> None:
     """Settings that a result came from stay as they were."""
-    ran = RUNS.c[f"{kind}_id"] == number
+    ran = RUNS.c.runnable_id == runnable.runnable_id
     if connection.scalar(select(RUNS.c.id).where(ran).limit(1)) is not None:
         raise WrongState(
-            f"Cannot change {kind} {number}",
+            f"Cannot change {runnable.kind} {runnable.id}",
             why="it has been run, and its results belong to these settings",
             fix="Make a copy with the new settings",
         )
@@ -76,9 +90,50 @@ def value_of(cls: type[T], row: Any, **instead: Any) -> T:
 @cache
 def _places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     """Where in a row the fields are: worked out once for each query, not for each row."""
-    names = {field.name for field in fields(cls)}
+    names = _names(cls)
     return tuple((name, place) for place, name in enumerate(columns) if name in names)
 
 
+@cache
+def _names(cls: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(cls))
+
+
+# ---------------------------------------------------------------- documents in rows
+
+
+def figures_of(summary: RunSummary) -> dict[str, Any]:
+    """The columns of a summary."""
+    return {
+        "engine": summary.engine,
+        "typical_s": summary.typical_s,
+        "throughput_per_s": summary.throughput_per_s,
+        "document": document_of(asdict(summary)),
+    }
+
+
 def summary_of(row: Any) -> RunSummary:
-    return value_of(RunSummary, row)
+    return RunSummary(**_known(RunSummary, json.loads(row.document)))
+
+
+def cell_columns(cell: CellOutcome) -> dict[str, Any]:
+    values = asdict(cell)
+    columns = {name: values.pop(name) for name in list(values) if name in CELLS.c}
+    return columns | {"document": document_of(values)}
+
+
+def cell_of(row: Any) -> CellOutcome:
+    return value_of(CellOutcome, row, **_known(CellOutcome, json.loads(row.document)))
+
+
+def document_of(values: Mapping[str, Any]) -> str:
+    """Absent and null mean the same, so nothing is written for either."""
+    return dump_json({name: value for name, value in values.items() if value is not None})
+
+
+def _known(cls: Any, document: dict[str, Any]) -> dict[str, Any]:
+    """Without what a later version may have written."""
+    names = _names(cls)
+    if names >= document.keys():
+        return document
+    return {name: value for name, value in document.items() if name in names}

@@ -14,29 +14,25 @@ from modeldyno.core.queue import Job, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, RunOf, RunState
 from modeldyno.store.database import Database
-from modeldyno.store.moves import end_of_queue, find_run, move_run, owner_id
+from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Query, Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
-from modeldyno.store.tables import JOBS, OWNERS, RUNNABLE, RUNS
+from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
 
 _SORTINGS = {"created": Sorting(JOBS.c.queued_at), "state": Sorting(JOBS.c.state)}
 _ORDER = (JOBS.c.priority.desc(), JOBS.c.position, JOBS.c.id)
-# Of exactly one kind, so the others find nothing.
-_NAME = func.coalesce(
-    *(
-        select(OWNERS[kind].c.name)
-        .where(OWNERS[kind].c.id == RUNS.c[f"{kind}_id"])
-        .scalar_subquery()
-        for kind in RUNNABLE
+_QUERY = (
+    select(
+        JOBS,
+        RUNS.c.kind,
+        RUNS.c.project_id,
+        RUNNABLES.c.number.label("of_id"),
+        RUNNABLES.c.name,
     )
+    .join(RUNS, RUNS.c.id == JOBS.c.run_id)
+    .join(RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id)
 )
-_OF = func.coalesce(*(RUNS.c[f"{kind}_id"] for kind in RUNNABLE))
-_QUERY = select(
-    *JOBS.c, RUNS.c.kind, RUNS.c.project_id, _OF.label("of_id"), _NAME.label("name")
-).join(RUNS, RUNS.c.id == JOBS.c.run_id)
-
-_WITH_OWNER = _QUERY.add_columns(*(RUNS.c[f"{kind}_id"] for kind in RUNNABLE))
 
 
 class Jobs:
@@ -97,10 +93,10 @@ class Jobs:
 
     def in_order(self) -> tuple[list[RunOf], list[RunOf]]:
         """What runs, and what waits in the order in which it will be started; in one query."""
-        query = _WITH_OWNER.where(JOBS.c.state.in_(ACTIVE)).order_by(*_ORDER)
+        query = _QUERY.where(JOBS.c.state.in_(ACTIVE)).order_by(*_ORDER)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        found = [(row.state, RunOf(row.kind, owner_id(row))) for row in rows]
+        found = [(row.state, RunOf(row.kind, row.of_id)) for row in rows]
         return (
             [of for state, of in found if state == "running"],
             [of for state, of in found if state == "queued"],
@@ -108,11 +104,11 @@ class Jobs:
 
     def with_untold_end(self) -> tuple[tuple[Job, RunOf], ...]:
         """Those whose end nobody has told to who asked for them, and whose runs they are."""
-        query = _WITH_OWNER.order_by(JOBS.c.id)
+        query = _QUERY.order_by(JOBS.c.id)
         query = query.where(JOBS.c.request_id.is_not(None), JOBS.c.state.not_in(ACTIVE))
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        return tuple((_job(row), RunOf(row.kind, owner_id(row))) for row in rows)
+        return tuple((_job(row), RunOf(row.kind, row.of_id)) for row in rows)
 
     def forget_request(self, run_id: RunId) -> None:
         """Its end was told; nothing happens when there is no such job."""

@@ -12,7 +12,7 @@ from modeldyno.core.notes import Note, Subject
 from modeldyno.store.database import Database
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, find, utc_now, value_of
-from modeldyno.store.tables import NOTES
+from modeldyno.store.tables import NOTES, THINGS
 
 
 class Notes:
@@ -37,29 +37,27 @@ class Notes:
                     why=f"you changed version {version}, and there is {before.version} now",
                     fix="Read it again, then change that",
                 )
+            row = find(connection, subject.kind, subject.id)
+            column, key = _place(subject, row)
             values = {"text": text, "version": before.version + 1, "modified_at": now}
             if before.version:
-                connection.execute(update(NOTES).where(_is_of(subject)).values(values))
+                connection.execute(update(NOTES).where(NOTES.c[column] == key).values(values))
             else:
-                connection.execute(
-                    insert(NOTES).values(values | {f"{subject.kind}_id": subject.id})
-                )
-            owner = find(connection, subject.kind, subject.id)
-            project = subject.id if subject.kind == "project" else owner.project_id
+                connection.execute(insert(NOTES).values(values | {column: key}))
+            project = subject.id if subject.kind == "project" else row.project_id
             payload = {subject.kind: subject.id, "version": before.version + 1}
             tell(connection, "note.changed", project, payload, now)
             return self._read(connection, subject)
 
     def _read(self, connection: Connection, subject: Subject) -> Note:
-        find(connection, subject.kind, subject.id)
+        column, key = _place(subject, find(connection, subject.kind, subject.id))
         columns = (NOTES.c.text, NOTES.c.version, NOTES.c.modified_at)
-        row = connection.execute(select(*columns).where(_is_of(subject))).one_or_none()
-        return _note(row, subject) if row else Note(subject=subject)
+        row = connection.execute(select(*columns).where(NOTES.c[column] == key)).one_or_none()
+        return value_of(Note, row, subject=subject) if row else Note(subject=subject)
 
 
-def _is_of(subject: Subject) -> Any:
-    return NOTES.c[f"{subject.kind}_id"] == subject.id
-
-
-def _note(row: Any, subject: Subject) -> Note:
-    return value_of(Note, row, subject=subject)
+def _place(subject: Subject, row: Any) -> tuple[str, int]:
+    """The column that says whose note it is, and what is in it."""
+    if subject.kind in THINGS:
+        return f"{subject.kind}_id", row.id
+    return "runnable_id", row.runnable_id

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
@@ -20,59 +21,44 @@ from modeldyno.core.optimizations import (
 )
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.tuning import OptimizationType
-from modeldyno.store import runnables
-from modeldyno.store.database import Database
-from modeldyno.store.deleting import delete_thing
-from modeldyno.store.latest_runs import latest_run_of, with_latest_run
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import (
-    Clock,
-    expect_in_project,
-    find,
-    not_found,
-    summary_of,
-    utc_now,
-    value_of,
-)
+from modeldyno.store.records.finding import expect_in_project, is_kind, value_of
 from modeldyno.store.records.models import model_of
-from modeldyno.store.tables import DATASETS, MODELS, OPTIMIZATIONS, PINS, RUNS, TRIALS
-
-_DETAILS = with_latest_run(
-    select(*OPTIMIZATIONS.c, DATASETS.c.name.label("dataset_name")).outerjoin(
-        DATASETS, DATASETS.c.id == OPTIMIZATIONS.c.dataset_id
-    ),
-    "optimization",
+from modeldyno.store.records.pins import pins_of
+from modeldyno.store.runnables import (
+    Runnables,
+    find_in,
+    latest_run,
+    link,
+    page_of_kind,
+    with_links,
+    with_run,
 )
-_ONE = _DETAILS.where(OPTIMIZATIONS.c.id == bindparam("number"))
+from modeldyno.store.tables import DATASETS, MODELS, RUNNABLES, RUNS, TRIALS
+
+_DETAILS = with_run(
+    with_links("optimization")
+    .add_columns(DATASETS.c.name.label("dataset_name"))
+    .outerjoin(DATASETS, DATASETS.c.id == link("dataset").c.dataset_id),
+    "latest",
+)
 
 
-class Optimizations:
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
-
-    def add(self, new: NewOptimization) -> Optimization:
-        with self._database.writing() as connection:
-            number = add_optimization(connection, new, self._clock)
-            return _optimization(find(connection, "optimization", number))
-
-    def get(self, number: OptimizationId) -> Optimization:
-        with self._database.reading() as connection:
-            return _optimization(find(connection, "optimization", number))
+class Optimizations(Runnables[NewOptimization, Optimization]):
+    kind = "optimization"
 
     def details(self, number: OptimizationId) -> OptimizationDetails:
         with self._database.reading() as connection:
-            row = connection.execute(_ONE, {"number": number}).one_or_none()
-            if row is None:
-                raise not_found("optimization", number)
-            return _with_details(connection, [row])[0]
+            row = find_in(connection, self.kind, number, _DETAILS)
+            return self._with_details(connection, [row])[0]
 
     def details_page(self, wanted: Wanted) -> Page[OptimizationDetails]:
-        """Three queries, however many there are."""
+        """Three queries, however many there are. An optimization has no engine to filter by."""
+        wanted = replace(wanted, engine=None)
         with self._database.reading() as connection:
-            found = runnables.page(connection, "optimization", wanted, lambda row: row, _DETAILS)
-            return Page(tuple(_with_details(connection, found.items)), found.next)
+            page = page_of_kind(connection, self.kind, wanted, lambda row: row, _DETAILS)
+            return Page(tuple(self._with_details(connection, page.items)), page.next)
 
     def edit(
         self,
@@ -84,22 +70,20 @@ class Optimizations:
         dataset_id: DatasetId | None = None,
         settings: dict[str, Any] | None = None,
     ) -> Optimization:
-        """What is not given stays, single settings included; raises WrongState once it has run."""
-        values = {"name": name, "type": type, "dataset_id": dataset_id, "settings": settings}
-        values |= {"target_precision": precision}
-        with self._database.writing() as connection:
-            runnables.edit(connection, "optimization", number, values, self._clock())
-            return _optimization(find(connection, "optimization", number))
-
-    def page(self, wanted: Wanted | None = None) -> Page[Optimization]:
-        with self._database.reading() as connection:
-            return runnables.page(connection, "optimization", wanted or Wanted(), _optimization)
+        return self._edit(
+            number,
+            name=name,
+            type=type,
+            precision=precision,
+            dataset_id=dataset_id,
+            settings=settings,
+        )
 
     def add_trial(self, trial: Trial) -> None:
         """Durable when this returns. One that is the best so far replaces the best before."""
         with self._database.writing() as connection:
             run = find_run(connection, trial.run_id)
-            if run.kind != "optimization":
+            if run.kind != self.kind:
                 raise BadValue(f"Run {run.id} has no trials", why=f"it is of a {run.kind}")
             expect_in_project(connection, run.project_id, model=trial.model_id)
             if trial.is_best:
@@ -108,7 +92,7 @@ class Optimizations:
             connection.execute(
                 insert(TRIALS).values(encode(trial) | {"created_at": trial.created_at})
             )
-            payload = {"id": run.optimization_id, "run_id": run.id, "trial": trial.number}
+            payload = {"id": run.of_id, "run_id": run.id, "trial": trial.number}
             tell(connection, "optimization.trial", run.project_id, payload, self._clock())
 
     def trials(self, run_id: RunId) -> tuple[Trial, ...]:
@@ -118,62 +102,47 @@ class Optimizations:
 
     def best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
         """Of the latest run of each that has one, in one query: for a page of a list."""
-        query = (
-            select(*TRIALS.c, RUNS.c.optimization_id)
-            .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
-            .where(RUNS.c.optimization_id.in_(numbers), TRIALS.c.is_best)
-            .order_by(RUNS.c.id)
-        )
+        query = _best(select(TRIALS, RUNNABLES.c.number.label("of_id")), numbers)
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
-        return {OptimizationId(row.optimization_id): value_of(Trial, row) for row in rows}
+        return {OptimizationId(row.of_id): value_of(Trial, row) for row in rows}
 
-    def delete(self, number: OptimizationId, *, cascade: bool = False) -> None:
-        """With runs, trials and pins; the models it made stay."""
-        with self._database.writing() as connection:
-            delete_thing(connection, "optimization", number, self._clock(), cascade=cascade)
+    def _with_details(
+        self, connection: Connection, rows: Sequence[Any]
+    ) -> list[OptimizationDetails]:
+        numbers = [row.id for row in rows]
+        made, pins = _made(connection, numbers), _pins(connection, numbers)
+        return [
+            OptimizationDetails(
+                optimization=self._read(row),
+                dataset_name=row.dataset_name,
+                latest=latest_run(row),
+                made=made.get(row.id),
+                pins=pins.get(row.id, {}),
+            )
+            for row in rows
+        ]
 
 
-def add_optimization(connection: Connection, new: NewOptimization, clock: Clock) -> int:
-    values = encode(new)
-    values["target_precision"] = values.pop("precision")  # the other one is of its latest run
-    expect_in_project(connection, new.project_id, model=new.model_id, dataset=new.dataset_id)
-    return runnables.add(connection, "optimization", new.project_id, new.name, values, clock())
-
-
-def _with_details(connection: Connection, rows: Sequence[Any]) -> list[OptimizationDetails]:
-    numbers = [row.id for row in rows]
-    made, pins = _made(connection, numbers), _pins(connection, numbers)
-    return [
-        OptimizationDetails(
-            optimization=_optimization(row),
-            dataset_name=row.dataset_name,
-            latest=latest_run_of(row),
-            made=made.get(row.id),
-            pins=pins.get(row.id, {}),
-        )
-        for row in rows
-    ]
+def _best(query: Any, numbers: Sequence[int]) -> Any:
+    """Of trials: the best of every run; that of the latest run comes last."""
+    return (
+        query.join(RUNS, RUNS.c.id == TRIALS.c.run_id)
+        .join(RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id)
+        .where(is_kind("optimization"), RUNNABLES.c.number.in_(numbers), TRIALS.c.is_best)
+        .order_by(RUNS.c.id)
+    )
 
 
 def _made(connection: Connection, numbers: list[int]) -> dict[int, Model]:
     """The best model of the latest run of each that has one."""
-    query = (
-        select(*MODELS.c, RUNS.c.optimization_id.label("made_by"))
-        .join(TRIALS, TRIALS.c.model_id == MODELS.c.id)
-        .join(RUNS, RUNS.c.id == TRIALS.c.run_id)
-        .where(RUNS.c.optimization_id.in_(numbers), TRIALS.c.is_best)
-        .order_by(RUNS.c.id)
-    )
+    models = select(MODELS, RUNNABLES.c.number.label("made_by"))
+    query = _best(models.join(TRIALS, TRIALS.c.model_id == MODELS.c.id), numbers)
     return {row.made_by: model_of(row) for row in connection.execute(query)}
 
 
 def _pins(connection: Connection, numbers: list[int]) -> dict[int, dict[PinKind, BenchmarkId]]:
-    found: dict[int, dict[PinKind, BenchmarkId]] = {}
-    for row in connection.execute(select(PINS).where(PINS.c.optimization_id.in_(numbers))):
-        found.setdefault(row.optimization_id, {})[row.kind] = BenchmarkId(row.benchmark_id)
-    return found
-
-
-def _optimization(row: Any) -> Optimization:
-    return value_of(Optimization, row, precision=row.target_precision, summary=summary_of(row))
+    pins: dict[int, dict[PinKind, BenchmarkId]] = {}
+    for pin in pins_of(connection, numbers):
+        pins.setdefault(pin.optimization_id, {})[pin.kind] = pin.benchmark_id
+    return pins

@@ -1,16 +1,30 @@
-"""Pins: the benchmarks that speak for an optimization."""
+"""Pins: the benchmarks that speak for an optimization, as links."""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, delete, insert, select
+from collections.abc import Sequence
+from typing import Any, get_args
+
+from sqlalchemy import Connection, delete, select
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, OptimizationId
 from modeldyno.core.optimizations import Pin, PinKind
 from modeldyno.store.database import Database
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, utc_now
-from modeldyno.store.tables import PINS, RUNS, TRIALS
+from modeldyno.store.records.finding import Clock, find, is_kind, utc_now
+from modeldyno.store.runnables import find_in, with_links, write_link
+from modeldyno.store.tables import LINKS, RUNNABLES, RUNS, TRIALS
+
+_BENCHMARKS = RUNNABLES.alias("benchmarks")
+_PINS = (
+    select(RUNNABLES.c.number, LINKS.c.role, _BENCHMARKS.c.number.label("benchmark"))
+    .select_from(LINKS)
+    .join(RUNNABLES, RUNNABLES.c.id == LINKS.c.runnable_id)
+    .join(_BENCHMARKS, _BENCHMARKS.c.id == LINKS.c.used_id)
+    .where(is_kind("optimization"), LINKS.c.role.in_(get_args(PinKind)))
+    .order_by(RUNNABLES.c.number, LINKS.c.role)
+)
 
 
 class Pins:
@@ -20,52 +34,50 @@ class Pins:
 
     def put(self, pin: Pin) -> Pin:
         """Instead of the one before; raises BadValue when it measured something else."""
-        now = self._clock()
         with self._database.writing() as connection:
             optimization = find(connection, "optimization", pin.optimization_id)
-            benchmark = find(connection, "benchmark", pin.benchmark_id)
+            query = with_links("benchmark")
+            benchmark = find_in(connection, "benchmark", pin.benchmark_id, query)
             made = select(TRIALS.c.model_id).join(RUNS, RUNS.c.id == TRIALS.c.run_id)
-            made = made.where(RUNS.c.optimization_id == pin.optimization_id)
+            made = made.where(RUNS.c.runnable_id == optimization.runnable_id)
             if benchmark.model_id not in set(connection.scalars(made)):
                 raise BadValue(
                     f"Benchmark {pin.benchmark_id} cannot be pinned here",
                     why="it measures a model that this optimization did not make",
                     fix="Choose a benchmark of an optimized model",
                 )
-            if benchmark.mode != pin.kind:
+            if benchmark.spec["mode"] != pin.kind:
                 raise BadValue(
                     f"Benchmark {pin.benchmark_id} cannot be pinned for its {pin.kind}",
-                    why=f"it measures {benchmark.mode}",
+                    why=f"it measures {benchmark.spec['mode']}",
                 )
-            connection.execute(delete(PINS).where(*_is(pin.optimization_id, pin.kind)))
-            row = {"optimization_id": pin.optimization_id, "kind": pin.kind}
-            connection.execute(insert(PINS).values(row | {"benchmark_id": pin.benchmark_id}))
-            payload = {"id": pin.optimization_id}
-            tell(connection, "optimization.changed", optimization.project_id, payload, now)
+            used = benchmark.runnable_id
+            write_link(connection, optimization.runnable_id, pin.kind, used_id=used)
+            self._tell(connection, optimization)
         return pin
 
     def remove(self, optimization_id: OptimizationId, kind: PinKind) -> bool:
         """Whether there was one."""
         with self._database.writing() as connection:
             optimization = find(connection, "optimization", optimization_id)
-            gone = connection.execute(delete(PINS).where(*_is(optimization_id, kind)))
-            if gone.rowcount:
-                payload = {"id": optimization_id}
-                now = self._clock()
-                tell(connection, "optimization.changed", optimization.project_id, payload, now)
-            return bool(gone.rowcount)
+            is_it = (LINKS.c.runnable_id == optimization.runnable_id, LINKS.c.role == kind)
+            gone = connection.execute(delete(LINKS).where(*is_it)).rowcount
+            if gone:
+                self._tell(connection, optimization)
+            return bool(gone)
 
     def of(self, numbers: list[OptimizationId]) -> tuple[Pin, ...]:
         """Of several at once: for a page of a list."""
-        query = select(PINS).where(PINS.c.optimization_id.in_(numbers))
-        query = query.order_by(PINS.c.optimization_id, PINS.c.kind)
         with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-        return tuple(
-            Pin(OptimizationId(row.optimization_id), row.kind, BenchmarkId(row.benchmark_id))
-            for row in rows
-        )
+            return pins_of(connection, numbers)
+
+    def _tell(self, connection: Connection, optimization: Any) -> None:
+        payload, now = {"id": optimization.id}, self._clock()
+        tell(connection, "optimization.changed", optimization.project_id, payload, now)
 
 
-def _is(optimization_id: int, kind: str) -> tuple[ColumnElement[bool], ...]:
-    return PINS.c.optimization_id == optimization_id, PINS.c.kind == kind
+def pins_of(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:
+    rows = connection.execute(_PINS.where(RUNNABLES.c.number.in_(numbers))).all()
+    return tuple(
+        Pin(OptimizationId(row.number), row.role, BenchmarkId(row.benchmark)) for row in rows
+    )

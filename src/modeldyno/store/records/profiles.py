@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
@@ -11,7 +10,6 @@ from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import DatasetId, ProfileId, ProjectId, RunId
-from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.profiles import (
     Agreement,
     NewProfile,
@@ -20,34 +18,20 @@ from modeldyno.core.profiles import (
     ProfileDetails,
     ProfileRow,
     RowsWanted,
-    spec_of,
 )
-from modeldyno.core.summaries import summarise_spec
-from modeldyno.store import runnables
-from modeldyno.store.database import Database
-from modeldyno.store.deleting import delete_thing
-from modeldyno.store.latest_runs import latest_run_of, with_latest_run
 from modeldyno.store.moves import find_run
-from modeldyno.store.records.finding import (
-    Clock,
-    expect_in_project,
-    find,
-    not_found,
-    summary_of,
-    utc_now,
-    value_of,
-)
-from modeldyno.store.tables import MODELS, PROFILE_ROWS, PROFILES, RUNS
+from modeldyno.store.records.finding import find, value_of
+from modeldyno.store.runnables import Runnables, find_in, latest_run, link, with_links, with_run
+from modeldyno.store.tables import MODELS, PROFILE_ROWS, RUNNABLES, RUNS
 
-_WITH_LATEST = with_latest_run(
-    select(*PROFILES.c, MODELS.c.name.label("model_name")).join(
-        MODELS, MODELS.c.id == PROFILES.c.model_id
-    ),
-    "profile",
+_DETAILS = with_run(
+    with_links("profile")
+    .add_columns(MODELS.c.name.label("model_name"))
+    .join(MODELS, MODELS.c.id == link("model").c.model_id),
+    "latest",
 )
-_DETAILS = _WITH_LATEST.where(PROFILES.c.id == bindparam("number"))
-_ALL_DETAILS = _WITH_LATEST.where(PROFILES.c.project_id == bindparam("project_id")).order_by(
-    PROFILES.c.id
+_ALL_DETAILS = _DETAILS.where(RUNNABLES.c.project_id == bindparam("project")).order_by(
+    RUNNABLES.c.number
 )
 
 
@@ -75,33 +59,19 @@ _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
 }
 
 
-class Profiles:
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
-
-    def add(self, new: NewProfile) -> Profile:
-        with self._database.writing() as connection:
-            number = add_profile(connection, new, self._clock)
-            return _profile(find(connection, "profile", number))
-
-    def get(self, number: ProfileId) -> Profile:
-        with self._database.reading() as connection:
-            return _profile(find(connection, "profile", number))
+class Profiles(Runnables[NewProfile, Profile]):
+    kind = "profile"
 
     def details(self, number: ProfileId) -> ProfileDetails:
         """All that a page about it shows, but for its rows."""
         with self._database.reading() as connection:
-            row = connection.execute(_DETAILS, {"number": number}).one_or_none()
-        if row is None:
-            raise not_found("profile", number)
-        return _details(row)
+            return self._details(find_in(connection, self.kind, number, _DETAILS))
 
     def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
         """All of a project, oldest first, in one query however many there are."""
         with self._database.reading() as connection:
-            rows = connection.execute(_ALL_DETAILS, {"project_id": project_id})
-            return [_details(row) for row in rows]
+            rows = connection.execute(_ALL_DETAILS, {"project": project_id})
+            return [self._details(row) for row in rows]
 
     def edit(
         self,
@@ -111,17 +81,7 @@ class Profiles:
         dataset_id: DatasetId | None = None,
         settings: dict[str, Any] | None = None,
     ) -> Profile:
-        """What is not given stays, single settings included; raises WrongState once it has run."""
-        values: dict[str, Any] = {"name": name, "dataset_id": dataset_id, "settings": settings}
-        if settings is not None:
-            values |= _summary(settings)
-        with self._database.writing() as connection:
-            runnables.edit(connection, "profile", number, values, self._clock())
-            return _profile(find(connection, "profile", number))
-
-    def page(self, wanted: Wanted | None = None) -> Page[Profile]:
-        with self._database.reading() as connection:
-            return runnables.page(connection, "profile", wanted or Wanted(), _profile)
+        return self._edit(number, name=name, dataset_id=dataset_id, settings=settings)
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
         """All rows of a run at once, instead of those of the part before, if it goes on."""
@@ -170,42 +130,21 @@ class Profiles:
                 func.sum(PROFILE_ROWS.c.total_s).label("sum_s"),
             )
             .join(PROFILE_ROWS, PROFILE_ROWS.c.run_id == RUNS.c.id)
-            .where(RUNS.c.profile_id == number)
+            .where(RUNS.c.runnable_id == bindparam("runnable"))
             .group_by(RUNS.c.id, RUNS.c.typical_s, RUNS.c.created_at)
             .order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc())
             .limit(1)
         )
         with self._database.reading() as connection:
-            find(connection, "profile", number)
-            row = connection.execute(query).one_or_none()
+            profile = find(connection, self.kind, number)
+            row = connection.execute(query, {"runnable": profile.runnable_id}).one_or_none()
         return None if row is None else value_of(Agreement, row)
 
-    def delete(self, number: ProfileId, *, cascade: bool = False) -> None:
-        with self._database.writing() as connection:
-            delete_thing(connection, "profile", number, self._clock(), cascade=cascade)
-
-
-def add_profile(connection: Connection, new: NewProfile, clock: Clock) -> int:
-    expect_in_project(connection, new.project_id, model=new.model_id, dataset=new.dataset_id)
-    values = encode(new) | _summary(new.settings)
-    return runnables.add(connection, "profile", new.project_id, new.name, values, clock())
+    def _details(self, row: Any) -> ProfileDetails:
+        return ProfileDetails(self._read(row), row.model_name, latest_run(row))
 
 
 def add_profile_rows(connection: Connection, run_id: RunId, values: list[dict[str, Any]]) -> None:
     connection.execute(delete(PROFILE_ROWS).where(PROFILE_ROWS.c.run_id == run_id))
     if values:
         connection.execute(insert(PROFILE_ROWS), values)
-
-
-def _summary(settings: dict[str, Any]) -> dict[str, Any]:
-    """What lists show of it before its first run."""
-    spec = spec_of(settings)
-    return asdict(summarise_spec(spec)) if spec else {}
-
-
-def _details(row: Any) -> ProfileDetails:
-    return ProfileDetails(_profile(row), row.model_name, latest_run_of(row))
-
-
-def _profile(row: Any) -> Profile:
-    return value_of(Profile, row, summary=summary_of(row))

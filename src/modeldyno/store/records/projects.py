@@ -13,10 +13,18 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.projects import Project
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.kinds import KINDS
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, expect_in_project, find, utc_now, value_of
-from modeldyno.store.tables import PROJECTS, THINGS
+from modeldyno.store.records.finding import (
+    Clock,
+    expect_in_project,
+    find,
+    is_kind,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import PROJECTS, RUNNABLES, THINGS
 
 _SORTINGS = {"created": Sorting(PROJECTS.c.created_at), "name": Sorting(PROJECTS.c.name_key)}
 _LIST = select(PROJECTS)
@@ -104,15 +112,16 @@ class Projects:
 
     def counts(self, number: ProjectId) -> dict[str, int]:
         """How many of each kind of thing it has, in one query."""
-        kinds = [kind for kind in THINGS if kind != "project"]
-        columns = []
-        for kind in kinds:
-            table = THINGS[kind]
-            mine = table.c.project_id == number
-            columns.append(select(func.count()).select_from(table).where(mine).scalar_subquery())
+        counts = {
+            kind: select(func.count()).select_from(table).where(table.c.project_id == number)
+            for kind, table in THINGS.items()
+            if kind != "project"
+        }
+        mine = select(func.count()).where(RUNNABLES.c.project_id == number)
+        counts |= {kind: mine.where(is_kind(kind)) for kind in KINDS}
         with self._database.reading() as connection:
-            found = connection.execute(select(*columns)).one()
-        return dict(zip(kinds, found, strict=True))
+            columns = (query.scalar_subquery() for query in counts.values())
+            return dict(zip(counts, connection.execute(select(*columns)).one(), strict=True))
 
     def delete(self, number: ProjectId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

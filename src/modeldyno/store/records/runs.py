@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,17 +19,26 @@ from modeldyno.core.runs import (
     SETTINGS,
     CellOutcome,
     Run,
-    RunKind,
     RunOf,
     RunState,
     RunSummary,
 )
 from modeldyno.store.database import Database
-from modeldyno.store.moves import find_run, move_run, owner_id, show_latest_of
+from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest
 from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, summary_of, utc_now, value_of
-from modeldyno.store.tables import CELL_OUTCOMES, RUNS, TOMBSTONES
+from modeldyno.store.records.finding import (
+    Clock,
+    cell_columns,
+    cell_of,
+    figures_of,
+    find,
+    is_kind,
+    summary_of,
+    utc_now,
+    value_of,
+)
+from modeldyno.store.tables import CELLS, RUNNABLES, RUNS, TOMBSTONES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
 _SORTINGS = {
@@ -83,7 +91,7 @@ class Runs:
             write_outcome(connection, run, summary, cells)
             told = update(RUNS).where(RUNS.c.id == run_id).values(tool_version=tool_version)
             connection.execute(told)
-            show_latest_of(connection, run.kind, owner_id(run))
+            show_latest(connection, run.runnable_id)
 
     def finish(
         self,
@@ -102,17 +110,15 @@ class Runs:
             return _run(find_run(connection, run_id))
 
     def cells(self, run_id: RunId) -> tuple[CellOutcome, ...]:
-        query = select(CELL_OUTCOMES).where(CELL_OUTCOMES.c.run_id == run_id)
+        query = select(CELLS).where(CELLS.c.run_id == run_id)
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(CELL_OUTCOMES.c.number)).all()
-        return tuple(value_of(CellOutcome, row) for row in rows)
+            rows = connection.execute(query.order_by(CELLS.c.number)).all()
+        return tuple(cell_of(row) for row in rows)
 
     def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
         """Of everything, of a project, or of one thing."""
         wanted = wanted or Wanted()
-        query = select(RUNS)
-        if of is not None:
-            query = query.where(RUNS.c[f"{of.kind}_id"] == of.id)
+        query = WITH_OWNER if of is None else WITH_OWNER.where(*_is_of(of))
         for name in ("project_id", "engine", "state"):
             if getattr(wanted, name) is not None:
                 query = query.where(RUNS.c[name] == getattr(wanted, name))
@@ -120,13 +126,13 @@ class Runs:
             query = query.where(RUNS.c.id.contains(wanted.text, autoescape=True))
         query = dated(query, wanted, RUNS.c.created_at)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, _ID, _run)
+            return page_of(connection, query, wanted, _SORTINGS, RUNS.c.id, _run)
 
     def active(self, of: RunOf | None = None) -> tuple[Run, ...]:
         """Those that have not ended."""
-        query = select(RUNS).where(RUNS.c.state.in_(ACTIVE)).order_by(RUNS.c.id)
+        query = WITH_OWNER.where(RUNS.c.state.in_(ACTIVE)).order_by(RUNS.c.id)
         if of is not None:
-            query = query.where(RUNS.c[f"{of.kind}_id"] == of.id)
+            query = query.where(*_is_of(of))
         with self._database.reading() as connection:
             return tuple(_run(row) for row in connection.execute(query))
 
@@ -141,8 +147,8 @@ class Runs:
                 )
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
             connection.execute(insert(TOMBSTONES).values(run_id=run_id, removed_at=now))
-            show_latest_of(connection, run.kind, owner_id(run))
-            payload = {"run_id": run_id, run.kind: owner_id(run)}
+            show_latest(connection, run.runnable_id)
+            payload = {"run_id": run_id, run.kind: run.of_id}
             tell(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
@@ -157,7 +163,8 @@ class Runs:
             connection.execute(delete(TOMBSTONES).where(TOMBSTONES.c.run_id == run_id))
 
 
-_ID: Any = RUNS.c.id
+def _is_of(of: RunOf) -> tuple[Any, ...]:
+    return is_kind(of.kind), RUNNABLES.c.number == of.id
 
 
 def add_run(
@@ -175,20 +182,22 @@ def add_run(
     if connection.scalar(select(RUNS.c.id).where(RUNS.c.id == run_id)) is not None:
         raise WrongState(f"Run {run_id} is there already")
     owner = find(connection, of.kind, of.id)
-    asked = RunSummary(**{name: owner._mapping[name] for name in SETTINGS})
-    row = asdict(summary or asked)
-    row |= {"id": run_id, "project_id": owner.project_id, f"{of.kind}_id": of.id, "kind": of.kind}
-    row |= {"state": state, "spec": spec, "created_at": _after_others(connection, of, now)}
-    connection.execute(insert(RUNS).values(row | more))
-    show_latest_of(connection, of.kind, of.id)
+    if summary is None:
+        shown = summary_of(owner)
+        summary = RunSummary(**{name: getattr(shown, name) for name in SETTINGS})
+    row = {"id": run_id, "project_id": owner.project_id, "kind": of.kind, "state": state}
+    row |= {"runnable_id": owner.runnable_id, "spec": spec, **figures_of(summary)}
+    row |= {"created_at": _after_others(connection, owner.runnable_id, now), **more}
+    connection.execute(insert(RUNS).values(row))
+    show_latest(connection, owner.runnable_id)
     payload = {"run_id": run_id, "state": state, of.kind: of.id}
     tell(connection, "run.created", owner.project_id, payload, now)
     return run_id
 
 
-def _after_others(connection: Connection, of: RunOf, now: datetime) -> datetime:
+def _after_others(connection: Connection, runnable_id: int, now: datetime) -> datetime:
     """The newest run is the latest, even when somebody has set the clock back."""
-    mine = RUNS.c[f"{of.kind}_id"] == of.id
+    mine = RUNS.c.runnable_id == runnable_id
     last = connection.scalar(select(func.max(RUNS.c.created_at)).where(mine))
     return now if last is None else max(now, last + timedelta(microseconds=1))
 
@@ -197,13 +206,12 @@ def write_outcome(
     connection: Connection, run: Any, summary: RunSummary, cells: Iterable[CellOutcome]
 ) -> None:
     """Replaces what was there: a resumed run ends more than once."""
-    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(asdict(summary)))
-    connection.execute(delete(CELL_OUTCOMES).where(CELL_OUTCOMES.c.run_id == run.id))
-    rows = [asdict(cell) | {"run_id": run.id} for cell in cells]
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(figures_of(summary)))
+    connection.execute(delete(CELLS).where(CELLS.c.run_id == run.id))
+    rows = [cell_columns(cell) | {"run_id": run.id} for cell in cells]
     if rows:
-        connection.execute(insert(CELL_OUTCOMES), rows)
+        connection.execute(insert(CELLS), rows)
 
 
 def _run(row: Any) -> Run:
-    kind: RunKind = row.kind
-    return value_of(Run, row, of=RunOf(kind, owner_id(row)), summary=summary_of(row))
+    return value_of(Run, row, of=RunOf(row.kind, row.of_id), summary=summary_of(row))

@@ -1,0 +1,531 @@
+"""One table for whatever can be run, with links to what it uses; one row for each measured cell.
+
+Numbers stay what they were. Figures that no list sorts or filters by move into a document, so that
+a new figure needs no column. Fingerprints are made anew from the fields that matter.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from modeldyno.core.identity import fingerprint
+from modeldyno.store.columns import Key, Long, Moment
+
+revision = "0010"
+down_revision = "0009"
+
+_TYPES: dict[str, Any] = {
+    "bool": sa.Boolean(),
+    "hash": sa.String(64),
+    "int": sa.Integer(),
+    "json": sa.JSON(none_as_null=True),
+    "key": Key,
+    "long": Long,
+    "moment": Moment(),
+    "real": sa.Float(53),
+    "text": sa.Text(),
+}
+_NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s",
+    "pk": "pk_%(table_name)s",
+}
+_SURENESS = (
+    "floor_low_s:real floor_high_s:real typical_low_s:real typical_high_s:real "
+    "throughput_low_per_s:real throughput_high_per_s:real interval_level:real sessions:int "
+    "samples:int noise:text noise_reasons:text peak_memory_bytes:long "
+)
+_SUMMARY = _SURENESS + (
+    "engine:text device:text precision:text batch_size:int cores:int instances:int streams:int "
+    "floor_s:real typical_s:real throughput_per_s:real accuracy:real verdict:text ratio:real "
+    "ratio_low:real ratio_high:real "
+)
+_NAMED = "id:int! name:text! name_key:key! created_at:moment! project_id:int! "
+_AXES = "device:text! precision:text batch_size:int! cores:int! instances:int! streams:int! "
+_KEPT = ("engine", "typical_s", "throughput_per_s")  # columns of runs that stay
+_KINDS = ("benchmark", "comparison", "optimization", "profile")
+_SORTED_BY = (
+    "created_at", "state", "typical_s", "throughput_per_s", "last_run_at", "name_key"
+)  # fmt: skip
+# Fields that only one kind has, by the column that each was in.
+_OWN = {
+    "benchmark": {"spec": "spec", "mode": "mode"},
+    "comparison": {"spec": "spec"},
+    "optimization": {"type": "type", "precision": "target_precision", "settings": "settings"},
+    "profile": {"settings": "settings"},
+}
+_ROLES = {"model_id": "model", "a_model_id": "a", "b_model_id": "b", "dataset_id": "dataset"}
+
+
+def upgrade() -> None:
+    bind = op.get_bind()
+    old, new = _old(), _new()
+    for name in ("runnables", "numbers", "links"):
+        new[name].create(bind)
+    ids = _move_runnables(bind, old, new)
+    _move_pins(bind, old, new, ids)
+    _move_runs(bind, old, ids)
+    _move_notes(bind, old, ids)
+    op.drop_table("pins")
+    op.drop_table("cells")
+    new["cells"].create(bind)
+    _copy(bind, new["cells"], _cells(bind, old["cell_outcomes"], new["cells"]))
+    op.drop_table("cell_outcomes")
+    for kind in reversed(_KINDS):
+        op.drop_table(f"{kind}s")
+    _name_latest_runs(bind)
+
+
+def downgrade() -> None:
+    bind = op.get_bind()
+    old, new = _old(), _new()
+    for kind in _KINDS:
+        old[f"{kind}s"].create(bind)
+    numbers = _move_runnables_back(bind, old, new)
+    for name in ("pins", "cell_outcomes"):
+        old[name].create(bind)
+    _copy(bind, old["pins"], _pins_back(bind, new, numbers))
+    _copy(bind, old["cell_outcomes"], _cells_back(bind, old["cell_outcomes"], new["cells"]))
+    op.drop_table("cells")
+    old["cells"].create(bind)
+    _copy(bind, old["cells"], _asked_back(bind, new, numbers))
+    _move_runs_back(bind, numbers)
+    _move_notes_back(bind, numbers)
+    for name in ("links", "numbers", "runnables"):
+        op.drop_table(name)
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _columns(words: str) -> Iterator[sa.Column[Any]]:
+    """From ``name:type``, with ``!`` where there must be a value."""
+    for word in words.split():
+        name, _, kind = word.partition(":")
+        yield sa.Column(name, _TYPES[kind.rstrip("!")], nullable=not kind.endswith("!"))
+
+
+def _index(*columns: str, unique: bool = False) -> sa.Index:
+    return sa.Index(None, *columns, unique=unique)
+
+
+def _refers(column: str, to: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint([column], [f"{to}.id"], ondelete=ondelete)
+
+
+def _one_of(*columns: str) -> str:
+    return " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns) + " = 1"
+
+
+class _Tables(dict[str, sa.Table]):
+    def __init__(self) -> None:
+        super().__init__()
+        self._metadata = sa.MetaData(naming_convention=_NAMES)
+        for name in ("projects", "models", "datasets"):
+            sa.Table(name, self._metadata, sa.Column("id", sa.Integer(), primary_key=True))
+        sa.Table("runs", self._metadata, sa.Column("id", Key, primary_key=True))
+
+    def add(self, name: str, words: str, key: tuple[str, ...], *parts: Any) -> None:
+        columns = [*_columns(words)]
+        for column in columns:
+            column.primary_key = column.name in key
+            column.autoincrement = key == ("id",) and column.name == "id"
+        counts = key == ("id",)
+        self[name] = sa.Table(name, self._metadata, *columns, *parts, sqlite_autoincrement=counts)
+
+
+def _new() -> _Tables:
+    tables = _Tables()
+    tables.add(
+        "runnables",
+        _NAMED + "kind:key! number:int! modified_at:moment spec:json! outline:text! "
+        "fingerprint:hash rerun_of:int state:key! last_run_at:moment engine:text typical_s:real "
+        "throughput_per_s:real document:text! latest_run_id:key shown_run_id:key "
+        "measured_run_id:key",
+        ("id",),
+        _refers("project_id", "projects"),
+        _index("kind", "number", unique=True),
+        _index("project_id", "kind", "fingerprint", unique=True),
+        _index("kind", "rerun_of"),
+        _index("kind", "created_at", "number"),
+        _index("project_id", "kind", "state", "created_at", "number"),
+        *(_index("project_id", "kind", column, "number") for column in _SORTED_BY),
+    )
+    tables.add("numbers", "kind:key! last:int!", ("kind",))
+    tables.add(
+        "links",
+        "runnable_id:int! role:key! model_id:int dataset_id:int used_id:int",
+        ("runnable_id", "role"),
+        _refers("runnable_id", "runnables", "CASCADE"),
+        _refers("model_id", "models"),
+        _refers("dataset_id", "datasets"),
+        _refers("used_id", "runnables"),
+        *(_index(column) for column in ("model_id", "dataset_id", "used_id")),
+        sa.CheckConstraint(_one_of("model_id", "dataset_id", "used_id"), name="of_one"),
+    )
+    tables.add(
+        "cells",
+        "run_id:key! number:int! machine:key status:text! engine:key! shape:text " + _AXES + ""
+        "floor_s:real typical_s:real throughput_per_s:real accuracy:real size_bytes:long "
+        "peak_memory_bytes:long noise:text document:text!",
+        ("run_id", "number"),
+        _refers("run_id", "runs", "CASCADE"),
+        _index("engine", "device", "run_id"),
+        _index("machine", "run_id"),
+    )
+    return tables
+
+
+def _old() -> _Tables:
+    tables = _Tables()
+    model = "model_id:int! dataset_id:int modified_at:moment "
+    for kind, words in {
+        "benchmark": model + "mode:text! spec:json! rerun_of:int fingerprint:hash",
+        "comparison": "a_model_id:int! b_model_id:int! spec:json! rerun_of:int fingerprint:hash",
+        "optimization": model + "type:text! target_precision:text! settings:json!",
+        "profile": model + "settings:json!",
+    }.items():
+        names = [word.partition(":")[0] for word in words.split()]
+        uses = [name for name in names if name.endswith("_id")]
+        repeats = "rerun_of" in names
+        tables.add(
+            f"{kind}s",
+            _NAMED + _SUMMARY + "state:key! last_run_at:moment " + words,
+            ("id",),
+            _refers("project_id", "projects"),
+            *(_refers(use, "datasets" if use == "dataset_id" else "models") for use in uses),
+            *(_index(use) for use in uses),
+            *([_refers("rerun_of", f"{kind}s", "SET NULL")] if repeats else []),
+            *([_index("rerun_of")] if repeats else []),
+            *([_index("project_id", "fingerprint", unique=True)] if repeats else []),
+            _index("created_at", "id"),
+            _index("project_id", "state", "created_at", "id"),
+            *(_index("project_id", column, "id") for column in _SORTED_BY),
+        )
+    tables.add(
+        "cells",
+        "benchmark_id:int! number:int! engine:key! " + _AXES,
+        ("benchmark_id", "number"),
+        _refers("benchmark_id", "benchmarks", "CASCADE"),
+        _index("engine", "benchmark_id"),
+    )
+    tables.add(
+        "cell_outcomes",
+        "run_id:key! number:int! status:text! engine:text! " + _AXES + _SURENESS + ""
+        "floor_s:real typical_s:real throughput_per_s:real error_code:text error:json "
+        "effective:json",
+        ("run_id", "number"),
+        _refers("run_id", "runs", "CASCADE"),
+    )
+    tables.add(
+        "pins",
+        "optimization_id:int! kind:text! benchmark_id:int!",
+        ("optimization_id", "kind"),
+        _refers("optimization_id", "optimizations", "CASCADE"),
+        _refers("benchmark_id", "benchmarks"),
+        _index("benchmark_id"),
+    )
+    for name in ("cells", "cell_outcomes"):
+        tables[name].c.streams.server_default = sa.DefaultClause("1")
+    return tables
+
+
+# ---------------------------------------------------------------- up
+
+
+def _move_runnables(bind: sa.Connection, old: _Tables, new: _Tables) -> dict[tuple[str, int], int]:
+    """The new id of each, by its kind and number."""
+    ids: dict[tuple[str, int], int] = {}
+    rows: list[dict[str, Any]] = []
+    links: list[dict[str, Any]] = []
+    taken: set[tuple[int, str, str | None]] = set()
+    terminal = bind.scalar(
+        sa.text("SELECT id FROM projects WHERE name = 'Terminal' ORDER BY id LIMIT 1")
+    )
+    for kind in _KINDS:
+        table = old[f"{kind}s"]
+        for row in bind.execute(sa.select(table).order_by(table.c.id)).mappings():
+            ids[kind, row["id"]] = number = len(ids) + 1
+            own = {field: row[column] for field, column in _OWN[kind].items()}
+            same = {column.name: row.get(column.name) for column in new["runnables"].c}
+            identity = _identity(kind, row, own, terminal)
+            if (row["project_id"], kind, identity) in taken:
+                identity = None
+            taken.add((row["project_id"], kind, identity))
+            summary = {name: row[name] for name in _names(_SUMMARY)}
+            outline = json.dumps(_outline(own) if kind == "benchmark" else {})
+            same |= {"id": number, "kind": kind, "number": row["id"], "fingerprint": identity}
+            rows.append(same | {"spec": own, "outline": outline, "document": _document(summary)})
+            for column, role in _ROLES.items():
+                if row.get(column) is not None:
+                    used = {"model_id": None, "dataset_id": None, "used_id": None}
+                    used["dataset_id" if role == "dataset" else "model_id"] = row[column]
+                    links.append({"runnable_id": number, "role": role, **used})
+        last = _last_number(bind, f"{kind}s")
+        if last:
+            bind.execute(sa.insert(new["numbers"]).values(kind=kind, last=last))
+    _copy(bind, new["runnables"], rows)
+    _copy(bind, new["links"], links)
+    _count_on(bind, "runnables", len(ids))
+    return ids
+
+
+def _identity(kind: str, row: Any, own: dict[str, Any], terminal: int | None) -> str | None:
+    """Of those that a terminal asked for. Profiles were compared setting by setting."""
+    if kind == "profile" and row["project_id"] == terminal:
+        spec = own["settings"]
+    elif row.get("fingerprint") is not None:
+        spec = own["spec"]
+    else:
+        return None
+    models = [row[column] for column in ("model_id", "a_model_id", "b_model_id") if column in row]
+    try:
+        return fingerprint(kind, models, spec)
+    except (KeyError, TypeError, AttributeError):  # settings of another version
+        return None
+
+
+def _outline(own: dict[str, Any]) -> dict[str, Any]:
+    unsaid: dict[str, Any] = {"engine": "", "device": "cpu", "precision": None}
+    unsaid |= dict.fromkeys(("batch_size", "cores", "instances", "streams"), 1)
+    asked = own["spec"]["cells"]
+    cells = [{name: cell.get(name, usual) for name, usual in unsaid.items()} for cell in asked]
+    return {"mode": own["mode"], "cells": cells}
+
+
+def _move_pins(bind: sa.Connection, old: _Tables, new: _Tables, ids: Any) -> None:
+    rows = [
+        {
+            "runnable_id": ids["optimization", row.optimization_id],
+            "role": row.kind,
+            "used_id": ids["benchmark", row.benchmark_id],
+        }
+        for row in bind.execute(sa.select(old["pins"]))
+    ]
+    _copy(bind, new["links"], rows)
+
+
+def _move_runs(bind: sa.Connection, old: _Tables, ids: Any) -> None:
+    for column in ("runnable_id:int", "machine:key", "document:text"):
+        op.add_column("runs", *_columns(column))
+    runs = sa.table("runs", *_columns(_runs_words()))
+    rows = [
+        {
+            "run": row["id"],
+            "runnable": ids[row["kind"], row[f"{row['kind']}_id"]],
+            "text": _document({name: row[name] for name in _names(_SUMMARY)}),
+        }
+        for row in bind.execute(sa.select(runs)).mappings()
+    ]
+    if rows:
+        bind.execute(
+            sa.text("UPDATE runs SET runnable_id = :runnable, document = :text WHERE id = :run"),
+            rows,
+        )
+    with op.batch_alter_table("runs") as table:
+        table.drop_constraint(op.f("ck_runs_of_one"), type_="check")
+        for kind in _KINDS:
+            table.drop_index(f"ix_runs_{kind}_id_created_at_id")
+            table.drop_constraint(op.f(f"fk_runs_{kind}_id"), type_="foreignkey")
+            table.drop_column(f"{kind}_id")
+        for name in _names(_SUMMARY):
+            if name not in _KEPT:
+                table.drop_column(name)
+        table.alter_column("runnable_id", existing_type=sa.Integer(), nullable=False)
+        table.alter_column("document", existing_type=sa.Text(), nullable=False)
+        table.create_foreign_key(
+            op.f("fk_runs_runnable_id"), "runnables", ["runnable_id"], ["id"], ondelete="CASCADE"
+        )
+        table.create_index(
+            op.f("ix_runs_runnable_id_created_at_id"), ["runnable_id", "created_at", "id"]
+        )
+
+
+def _runs_words() -> str:
+    owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
+    return f"id:key! kind:text! {owners} runnable_id:int document:text {_SUMMARY}"
+
+
+def _move_notes(bind: sa.Connection, old: _Tables, ids: Any) -> None:
+    op.add_column("notes", *_columns("runnable_id:int"))
+    owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
+    notes = sa.table("notes", *_columns(f"id:int! {owners}"))
+    rows = [
+        {"note": row["id"], "runnable": ids[kind, row[f"{kind}_id"]]}
+        for row in bind.execute(sa.select(notes)).mappings()
+        for kind in _KINDS
+        if row[f"{kind}_id"] is not None
+    ]
+    if rows:
+        bind.execute(sa.text("UPDATE notes SET runnable_id = :runnable WHERE id = :note"), rows)
+    _rebuild_notes(bind, _KINDS, ("runnable",))
+
+
+def _rebuild_notes(bind: sa.Connection, without: Iterable[str], with_: Iterable[str]) -> None:
+    last = _last_number(bind, "notes")
+    with op.batch_alter_table("notes", table_kwargs={"sqlite_autoincrement": True}) as table:
+        table.drop_constraint(op.f("ck_notes_of_one"), type_="check")
+        for thing in without:
+            table.drop_constraint(op.f(f"uq_notes_{thing}_id"), type_="unique")
+            table.drop_constraint(op.f(f"fk_notes_{thing}_id"), type_="foreignkey")
+            table.drop_column(f"{thing}_id")
+        for thing in with_:
+            table.create_unique_constraint(op.f(f"uq_notes_{thing}_id"), [f"{thing}_id"])
+            name = op.f(f"fk_notes_{thing}_id")
+            column = f"{thing}_id"
+            table.create_foreign_key(name, f"{thing}s", [column], ["id"], ondelete="CASCADE")
+        things = ("project_id", "model_id", "dataset_id", *(f"{thing}_id" for thing in with_))
+        table.create_check_constraint(op.f("ck_notes_of_one"), sa.text(_one_of(*things)))
+    _count_on(bind, "notes", last)
+
+
+def _cells(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
+    for row in bind.execute(sa.select(old)).mappings():
+        values = dict(row)
+        columns = {column.name: values.pop(column.name, None) for column in new.c}
+        yield columns | {"document": _document(values)}
+
+
+def _name_latest_runs(bind: sa.Connection) -> None:
+    newest = (
+        "(SELECT runs.id FROM runs WHERE runs.runnable_id = runnables.id {} "
+        "ORDER BY runs.created_at DESC, runs.id DESC LIMIT 1)"
+    )
+    cells = "AND EXISTS (SELECT 1 FROM cells WHERE cells.run_id = runs.id{})"
+    measured = cells.format(" AND cells.typical_s IS NOT NULL")
+    columns = {
+        "latest_run_id": newest.format(""),
+        "shown_run_id": newest.format(cells.format("")),
+        "measured_run_id": newest.format(measured),
+    }
+    runnables = sa.table("runnables", *map(sa.column, columns))
+    values = {name: sa.text(query) for name, query in columns.items()}
+    bind.execute(sa.update(runnables).values(values))
+
+
+# ---------------------------------------------------------------- down
+
+
+def _move_runnables_back(
+    bind: sa.Connection, old: _Tables, new: _Tables
+) -> dict[int, tuple[str, int]]:
+    """Kind and number of each, by its id."""
+    numbers: dict[int, tuple[str, int]] = {}
+    links: dict[int, dict[str, int]] = {}
+    for link in bind.execute(sa.select(new["links"])):
+        if link.used_id is None:
+            links.setdefault(link.runnable_id, {})[link.role] = link.model_id or link.dataset_id
+    rows: dict[str, list[dict[str, Any]]] = {kind: [] for kind in _KINDS}
+    for row in bind.execute(sa.select(new["runnables"])).mappings():
+        kind = row["kind"]
+        numbers[row["id"]] = kind, row["number"]
+        used = links.get(row["id"], {})
+        values = dict(row) | json.loads(row["document"]) | {"id": row["number"]}
+        values |= {column: row["spec"][field] for field, column in _OWN[kind].items()}
+        values |= {column: used[role] for column, role in _ROLES.items() if role in used}
+        rows[kind].append({column.name: values.get(column.name) for column in old[f"{kind}s"].c})
+    last = {row.kind: row.last for row in bind.execute(sa.select(new["numbers"]))}
+    for kind in _KINDS:
+        _copy(bind, old[f"{kind}s"], sorted(rows[kind], key=lambda values: values["id"]))
+        _count_on(bind, f"{kind}s", last.get(kind, 0))
+    return numbers
+
+
+def _pins_back(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
+    for row in bind.execute(sa.select(new["links"]).where(new["links"].c.used_id.is_not(None))):
+        (_, optimization), (_, benchmark) = numbers[row.runnable_id], numbers[row.used_id]
+        yield {"optimization_id": optimization, "kind": row.role, "benchmark_id": benchmark}
+
+
+def _cells_back(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
+    for row in bind.execute(sa.select(new)).mappings():
+        values = dict(row) | json.loads(row["document"])
+        yield {column.name: values.get(column.name) for column in old.c}
+
+
+def _asked_back(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
+    table = new["runnables"]
+    query = sa.select(table.c.number, table.c.outline).where(table.c.kind == "benchmark")
+    for row in bind.execute(query):
+        for place, cell in enumerate(json.loads(row.outline)["cells"]):
+            yield {"benchmark_id": row.number, "number": place, **cell}
+
+
+def _move_runs_back(bind: sa.Connection, numbers: Any) -> None:
+    owners = [f"{kind}_id" for kind in _KINDS]
+    dropped = [name for name in _names(_SUMMARY) if name not in _KEPT]
+    words = {word.partition(":")[0]: word for word in _SUMMARY.split()}
+    for word in (*(f"{owner}:int" for owner in owners), *(words[name] for name in dropped)):
+        op.add_column("runs", *_columns(word))
+    runs = sa.table("runs", *_columns(_runs_words()))
+    rows = []
+    for row in bind.execute(sa.select(runs.c.id, runs.c.runnable_id, runs.c.document)):
+        kind, number = numbers[row.runnable_id]
+        document = json.loads(row.document)
+        values = dict.fromkeys(owners) | {name: document.get(name) for name in dropped}
+        rows.append(values | {f"{kind}_id": number, "run": row.id})
+    if rows:
+        bind.execute(sa.update(runs).where(runs.c.id == sa.bindparam("run")), rows)
+    with op.batch_alter_table("runs") as table:
+        table.drop_index("ix_runs_runnable_id_created_at_id")
+        table.drop_constraint(op.f("fk_runs_runnable_id"), type_="foreignkey")
+        for name in ("runnable_id", "machine", "document"):
+            table.drop_column(name)
+        for kind, owner in zip(_KINDS, owners, strict=True):
+            name = op.f(f"fk_runs_{owner}")
+            table.create_foreign_key(name, f"{kind}s", [owner], ["id"], ondelete="CASCADE")
+            table.create_index(op.f(f"ix_runs_{owner}_created_at_id"), [owner, "created_at", "id"])
+        table.create_check_constraint(op.f("ck_runs_of_one"), sa.text(_one_of(*owners)))
+
+
+def _move_notes_back(bind: sa.Connection, numbers: Any) -> None:
+    for kind in _KINDS:
+        op.add_column("notes", *_columns(f"{kind}_id:int"))
+    owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
+    notes = sa.table("notes", *_columns(f"id:int! runnable_id:int {owners}"))
+    query = sa.select(notes.c.id, notes.c.runnable_id).where(notes.c.runnable_id.is_not(None))
+    for row in bind.execute(query).all():
+        kind, number = numbers[row.runnable_id]
+        bind.execute(sa.update(notes).where(notes.c.id == row.id).values({f"{kind}_id": number}))
+    _rebuild_notes(bind, ("runnable",), _KINDS)
+
+
+# ---------------------------------------------------------------- rows
+
+
+def _names(words: str) -> list[str]:
+    return [word.partition(":")[0] for word in words.split()]
+
+
+def _document(values: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in values.items() if value is not None})
+
+
+def _copy(bind: sa.Connection, table: sa.Table, rows: Iterable[dict[str, Any]]) -> None:
+    all_rows = list(rows)
+    if all_rows:
+        bind.execute(sa.insert(table), all_rows)
+
+
+def _last_number(bind: sa.Connection, table: str) -> int:
+    """The last that was given, whether or not its row is still there."""
+    if bind.dialect.name == "sqlite":
+        query = "SELECT seq FROM sqlite_sequence WHERE name = :table"
+        return bind.scalar(sa.text(query), {"table": table}) or 0
+    query = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table}_id_seq"  # noqa: S608
+    return bind.scalar(sa.text(query)) or 0
+
+
+def _count_on(bind: sa.Connection, table: str, last: int) -> None:
+    """The next number is the one after ``last``."""
+    if bind.dialect.name == "sqlite":
+        forget = sa.text("DELETE FROM sqlite_sequence WHERE name = :table")
+        bind.execute(forget, {"table": table})
+        tell = sa.text("INSERT INTO sqlite_sequence (name, seq) VALUES (:table, :last)")
+        bind.execute(tell, {"table": table, "last": last})
+    elif last:
+        bind.execute(sa.text(f"SELECT setval('{table}_id_seq', :last)"), {"last": last})
