@@ -243,20 +243,22 @@ def _move_runnables(bind: sa.Connection, old: _Tables, new: _Tables) -> dict[tup
     rows: list[dict[str, Any]] = []
     links: list[dict[str, Any]] = []
     taken: set[tuple[int, str, str | None]] = set()
+    names = [column.name for column in new["runnables"].c]
+    summarised = _names(_SUMMARY)
     terminal = bind.scalar(
         sa.text("SELECT id FROM projects WHERE name = 'Terminal' ORDER BY id LIMIT 1")
     )
     for kind in _KINDS:
         table = old[f"{kind}s"]
-        for row in bind.execute(sa.select(table).order_by(table.c.id)).mappings():
+        for row in _rows(bind, sa.select(table).order_by(table.c.id)):
             ids[kind, row["id"]] = number = len(ids) + 1
             own = {field: row[column] for field, column in _OWN[kind].items()}
-            same = {column.name: row.get(column.name) for column in new["runnables"].c}
+            same = {name: row.get(name) for name in names}
             identity = _identity(kind, row, own, terminal)
             if (row["project_id"], kind, identity) in taken:
                 identity = None
             taken.add((row["project_id"], kind, identity))
-            summary = {name: row[name] for name in _names(_SUMMARY)}
+            summary = {name: row[name] for name in summarised}
             outline = json.dumps(_outline(own) if kind == "benchmark" else {})
             same |= {"id": number, "kind": kind, "number": row["id"], "fingerprint": identity}
             rows.append(same | {"spec": own, "outline": outline, "document": _document(summary)})
@@ -313,13 +315,14 @@ def _move_runs(bind: sa.Connection, old: _Tables, ids: Any) -> None:
     for column in ("runnable_id:int", "machine:key", "document:text"):
         op.add_column("runs", *_columns(column))
     runs = sa.table("runs", *_columns(_runs_words()))
+    summary = _names(_SUMMARY)
     rows = [
         {
             "run": row["id"],
             "runnable": ids[row["kind"], row[f"{row['kind']}_id"]],
-            "text": _document({name: row[name] for name in _names(_SUMMARY)}),
+            "text": _document({name: row[name] for name in summary}),
         }
-        for row in bind.execute(sa.select(runs)).mappings()
+        for row in _rows(bind, sa.select(runs))
     ]
     if rows:
         bind.execute(
@@ -384,9 +387,9 @@ def _rebuild_notes(bind: sa.Connection, without: Iterable[str], with_: Iterable[
 
 
 def _cells(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
-    for row in bind.execute(sa.select(old)).mappings():
-        values = dict(row)
-        columns = {column.name: values.pop(column.name, None) for column in new.c}
+    names = [column.name for column in new.c]
+    for values in _rows(bind, sa.select(old)):
+        columns = {name: values.pop(name, None) for name in names}
         yield columns | {"document": _document(values)}
 
 
@@ -495,6 +498,14 @@ def _move_notes_back(bind: sa.Connection, numbers: Any) -> None:
 
 
 # ---------------------------------------------------------------- rows
+
+
+def _rows(bind: sa.Connection, query: Any) -> Iterator[dict[str, Any]]:
+    """As plain dictionaries: with ten thousand runs the server's start would wait for mappings."""
+    result = bind.execute(query)
+    names = list(result.keys())
+    for row in result:
+        yield dict(zip(names, row, strict=True))
 
 
 def _names(words: str) -> list[str]:

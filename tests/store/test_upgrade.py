@@ -1,0 +1,127 @@
+"""A workspace of an earlier version: opened, nothing is lost, and it goes on as before."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from modeldyno.core.ids import RunId
+from modeldyno.core.notes import SUBJECT_KINDS, Subject
+from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.store import schema
+from modeldyno.store.database import FILE, open_database
+from modeldyno.store.history import History
+from modeldyno.store.indexing import RunIndex
+from modeldyno.store.records.all import Records, records_of
+from tests.fixtures.workspaces import restore_postgresql, unpack
+
+OLD = "0009"  # what the frozen workspace was written with
+EVERYTHING = Wanted(limit=LARGEST_PAGE)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def frozen(request, tmp_path) -> tuple[Path, str | None]:
+    """The frozen workspace, and where its database is."""
+    if request.param == "sqlite":
+        return unpack(tmp_path), None
+    url = request.getfixturevalue("new_postgresql")()
+    workspace = unpack(tmp_path, is_sqlite=False)
+    restore_postgresql(workspace, url)
+    return workspace, url
+
+
+@pytest.fixture
+def records(frozen):
+    records = records_of(open_database(*frozen))
+    yield records
+    records.close()
+
+
+def test_a_repeated_command_lands_where_it_did_before(records, frozen):
+    """The same spec in a new folder, as a terminal of this version writes it."""
+    history = History(frozen[0] / "runs")
+    index = RunIndex(records.database, history)
+    index.refresh()
+    known = {run.id: run.of for run in records.runs.page(EVERYTHING).items}
+    finished = [run_id for run_id in history.ids() if history.read(run_id).result is not None]
+    repeated = {}
+    for place, run_id in enumerate(id_ for id_ in finished if is_of_terminal(records, id_)):
+        again = RunId(f"20991231-235959-{place:06x}")
+        copy_run(frozen[0] / "runs", run_id, again)
+        repeated[again] = known[run_id]
+    assert {of.kind for of in repeated.values()} == {"benchmark", "comparison", "profile"}
+    assert set(index.refresh().added) == set(repeated)
+    assert {run_id: records.runs.get(run_id).of for run_id in repeated} == repeated
+
+
+def is_of_terminal(records: Records, run_id: RunId) -> bool:
+    project = records.projects.named("Terminal")
+    assert project is not None
+    return records.runs.get(run_id).project_id == project.id and not records.jobs.of_run(run_id)
+
+
+def copy_run(root: Path, run_id: RunId, again: RunId) -> None:
+    shutil.copytree(root / run_id, root / again)
+    result = root / again / "result.json"
+    document = json.loads(result.read_text())
+    result.write_text(json.dumps(document | {"run_id": again}))
+
+
+def test_the_number_of_one_that_was_deleted_before_is_not_given_again(records):
+    first = records.benchmarks.page(EVERYTHING).items[0]
+    deleted = records.benchmarks.rerun(first.id)
+    records.benchmarks.delete(deleted.id)
+    schema.move_to(records.database.engine, OLD)
+    schema.move_to(records.database.engine, "head")
+    assert records.benchmarks.rerun(first.id).id == deleted.id + 1
+
+
+def test_a_step_down_and_up_keeps_everything(records):
+    before = everything(records)
+    schema.move_to(records.database.engine, OLD)
+    schema.move_to(records.database.engine, "head")
+    assert everything(records) == before
+
+
+def everything(records: Records) -> dict[str, object]:
+    runs = records.runs.page(EVERYTHING).items
+    nouns: tuple[Any, ...] = (
+        records.benchmarks,
+        records.comparisons,
+        records.optimizations,
+        records.profiles,
+    )
+    lines = [line for noun in nouns for line in noun.page(EVERYTHING).items]
+    details = [noun.details(line.id) for noun in nouns for line in noun.page(EVERYTHING).items]
+    projects = records.projects.page(EVERYTHING).items
+    assert runs
+    assert lines
+    return {
+        "lines": lines,
+        "details": details,
+        "outcomes": [records.benchmarks.outcomes(project.id) for project in projects],
+        "runs": runs,
+        "cells": [records.runs.cells(run.id) for run in runs],
+        "trials": [records.optimizations.trials(run.id) for run in runs],
+        "notes": [
+            records.notes.get(Subject(kind, line.id))
+            for kind in SUBJECT_KINDS
+            for line in getattr(records, f"{kind}s").page(EVERYTHING).items
+        ],
+        "jobs": records.jobs.page(EVERYTHING).items,
+        "projects": projects,
+    }
+
+
+def test_the_old_file_lies_beside_the_new_one(tmp_path):
+    workspace = unpack(tmp_path)
+    open_database(workspace).close()
+    with closing(sqlite3.connect(workspace / f"{FILE}.{OLD}.bak")) as copy:
+        assert copy.execute("SELECT count(*) FROM benchmarks").fetchone()[0] > 0
+        assert copy.execute("SELECT version_num FROM modeldyno_version").fetchone() == (OLD,)
