@@ -385,7 +385,18 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
-    *("jobs", "model", "note", "profile-diff", "profile", "ranking", "removed", "runs", "trust"),
+    *(
+        "jobs",
+        "model",
+        "note",
+        "profile-diff",
+        "profile",
+        "ranking",
+        "reindex",
+        "removed",
+        "runs",
+        "trust",
+    ),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -411,6 +422,7 @@ def test_there_is_a_schema_for_every_document():
         public_profiles.DIFF_SCHEMA,
         public_profiles.PROFILE_SCHEMA,
         public.RANKING_SCHEMA,
+        "modeldyno.reindex/1",
         rm.REMOVED_SCHEMA,
         public.RUNS_SCHEMA,
         "modeldyno.trust/1",

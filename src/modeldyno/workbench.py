@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from modeldyno.services.standings import StandingService
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
+    from modeldyno.store.indexing import RunIndex
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
 
@@ -190,6 +192,19 @@ def open_records(settings: Settings) -> Records:
     database = open_database(settings.workspace, settings.database_url)
     RunIndex(database, open_history(settings)).refresh()
     return records_of(database)
+
+
+@contextmanager
+def open_index(settings: Settings) -> Iterator[RunIndex]:
+    """For who compares rows with folders: nothing is read into the database yet."""
+    from modeldyno.store.database import open_database
+    from modeldyno.store.indexing import RunIndex
+
+    database = open_database(settings.workspace, settings.database_url)
+    try:
+        yield RunIndex(database, open_history(settings))
+    finally:
+        database.close()
 
 
 def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive:

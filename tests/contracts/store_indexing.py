@@ -7,11 +7,14 @@ import re
 import shutil
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from sqlalchemy import delete, update
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.reindex import ReindexDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.pages import Wanted
@@ -20,6 +23,7 @@ from modeldyno.store.history import History
 from modeldyno.store.indexing import Indexed, RunIndex, sweep
 from modeldyno.store.owners import this_process
 from modeldyno.store.runs import RunFolder
+from modeldyno.store.tables import CELLS, RUNS
 
 GONE = {"host": "", "pid": 0, "started": 1}
 
@@ -202,6 +206,39 @@ class Indexing:
         assert (set(found.added), found.unreadable) == ({first, *rest}, (odd,))
         assert {run.id for run in desk.records.runs.page().items} == {first, *rest}
         assert index.refresh() == Indexed(unreadable=(odd,))
+
+    def test_rows_that_differ_from_their_folders_are_rebuilt(self, desk, index, history):
+        index.refresh()
+        ids = tuple(reversed(history.ids()))
+        figures, cells, gone, _ = ids
+        before = desk.records.runs.page().items
+        with desk.database.writing() as connection:
+            is_it = RUNS.c.id == figures
+            connection.execute(update(RUNS).where(is_it).values(document="{}", typical_s=None))
+            connection.execute(delete(CELLS).where(CELLS.c.run_id == cells))
+            connection.execute(delete(RUNS).where(RUNS.c.id == gone))
+        expected = ReindexDocument(
+            is_check=True, checked=4, missing=(gone,), different=(figures, cells)
+        )
+        progress: list[tuple[int, int]] = []
+        found = index.rebuild(check=True, on_progress=lambda *done: progress.append(done))
+        assert found == expected
+        assert progress[-1] == (4, 4)
+        assert index.rebuild(check=True) == expected  # nothing was changed
+        assert index.rebuild() == replace(expected, is_check=False)
+        assert index.rebuild(check=True) == ReindexDocument(is_check=True, checked=4)
+        assert desk.records.runs.page().items == before
+        assert len(desk.records.runs.cells(cells)) == 1
+
+    def test_rebuilding_leaves_alone_what_only_the_database_has(self, desk, index, folders):
+        index.refresh()
+        run_id, broken = (run.id for run in desk.records.runs.page().items[:2])
+        shutil.rmtree(folders / run_id)
+        (folders / broken / "spec.json").write_text("{")
+        assert index.rebuild() == ReindexDocument(
+            is_check=False, checked=3, without_folder=(run_id,), unreadable=(broken,)
+        )
+        assert desk.records.runs.get(run_id).state == "done"
 
     def test_a_deleted_run_stays_deleted_and_its_folder_follows(self, desk, index, folders):
         index.refresh()

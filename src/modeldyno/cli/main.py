@@ -23,6 +23,7 @@ from modeldyno.cli import (
     note,
     output,
     profile,
+    reindex,
     remote,
     report,
     rerun,
@@ -76,6 +77,7 @@ app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("rm")(rm.rm)
 app.command("note")(note.note)
+app.command("reindex")(reindex.reindex)
 app.command("inspect")(inspect.inspect)
 app.command("convert")(convert.convert)
 app.command("trust")(trust.trust)

@@ -7,9 +7,9 @@ not even read. A run whose process is gone is looked at again, because nobody wr
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from sqlalchemy import Connection, insert, or_, select, update
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.documents.reindex import ReindexDocument
 from modeldyno.core.errors import (
     DatabaseUnusable,
     RunFailed,
@@ -50,9 +51,9 @@ from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
 from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, is_kind, utc_now
+from modeldyno.store.records.finding import Clock, is_kind, summary_of, utc_now
 from modeldyno.store.records.profiles import add_profile_rows
-from modeldyno.store.records.runs import RUN_ID, Runs, add_run, write_outcome
+from modeldyno.store.records.runs import RUN_ID, Runs, add_run, cells_of, write_outcome
 from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
@@ -108,6 +109,56 @@ class RunIndex:
                         unreadable.append(one.run.run_id)
         changed += self._end_vanished(known)
         return Indexed(tuple(added), tuple(changed), tuple(unreadable))
+
+    def rebuild(
+        self, *, check: bool = False, on_progress: Callable[[int, int], None] = lambda *_: None
+    ) -> ReindexDocument:
+        """Compare every row with its folder and write anew those that differ; with ``check``, only
+        compare. ``on_progress`` hears how many of how many are done."""
+        known, buried = self._known()
+        ids = [run_id for run_id in reversed(self._history.ids()) if RUN_ID.fullmatch(run_id)]
+        ids = [run_id for run_id in ids if run_id not in buried]
+        different: list[RunId] = []
+        unreadable: list[RunId] = []
+        for start in range(0, len(ids), _AT_ONCE):
+            on_progress(start, len(ids))
+            some = [run_id for run_id in ids[start : start + _AT_ONCE] if run_id in known]
+            for found in self._read(some, unreadable):
+                if self._differs(found):
+                    different.append(found.run.run_id)
+                    if not check:
+                        self._rewrite(found)
+        if not check:
+            unreadable = list({*unreadable, *self.refresh().unreadable})
+        on_progress(len(ids), len(ids))
+        folders = set(ids)
+        ended = (RunId(name) for name, (state, _) in known.items() if state not in ACTIVE)
+        return ReindexDocument(
+            is_check=check,
+            checked=len(ids),
+            missing=tuple(run_id for run_id in ids if run_id not in known),
+            different=tuple(different),
+            without_folder=tuple(run_id for run_id in ended if run_id not in folders),
+            unreadable=tuple(sorted(unreadable)),
+        )
+
+    def _rewrite(self, found: _Found) -> None:
+        """The figures alone: of a server's run, its row knows the state and the times better."""
+        with self._database.writing() as connection:
+            row = find_run(connection, found.run.run_id)
+            self._figures(connection, found, row)
+            show_latest(connection, row.runnable_id)
+
+    def _differs(self, found: _Found) -> bool:
+        result = found.run.result
+        if result is None:
+            return False
+        expected = result.summary(), [replace(cell, run_id=None) for cell in result.outcomes()]
+        with self._database.reading() as connection:
+            row = find_run(connection, found.run.run_id)
+            cells = cells_of(connection, row.id)
+        kept = summary_of(row), [replace(cell, run_id=None) for cell in cells]
+        return bool(encode(expected) != encode(kept))
 
     def _end_vanished(self, known: dict[str, tuple[str, int | None]]) -> Iterator[RunId]:
         """A terminal forgets a run that failed before it had anything to keep; its row may have
@@ -220,14 +271,20 @@ class RunIndex:
         values: dict[str, Any] = {"failure": encode(run.failure), "finished_at": None}
         if ended:
             values["finished_at"] = datetime.fromtimestamp(found.stamp / 1e9, UTC)
-        if run.result is not None:
-            values["tool_version"] = run.result.tool_version
-            write_outcome(connection, row, run.result.summary(), run.result.outcomes())
-            if isinstance(run.result, ProfileResult):
-                rows = [encode(one) for one in rows_of(run.run_id, run.result)]
-                add_profile_rows(connection, run.run_id, rows)
+        self._figures(connection, found, row)
         connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
         show_latest(connection, row.runnable_id)
+
+    def _figures(self, connection: Connection, found: _Found, row: Any) -> None:
+        result = found.run.result
+        if result is None:
+            return
+        write_outcome(connection, row, result.summary(), result.outcomes())
+        if isinstance(result, ProfileResult):
+            rows = [encode(one) for one in rows_of(row.id, result)]
+            add_profile_rows(connection, row.id, rows)
+        values = {"tool_version": result.tool_version}
+        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:

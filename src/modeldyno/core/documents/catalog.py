@@ -8,10 +8,12 @@ from modeldyno.core.documents.benchmark import BenchmarkDocument
 from modeldyno.core.documents.comparison import ComparisonDocument
 from modeldyno.core.documents.failure import ErrorDocument
 from modeldyno.core.documents.model import ModelDocument
+from modeldyno.core.documents.reindex import ReindexDocument
 
 DOCUMENTS: dict[str, type[Any]] = {
     "benchmark": BenchmarkDocument,
     "comparison": ComparisonDocument,
     "error": ErrorDocument,
     "model": ModelDocument,
+    "reindex": ReindexDocument,
 }

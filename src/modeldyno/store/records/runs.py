@@ -110,10 +110,8 @@ class Runs:
             return _run(find_run(connection, run_id))
 
     def cells(self, run_id: RunId) -> tuple[CellOutcome, ...]:
-        query = select(CELLS).where(CELLS.c.run_id == run_id)
         with self._database.reading() as connection:
-            rows = connection.execute(query.order_by(CELLS.c.number)).all()
-        return tuple(cell_of(row) for row in rows)
+            return cells_of(connection, run_id)
 
     def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
         """Of everything, of a project, or of one thing."""
@@ -200,6 +198,11 @@ def _after_others(connection: Connection, runnable_id: int, now: datetime) -> da
     mine = RUNS.c.runnable_id == runnable_id
     last = connection.scalar(select(func.max(RUNS.c.created_at)).where(mine))
     return now if last is None else max(now, last + timedelta(microseconds=1))
+
+
+def cells_of(connection: Connection, run_id: RunId) -> tuple[CellOutcome, ...]:
+    query = select(CELLS).where(CELLS.c.run_id == run_id).order_by(CELLS.c.number)
+    return tuple(cell_of(row) for row in connection.execute(query))
 
 
 def write_outcome(
