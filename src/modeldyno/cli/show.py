@@ -75,22 +75,13 @@ def show(
 
 
 def _document(kept: KeptRun, workspace: Path | None) -> None:
-    from modeldyno.cli.profile import known_peaks
+    from modeldyno.cli.profile import peaks_in
     from modeldyno.core import public
-    from modeldyno.core.documents.benchmark import BenchmarkDocument
-    from modeldyno.core.documents.comparison import ComparisonDocument
-    from modeldyno.core.public_profiles import profile_json
-    from modeldyno.core.results import BenchmarkResult, ProfileResult
 
-    match kept.result:
-        case None:
-            output.document(public.runs_json([kept]))
-        case BenchmarkResult():
-            output.document(BenchmarkDocument.of(kept.result))
-        case ProfileResult():
-            output.document(profile_json(kept.result, known_peaks(kept.result, workspace)))
-        case _:
-            output.document(ComparisonDocument.of(kept.result))
+    if kept.result is None:
+        output.document(public.runs_json([kept]))
+    else:
+        output.document(kept.result.document(peaks_in(workspace)))
 
 
 def _log(workspace: Path | None, run_id: RunId) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
@@ -17,6 +17,7 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, Profil
 from modeldyno.core.surprises import Surprise, surprises
 
 if TYPE_CHECKING:
+    from modeldyno.core.roofline import PeaksOf
     from modeldyno.core.runs import CellOutcome, RunSummary
 
 CellStatus = Literal["done", "partial", "failed"]
@@ -190,6 +191,17 @@ class _Result:
     def models(self) -> tuple[ModelFacts, ...]:
         return (self.model,)
 
+    def document(self, peaks_of: PeaksOf | None = None) -> Any:
+        """What ``--json`` prints; ``peaks_of`` finds what a machine can do at most."""
+        raise NotImplementedError
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """The document that ``--json`` prints."""
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.exports import deliver
+
+        return deliver(json_text(self.document()), path)
+
     def headline(self) -> str:
         """The number, or why there is none."""
         raise NotImplementedError
@@ -239,13 +251,10 @@ class BenchmarkResult(_Result):
 
         return benchmark_text(self)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The document that ``modeldyno bench --json`` prints."""
+    def document(self, peaks_of: PeaksOf | None = None) -> Any:
         from modeldyno.core.documents.benchmark import BenchmarkDocument
-        from modeldyno.core.documents.described import json_text
-        from modeldyno.core.exports import deliver
 
-        return deliver(json_text(BenchmarkDocument.of(self)), path)
+        return BenchmarkDocument.of(self)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per cell."""
@@ -370,13 +379,10 @@ class ComparisonResult(_Result):
 
         return comparison_text(self)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The document that ``modeldyno compare --json`` prints."""
+    def document(self, peaks_of: PeaksOf | None = None) -> Any:
         from modeldyno.core.documents.comparison import ComparisonDocument
-        from modeldyno.core.documents.described import json_text
-        from modeldyno.core.exports import deliver
 
-        return deliver(json_text(ComparisonDocument.of(self)), path)
+        return ComparisonDocument.of(self)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line: verdict, ratio and interval."""
@@ -477,11 +483,10 @@ class ProfileResult(_Result):
 
         return profile_text(self)
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """The document that ``modeldyno profile --json`` prints."""
-        from modeldyno.core import exports, public_profiles
+    def document(self, peaks_of: PeaksOf | None = None) -> Any:
+        from modeldyno.core.public_profiles import profile_json
 
-        return exports.deliver(exports.json_text(public_profiles.profile_json(self)), path)
+        return profile_json(self, peaks_of(self.host.fingerprint) if peaks_of else None)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per node, and one for what is outside them."""

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode, encode
-from modeldyno.core.documents.benchmark import BenchmarkDocument
-from modeldyno.core.documents.comparison import ComparisonDocument
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
@@ -26,15 +24,11 @@ from modeldyno.core.markdown import markdown_of
 from modeldyno.core.names import file_name_part, shown_name
 from modeldyno.core.pages import Wanted
 from modeldyno.core.placeless import placeless
-from modeldyno.core.public_profiles import profile_json
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.reports.page import html_report
 from modeldyno.core.reports.several import Report, cells_csv, report_markdown
 from modeldyno.core.results import (
-    BenchmarkResult,
-    ComparisonResult,
     MeasuringResult,
-    ProfileResult,
 )
 from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, CellOutcome, Run, RunOf
@@ -106,7 +100,7 @@ class ExportService:
 
     def document(self, run_id: RunId) -> Any:
         """The public one, as the terminal prints it; raises NotFound when there is no result."""
-        return self._document(self.result(run_id))
+        return self.result(run_id).document(self._peaks_of)
 
     def record(self, run_id: RunId) -> dict[str, Any]:
         """The result as it is kept."""
@@ -206,19 +200,10 @@ class ExportService:
                 model = self._records.models.get(optimization.model_id)
                 return {spec.model.path: model.name}
 
-    def _document(self, result: MeasuringResult) -> Any:
-        match result:
-            case BenchmarkResult():
-                return BenchmarkDocument.of(result)
-            case ComparisonResult():
-                return ComparisonDocument.of(result)
-            case ProfileResult():
-                return profile_json(result, self._peaks_of(result.host.fingerprint))
-
     def _text(self, result: MeasuringResult, format: Format) -> str:
         match format:
             case "json":
-                return json_text(self._document(result))
+                return json_text(result.document(self._peaks_of))
             case "csv":
                 return result.to_csv()
             case "md":
@@ -229,7 +214,7 @@ class ExportService:
     def _report_text(self, report: Report, format: Format) -> str:
         match format:
             case "json":
-                results = [self._document(result) for result in report.results]
+                results = [result.document(self._peaks_of) for result in report.results]
                 told = {"title": report.title, "results": results, "missing": [*report.missing]}
                 return json_text(told)
             case "csv":
