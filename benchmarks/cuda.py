@@ -87,6 +87,7 @@ def _turn(session, inputs, number: int) -> tuple[float, float]:  # type: ignore[
 
 def whole_path(weights: Path, workspace: Path) -> None:
     """Through sandboxed workers, as `modeldyno bench` does it."""
+    from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
     from modeldyno.services import requests
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
@@ -94,11 +95,13 @@ def whole_path(weights: Path, workspace: Path) -> None:
     service = open_workbench(Settings.read(workspace)).service
     print("batch  precision  wall ms  device ms  J per item  metered")
     for precision in ("fp32", "fp16"):
-        spec = requests.benchmark_spec(
-            weights,
-            requests.CellOptions(batch=(1, 32), device=("cuda",), precision=(precision,)),
-            requests.InputOptions(inputs=["x=float32[batch,3,224,224]"], architecture=FACTORY),
+        request = BenchmarkRequest(
+            batch_sizes=(1, 32),
+            devices=("cuda",),
+            precisions=(precision,),
+            inputs=("x=float32[batch,3,224,224]",),
         )
+        spec = requests.benchmark_spec(request, ModelFile(weights, architecture=FACTORY))
         for cell in getattr(service.run(spec), "cells", ()):
             found = cell.measurement
             if found is None:

@@ -42,9 +42,10 @@ from modeldyno.client.steps import (
 )
 from modeldyno.core import errors
 from modeldyno.core.jobs import Progress, Started
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.demo import model_path
-from modeldyno.services.requests import CellOptions, cell_specs
+from modeldyno.services.requests import cell_specs
 from tests.api.live import live
 from tests.scripts import fault, script
 
@@ -327,7 +328,7 @@ def test_bench_returns_what_modeldyno_bench_returns(client, net):
         upload=lambda done, _: sent.append(done),
     )  # fmt: skip
     assert isinstance(result, BenchmarkResult)
-    cells = cell_specs(CellOptions(batch=[1, 2]))
+    cells = cell_specs(BenchmarkRequest(batch_sizes=(1, 2)))
     assert tuple(cell.spec for cell in result.cells) == cells
     assert [cell.status for cell in result.cells] == ["done", "done"]
     assert str(net.parent) not in result.to_json()

@@ -8,7 +8,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core.profiles import AGREES
-from modeldyno.services.requests import CellOptions, InputOptions, profile_spec
+from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
+from modeldyno.services.requests import profile_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import litert_files
@@ -19,14 +20,15 @@ pytestmark = pytest.mark.slow  # a busy machine changes both sides alike
 
 DEMO = Path(modeldyno.__file__).parent / "demo" / "digits.onnx"
 TORCH = {
-    SILERO / "silero_vad.jit": InputOptions(inputs=["x=float32[1,512]"]),
-    MINILM / "minilm.pt2": InputOptions(),
-    CHECKPOINT: InputOptions(
-        architecture="efficientnet_lite_pytorch:EfficientNet.from_name",
-        arguments={"model_name": "efficientnet-lite0"},
-        inputs=["inputs=float32[batch,3,224,224]"],
-    ),
+    SILERO / "silero_vad.jit": ("x=float32[1,512]",),
+    MINILM / "minilm.pt2": (),
+    CHECKPOINT: ("inputs=float32[batch,3,224,224]",),
 }
+BUILT = ModelFile(
+    CHECKPOINT,
+    architecture="efficientnet_lite_pytorch:EfficientNet.from_name",
+    arguments={"model_name": "efficientnet-lite0"},
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,16 +41,16 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
     model, service, monkeypatch, record_property
 ):
     monkeypatch.chdir(ARCHITECTURE)  # where a checkpoint's code is looked for
-    inputs = TORCH.get(model, InputOptions())
-    asked = profile_spec(model, CellOptions(contract="hot"), inputs, repeats=1)
-    expect_agreement(service, asked, record_property)
+    request = ProfileRequest(inputs=TORCH.get(model, ()), repeats=1)
+    file = BUILT if model == CHECKPOINT else ModelFile(model)
+    expect_agreement(service, profile_spec(request, file), record_property)
 
 
 @pytest.mark.engine("openvino")
 @pytest.mark.parametrize("model", [*LIGHT[:4], MINILM / "minilm.onnx"], ids=lambda path: path.stem)
 def test_they_do_in_openvino(model, service, record_property):
-    cells = CellOptions(engine=["openvino"], contract="hot")
-    expect_agreement(service, profile_spec(model, cells, repeats=1), record_property)
+    request = ProfileRequest(engine="openvino", repeats=1)
+    expect_agreement(service, profile_spec(request, model), record_property)
 
 
 @pytest.mark.engine("litert")
@@ -65,8 +67,8 @@ def test_they_do_in_litert(xnnpack, tmp_path, service, record_property):
     values = [one.tobytes() for one in weights]
     model = litert_files.model([operator_code(litert_files.FULLY_CONNECTED)], [net], values)
     path = litert_files.saved(tmp_path / "m.tflite", model)
-    cells = CellOptions(engine=["litert"], contract="hot", options={"xnnpack": xnnpack})
-    expect_agreement(service, profile_spec(path, cells, repeats=1), record_property)
+    request = ProfileRequest(engine="litert", options={"xnnpack": xnnpack}, repeats=1)
+    expect_agreement(service, profile_spec(request, path), record_property)
 
 
 def expect_agreement(service, asked, record_property):

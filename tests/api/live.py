@@ -17,9 +17,10 @@ from modeldyno.api.app import application
 from modeldyno.api.events import Patience
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.services.failures import Failures
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec, choose_budget
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
@@ -58,13 +59,13 @@ class Live:
         """A benchmark of the model, in the queue."""
 
         def spec(path) -> BenchmarkSpec:
-            return benchmark_spec(
-                path,
-                CellOptions(["scripted"], batch),
-                InputOptions(),
+            request = BenchmarkRequest(
+                engines=("scripted",),
+                batch_sizes=batch,
                 iterations=iterations,
-                budget=choose_budget(seconds=seconds),
+                budget=seconds or "default",
             )
+            return benchmark_spec(request, path)
 
         _, job = self.server.kinds.benchmarks.create(
             model.project_id, model.id, "b", spec, start=True

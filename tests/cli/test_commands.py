@@ -8,8 +8,8 @@ import pytest
 from modeldyno.core.codec import decode
 from modeldyno.core.commands import bench_command, compare_command
 from modeldyno.core.models import Architecture, InputSpec
+from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.specs import (
-    QUICK,
     THOROUGH,
     BenchmarkSpec,
     CellSpec,
@@ -19,10 +19,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.services.requests import (
-    CellOptions,
-    InputOptions,
     benchmark_spec,
-    choose_budget,
     comparison_spec,
 )
 from tests.onnx_models import linear, saved
@@ -51,33 +48,29 @@ def spec_of(typed, tmp_path):
 @pytest.mark.slow
 def test_a_benchmark_with_many_settings_is_the_same_again(spec_of, tmp_path):
     model = saved(linear(), tmp_path / "it's a net.onnx")
-    cells = CellOptions(["onnxruntime"], (1, 2), spin=False, contract="hot", precision=["fp32"])
-    spec = benchmark_spec(
-        model,
-        cells,
-        InputOptions(values={"x": 0.5}),
-        budget=choose_budget(seconds=1.5),
+    request = BenchmarkRequest(
+        engines=("onnxruntime",),
+        batch_sizes=(1, 2),
+        spinning=False,
+        contract="hot",
+        precisions=("fp32",),
+        values={"x": 0.5},
+        budget=1.5,
         iterations=2,
         warmup=1,
         per_call=True,
         timeout_s=30.5,
         seed=3,
     )
+    spec = benchmark_spec(request, model)
     assert spec_of(bench_command(spec, str(model))) == spec
 
 
 @pytest.mark.slow
 def test_a_comparison_is_the_same_again(spec_of, model):
-    spec = comparison_spec(
-        model,
-        f"{model}@batch=2,contract=api,engine=scripted",
-        CellOptions(),
-        InputOptions(),
-        margin=0.05,
-        budget=QUICK,
-        adaptive=True,
-        seed=4,
-    )
+    pairing = PairingRequest(margin=0.05, budget="quick", adaptive=True, seed=4)
+    other = f"{model}@batch=2,contract=api,engine=scripted"
+    spec = comparison_spec(model, other, SideRequest(), pairing)
     again = spec_of(compare_command(spec, str(model), str(model)))
     assert isinstance(again, ComparisonSpec)
     assert (again.a, again.b.cell, again.margin) == (spec.a, spec.b.cell, spec.margin)

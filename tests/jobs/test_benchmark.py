@@ -8,10 +8,11 @@ import pytest
 from onnx import helper
 
 from modeldyno.core.errors import BadValue, InputUnresolved
+from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.core.results import Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
@@ -26,10 +27,10 @@ def room(tmp_path):
     return open_workbench(Settings(tmp_path / "workspace"))
 
 
-def spec(model, inputs=None, batch=(1,), cores=(1,), engine=(), **said) -> BenchmarkSpec:
-    options = {"budget": SHORT} | said
-    cells = CellOptions(engine, batch, cores)
-    return benchmark_spec(model, cells, inputs or InputOptions(), **options)
+def spec(model, budget=SHORT, batch=(1,), cores=(1,), engine=(), **settings) -> BenchmarkSpec:
+    request = BenchmarkRequest(batch_sizes=batch, cores=cores, engines=engine, **settings)
+    made = benchmark_spec(request, model)
+    return made if request.iterations else replace(made, budget=budget)
 
 
 def units_of(room, result):
@@ -154,7 +155,7 @@ def test_what_was_guessed_is_in_the_notes(room, tmp_path):
     assert result.cells[0].notes == (
         "guessed 128 for sequence, which the model leaves open; to choose: --dim sequence=…",
     )
-    said = room.service.run(spec(model, InputOptions({"sequence": 7}), iterations=5))
+    said = room.service.run(spec(model, dims={"sequence": 7}, iterations=5))
     assert said.cells[0].notes == ()
 
 
@@ -162,7 +163,7 @@ def test_real_inputs_are_used_as_they_are(room, tmp_path):
     np.savez(tmp_path / "x.npz", x=np.ones((3, 4), dtype=np.float32))
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
     result = room.service.run(
-        spec(model, InputOptions(data=tmp_path / "x.npz"), batch=(3, 6), iterations=5)
+        spec(ModelFile(model, data=tmp_path / "x.npz"), batch=(3, 6), iterations=5)
     )
     assert [(cell.batch_size, cell.notes) for cell in result.cells] == [
         (3, ()),

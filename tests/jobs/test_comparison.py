@@ -1,17 +1,17 @@
 """Two cells against each other: pairs over several processes, and a ratio of times."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from modeldyno.core.errors import Cancelled, EngineFailed, ModelChanged, TimedOut, WorkerCrashed
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Progress
+from modeldyno.core.requests.measuring import PairingRequest, SideRequest
 from modeldyno.core.sessions import Parity
 from modeldyno.core.specs import DEFAULT, QUICK
 from modeldyno.jobs.local import LocalJobs
-from modeldyno.services.requests import CellOptions, InputOptions, comparison_spec
+from modeldyno.services.requests import comparison_spec
 from modeldyno.services.runs import RunService
 from modeldyno.settings import Settings
 from modeldyno.store.runs import Runs
@@ -28,9 +28,10 @@ def room(tmp_path):
     return open_workbench(Settings(tmp_path / "workspace"))
 
 
-def spec(a, b, **said):
-    options: dict[str, Any] = {"budget": SHORT, "pairs": 6} | said
-    return comparison_spec(a, b, CellOptions(), InputOptions(), **options)
+def spec(a, b, budget=SHORT, pairs: int | None = 6, **settings):
+    pairing = PairingRequest(budget=budget.seconds, pairs=pairs, **settings)
+    made = comparison_spec(a, b, SideRequest(), pairing)
+    return replace(made, pair_s=min(made.pair_s, budget.session_s))
 
 
 def units_of(room):

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from modeldyno.core.errors import WrongOutput
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import QUICK, CellSpec
 from modeldyno.jobs.cells import Cell
 from modeldyno.jobs.contract import judge
 from modeldyno.jobs.preparation import Prepared
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
@@ -118,8 +119,8 @@ def bench(tmp_path, monkeypatch):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
 
     def run(*engines, model=model, **said):
-        cells = CellOptions(engine=engines, **said)
-        return room.service.run(benchmark_spec(model, cells, InputOptions(), budget=BUDGET))
+        spec = benchmark_spec(BenchmarkRequest(engines=engines, **said), model)
+        return room.service.run(replace(spec, budget=BUDGET))
 
     return run
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from modeldyno.core.errors import BadValue
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.sessions import (
     Calibration,
     Energy,
@@ -21,7 +22,7 @@ from modeldyno.core.sessions import (
 from modeldyno.core.specs import DEFAULT, QUICK
 from modeldyno.jobs.instances import Crowd
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from modeldyno.worker.launch import Stop, Surroundings, launched
@@ -37,10 +38,8 @@ def room(tmp_path):
 
 
 def bench(room, model, instances, **said):
-    cells = CellOptions(instances=instances)
-    return room.service.run(
-        benchmark_spec(model, cells, InputOptions(), **({"budget": QUICK} | said))
-    )
+    request = BenchmarkRequest(instances=instances, **({"budget": "quick"} | said))
+    return room.service.run(benchmark_spec(request, model))
 
 
 @pytest.mark.skipif(ALL < 2, reason="needs two CPUs")
@@ -80,9 +79,8 @@ def test_exact_iterations_are_exact_for_each_instance(room, tmp_path):
 
 def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
     model = script(tmp_path / "m.json", faults=[fault("segfault", call=3, batch=2)])
-    cells = CellOptions(instances=(1, 2), batch=(1, 2))
-    budget = replace(QUICK, seconds=1.0)
-    result = room.service.run(benchmark_spec(model, cells, InputOptions(), budget=budget))
+    spec = benchmark_spec(BenchmarkRequest(instances=(1, 2), batch_sizes=(1, 2)), model)
+    result = room.service.run(replace(spec, budget=replace(QUICK, seconds=1.0)))
     by_batch = {(c.spec.instances, c.spec.batch_size): c for c in result.cells}
     assert {key: cell.status for key, cell in by_batch.items()} == {
         (1, 1): "done", (2, 1): "done", (1, 2): "failed", (2, 2): "failed"
@@ -153,9 +151,7 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
 
 def test_one_call_of_several_instances_is_too_few(tmp_path):
     with pytest.raises(BadValue, match="at least 2"):
-        benchmark_spec(
-            script(tmp_path / "m.json"), CellOptions(instances=(2,)), InputOptions(), iterations=1
-        )
+        benchmark_spec(BenchmarkRequest(instances=(2,), iterations=1), script(tmp_path / "m.json"))
 
 
 def test_what_instances_measured_counts_once_when_a_run_is_resumed():

@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from modeldyno.core.requests.measuring import (
+    BenchmarkRequest,
+    PairingRequest,
+    ProfileRequest,
+    SideRequest,
+)
 from modeldyno.core.specs import InferenceSpec, ModelSpec
 from modeldyno.services.requests import (
-    CellOptions,
-    InputOptions,
     benchmark_spec,
     comparison_spec,
     profile_spec,
@@ -16,7 +20,7 @@ from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
 
-HOT = CellOptions(engine=["onnxruntime"], contract="hot")
+HOT = BenchmarkRequest(engines=("onnxruntime",), contract="hot")
 NOTE = "measured with the api call: a hot call is not possible"
 
 
@@ -33,14 +37,16 @@ def model(tmp_path):
 @pytest.mark.parametrize("made", [onnx_models.misdeclared_rank, onnx_models.sequence_output])
 def test_profile_falls_back_to_the_ordinary_call(runs, made, tmp_path):
     model = onnx_models.saved(made(), tmp_path / "m.onnx")
-    result = runs.run(replace(profile_spec(model, HOT, repeats=1), repeat_s=0.01))
+    result = runs.run(
+        replace(profile_spec(ProfileRequest(engine="onnxruntime", repeats=1), model), repeat_s=0.01)
+    )
     assert (result.contract, result.facts.contract) == ("api", "api")
     assert NOTE in result.notes
     assert result.rows
 
 
 def test_benchmark_falls_back_to_the_ordinary_call(runs, model):
-    (cell,) = runs.run(benchmark_spec(model, HOT, InputOptions(), iterations=5)).cells
+    (cell,) = runs.run(benchmark_spec(replace(HOT, iterations=5), model)).cells
     assert cell.error is None
     assert cell.measurement is not None
     assert (cell.facts.contract, NOTE in cell.notes) == ("api", True)
@@ -50,7 +56,8 @@ def test_comparison_falls_back_to_the_ordinary_call_and_says_that_calls_differ(
     runs, model, tmp_path
 ):
     ordinary = onnx_models.saved(onnx_models.linear(), tmp_path / "linear.onnx")
-    spec = comparison_spec(model, ordinary, HOT, InputOptions(), pairs=2)
+    side = SideRequest(engine="onnxruntime", contract="hot")
+    spec = comparison_spec(model, ordinary, side, PairingRequest(pairs=2))
     result = runs.run(replace(spec, processes=1, pair_s=0.01))
     assert (result.a.contract, result.b.contract) == ("api", "hot")
     assert f"A: {NOTE}" in result.notes
@@ -58,6 +65,6 @@ def test_comparison_falls_back_to_the_ordinary_call_and_says_that_calls_differ(
 
 
 def test_trying_a_model_once_falls_back_to_the_ordinary_call(runs, model):
-    (cell,) = benchmark_spec(model, HOT, InputOptions()).cells
+    (cell,) = benchmark_spec(HOT, model).cells
     result = runs.run(InferenceSpec(ModelSpec(str(model)), cell))
     assert [output.name for output in result.outputs] == ["y"]

@@ -7,11 +7,12 @@ import pytest
 
 from modeldyno.core.errors import BadValue, Cancelled, EngineFailed, WorkerCrashed, WorkerGarbled
 from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
 from modeldyno.core.traces import MOST_NODES, NodeTime, Repeat, Trace
 from modeldyno.jobs.profile import checked
-from modeldyno.services.requests import CellOptions, profile_spec
+from modeldyno.services.requests import profile_spec
 from modeldyno.settings import Settings
 from modeldyno.store.history import History
 from modeldyno.workbench import open_records, open_workbench
@@ -36,7 +37,7 @@ def history(tmp_path):
 
 def spec(tmp_path, repeats=2, **said):
     model = script(tmp_path / "m.json", **{"latency_us": 1000, "nodes": NODES} | said)
-    return replace(profile_spec(model, repeats=repeats), repeat_s=0.01)
+    return replace(profile_spec(ProfileRequest(repeats=repeats), model), repeat_s=0.01)
 
 
 def test_nodes_and_what_is_outside_them_make_up_the_latency(room, tmp_path):
@@ -144,7 +145,7 @@ def test_a_batch_that_the_model_cannot_have_runs_at_its_own(room, tmp_path):
     from tests import onnx_models
 
     model = onnx_models.saved(onnx_models.linear(batch=2), tmp_path / "fixed.onnx")
-    asked = profile_spec(model, CellOptions(batch=[100], contract="hot"), repeats=1)
+    asked = profile_spec(ProfileRequest(batch_size=100, repeats=1), model)
     result = room.service.run(replace(asked, repeat_s=0.01))
     assert result.batch_size == 2
     assert any("batch" in note for note in result.notes)
@@ -154,7 +155,7 @@ def test_the_engine_has_as_many_threads_as_cores_were_asked_for(room, tmp_path):
     from tests import onnx_models
 
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
-    asked = profile_spec(model, CellOptions(cores=[2], contract="hot"), repeats=1)
+    asked = profile_spec(ProfileRequest(cores=2, repeats=1), model)
     result = room.service.run(replace(asked, repeat_s=0.01))
     assert (result.facts.threads, result.spec.cell.cores) == (2, 2)
     assert result.facts.engine == "onnxruntime"
@@ -163,11 +164,13 @@ def test_the_engine_has_as_many_threads_as_cores_were_asked_for(room, tmp_path):
 
 def test_a_profile_is_of_one_cell(tmp_path):
     model = script(tmp_path / "m.json")
-    with pytest.raises(BadValue, match="one cell"):
-        profile_spec(model, CellOptions(cores=[1, 1], batch=[1, 2]))
-    with pytest.raises(BadValue, match="repeats"):
-        profile_spec(model, repeats=0)
-    assert profile_spec(model).cell == CellSpec(contract="hot")
+    several: Any = (1, 2)
+    with pytest.raises(BadValue, match="batch has no value that we take") as caught:
+        profile_spec(ProfileRequest(batch_size=several), model)
+    assert caught.value.why == "it takes a whole number"
+    with pytest.raises(BadValue, match="repeats must be at least 1, not 0"):
+        profile_spec(ProfileRequest(repeats=0), model)
+    assert profile_spec(ProfileRequest(), model).cell == CellSpec(contract="hot")
 
 
 def test_a_profile_of_the_terminal_appears_in_the_database_with_its_rows(room, tmp_path):

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from modeldyno.core.commands import CONFIG_KEYS
 from modeldyno.core.errors import BadValue
 from modeldyno.core.models import Architecture
-from modeldyno.core.specs import QUICK
-from modeldyno.services.configs import KEYS, configured
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec, choose_budget
+from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
+from modeldyno.services.configs import configured
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.store.configs import MOST_BYTES, NAME, write_config
 from tests.scripts import script
 from tests.terminal import modeldyno
@@ -21,8 +22,7 @@ def model(tmp_path):
 
 
 def read(path):
-    asked = configured(path)
-    return asked.settled(benchmark_spec(asked.model, asked.cells, asked.inputs, **asked.more))
+    return benchmark_spec(*configured(path))
 
 
 def written(tmp_path, text):
@@ -32,31 +32,41 @@ def written(tmp_path, text):
 
 
 @pytest.mark.parametrize(
-    ("cells", "inputs", "more"),
+    "request_",
     [
-        (CellOptions(), InputOptions(), {}),
-        (
-            CellOptions(engine=["scripted"], batch=[1, 8], cores=[1], instances=[1, 2]),
-            InputOptions(dims={"seq": 7}, values={"sr": 16000, "x: #": 0.5}),
-            {"iterations": 20, "warmup": 0, "seed": 3, "timeout_s": 12.5},
+        BenchmarkRequest(),
+        BenchmarkRequest(
+            engines=("scripted",),
+            batch_sizes=(1, 8),
+            instances=(1, 2),
+            dims={"seq": 7},
+            values={"sr": 16000, "x: #": 0.5},
+            iterations=20,
+            warmup=0,
+            seed=3,
+            timeout_s=12.5,
         ),
-        (
-            CellOptions(spin=False, contract="hot", options={"compile": True}, sandbox="required"),
-            InputOptions(inputs=["x=float32[batch,3]"]),
-            {"budget": QUICK, "per_call": True},
+        BenchmarkRequest(
+            spinning=False,
+            contract="hot",
+            options={"compile": True},
+            sandbox="required",
+            inputs=("x=float32[batch,3]",),
+            budget="quick",
+            per_call=True,
         ),
-        (CellOptions(), InputOptions(), {"budget": choose_budget(seconds=3.5)}),
+        BenchmarkRequest(budget=3.5),
     ],
 )
-def test_a_spec_that_is_written_is_read_as_the_same(model, tmp_path, cells, inputs, more):
-    spec = benchmark_spec(model, cells, inputs, **more)
+def test_a_spec_that_is_written_is_read_as_the_same(model, tmp_path, request_):
+    spec = benchmark_spec(request_, model)
     write_config(tmp_path, spec)
     assert read(tmp_path / NAME) == spec
 
 
 def test_an_architecture_is_found_where_it_was_found_the_first_time(model, tmp_path):
-    said = InputOptions(architecture="nets:build", arguments={"depth": 3, "layers": [2, 2]})
-    spec = benchmark_spec(model, CellOptions(), said)
+    file = ModelFile(model, architecture="nets:build", arguments={"depth": 3, "layers": [2, 2]})
+    spec = benchmark_spec(BenchmarkRequest(), file)
     known = Architecture("nets:build", {"depth": 3, "layers": [2, 2]}, "/somewhere/else")
     spec = replace(spec, model=replace(spec.model, architecture=known))
     write_config(tmp_path, spec)
@@ -75,9 +85,9 @@ def test_paths_are_relative_to_the_file(model, tmp_path):
         ("model: m.json\nbatch_size: eight", "batch_size has no value that we take"),
         ("model: m.json\nbatch_size: [1, [2]]", "batch_size has no value that we take"),
         ("model: m.json\nbatch_size: true", "batch_size has no value that we take"),
-        ("model: m.json\nbatch_size: 0", "batch must be at least 1"),
+        ("model: m.json\nbatch_size: 0", "batch_size must be at least 1"),
         ("model: m.json\nbudget: quick\nseconds: 3", "contradict each other"),
-        ("model: m.json\nbudget: long", "There is no budget 'long'"),
+        ("model: m.json\nbudget: long", "budget cannot be 'long'"),
         ("model: m.json\ndims: 3", "dims takes names and values"),
         ("model: m.json\ndims: {seq: x}", "dims: seq has no value"),
         ("model: m.json\noptions: {fast: true}", "No engine has an option 'fast'"),
@@ -112,4 +122,4 @@ def test_a_file_says_all(model, tmp_path):
 def test_every_setting_is_documented():
     text = (Path(__file__).parents[2] / "docs/cli.md").read_text()
     section = text.partition("### Configuration files")[2].partition("\n## ")[0]
-    assert [key for key in KEYS if key not in section] == []
+    assert [key for key in CONFIG_KEYS if key not in section] == []

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.pages import Wanted
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.folder_watch import FolderWatch
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_history, open_records, open_workbench
 from tests.processes import until
@@ -40,7 +41,7 @@ def watch(settings, records):
 
 
 def bench(settings, model):
-    spec = benchmark_spec(model, CellOptions(), InputOptions(), iterations=3)
+    spec = benchmark_spec(BenchmarkRequest(iterations=3), model)
     return open_workbench(settings).service.run(spec)
 
 

@@ -1,12 +1,11 @@
 """Rankings: one side that fails takes no other's number away."""
 
-from dataclasses import replace
-
 import pytest
 
 from modeldyno.core.errors import Cancelled, EngineFailed, TimedOut
 from modeldyno.core.public import ranking_json
 from modeldyno.core.rankings import ranking_remarks
+from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest
 from modeldyno.core.specs import (
     BenchmarkSpec,
     Budget,
@@ -18,7 +17,6 @@ from modeldyno.core.specs import (
 )
 from modeldyno.services import rankings
 from modeldyno.services.rankings import ranking
-from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import schemas
@@ -174,9 +172,9 @@ def test_a_file_that_nobody_can_read_does_not_keep_others_from_being_ranked(tmp_
     for name in names[1:]:
         script(name)
     runs = open_workbench(Settings(tmp_path / "workspace")).service
-    how = {"budget": replace(SHORT, name="quick"), "pairs": 2}
-    words = list(map(str, names))
-    found = rankings.ranked(words, CellOptions(), InputOptions(), how, runs, None, in_all=True)
+    pairing = PairingRequest(budget="quick", pairs=2)
+    models = [ModelFile(name) for name in names]
+    found = rankings.ranked(models, SideRequest(), pairing, runs, None, in_all=True)
     assert [one.failure and one.failure.code for one in found.sides] == [
         "MODEL_UNREADABLE",
         None,

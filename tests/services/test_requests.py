@@ -8,6 +8,24 @@ from dataclasses import replace
 import pytest
 
 from modeldyno.core.errors import BadValue, EngineUnknown, ModelNotFound
+from modeldyno.core.requests.checking import require_valid
+from modeldyno.core.requests.measuring import (
+    BenchmarkRequest,
+    ModelFile,
+    PairingRequest,
+    SideRequest,
+    budget_of,
+)
+from modeldyno.core.requests.texts import (
+    choose_budget,
+    parse_bytes,
+    parse_ints,
+    parse_number,
+    parse_pairs,
+    parse_share,
+    parse_switch,
+    split_side,
+)
 from modeldyno.core.specs import (
     DEFAULT,
     QUICK,
@@ -21,21 +39,11 @@ from modeldyno.core.specs import (
 )
 from modeldyno.services import requests
 from modeldyno.services.requests import (
-    CellOptions,
-    InputOptions,
     benchmark_spec,
     cell_specs,
-    choose_budget,
     comparison_spec,
     inspection_spec,
     model_path,
-    parse_bytes,
-    parse_ints,
-    parse_number,
-    parse_pairs,
-    parse_share,
-    parse_switch,
-    split_side,
 )
 
 ALL = len(os.sched_getaffinity(0))
@@ -49,18 +57,13 @@ def model(tmp_path):
     return path
 
 
-def bench(model, cells=None, inputs=None, **said):
-    return benchmark_spec(
-        model,
-        cells or CellOptions(),
-        inputs or InputOptions(),
-        memory_limit_bytes=LIMIT,
-        **said,
-    )
+def bench(model, **settings):
+    return benchmark_spec(BenchmarkRequest(memory_limit_bytes=LIMIT, **settings), model)
 
 
-def compare(a, b, **said):
-    return comparison_spec(a, b, CellOptions(), InputOptions(), memory_limit_bytes=LIMIT, **said)
+def compare(a, b, **settings):
+    pairing = PairingRequest(memory_limit_bytes=LIMIT, **settings)
+    return comparison_spec(a, b, SideRequest(), pairing)
 
 
 # ---------------------------------------------------------------- benchmarks
@@ -73,14 +76,16 @@ def test_a_model_alone_is_one_cell_with_the_default_budget(model):
 
 
 def test_without_a_limit_a_worker_may_use_nine_tenths_of_the_machine(model):
-    spec = benchmark_spec(model, CellOptions(), InputOptions())
+    spec = benchmark_spec(BenchmarkRequest(), model)
     assert spec.memory_limit_bytes == requests.default_memory_limit() > 0
 
 
 def test_several_values_make_a_cell_of_each_combination_and_none_twice(model):
-    options = CellOptions(engine=["ort", "onnxruntime"], batch=[1, 8, 1], cores=[1, ALL])
+    request = BenchmarkRequest(
+        engines=("ort", "onnxruntime"), batch_sizes=(1, 8, 1), cores=(1, ALL)
+    )
     cores = dict.fromkeys((1, ALL))
-    assert cell_specs(options) == tuple(
+    assert cell_specs(request) == tuple(
         CellSpec("onnxruntime", batch, count) for count in cores for batch in (1, 8)
     )
 
@@ -100,32 +105,32 @@ def test_an_exact_warmup_is_kept_also_when_it_is_none(model):
 def test_real_data_is_found_and_its_whole_path_kept(model, tmp_path):
     data = tmp_path / "x.npz"
     data.write_bytes(b"")
-    inputs = InputOptions({"seq": 8}, {"sr": 16000}, data)
-    assert bench(model, inputs=inputs).model == ModelSpec(
+    file = ModelFile(model, data=data)
+    assert bench(file, dims={"seq": 8}, values={"sr": 16000}).model == ModelSpec(
         str(model), {"seq": 8}, {"sr": 16000}, str(data)
     )
 
 
 def test_missing_data_is_told_before_anything_starts(model):
     with pytest.raises(ModelNotFound, match=r'No data file named "x\.npz"'):
-        bench(model, inputs=InputOptions(data="x.npz"))
+        bench(ModelFile(model, data="x.npz"))
 
 
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ({"cells": CellOptions(batch=[0])}, "batch must be at least 1, not 0"),
-        ({"cells": CellOptions(batch=[-1])}, "batch must be at least 1, not -1"),
-        ({"cells": CellOptions(batch=[2**63])}, "batch must be at most 1000000000, not 9.2"),
-        ({"cells": CellOptions(batch=[10**999])}, "batch must be at most 1000000000, not a num"),
-        ({"cells": CellOptions(instances=[2**63])}, "instances must be at most 256, not 9.2"),
-        ({"cells": CellOptions(cores=[2**63])}, "This machine has no 92"),
-        ({"cells": CellOptions(batch=[])}, "No value for batch"),
-        ({"cells": CellOptions(cores=[0])}, "cores must be at least 1, not 0"),
-        ({"cells": CellOptions(cores=[ALL + 1])}, f"This machine has no {ALL + 1} cores to offer"),
-        ({"cells": CellOptions(batch=range(1, 202))}, "201 cells are too many"),
-        ({"cells": CellOptions(contract="warm")}, "There is no call contract 'warm'"),
-        ({"inputs": InputOptions({"seq": 0})}, "dim seq must be at least 1, not 0"),
+        ({"batch_sizes": (0,)}, "batch must be at least 1, not 0"),
+        ({"batch_sizes": (-1,)}, "batch must be at least 1, not -1"),
+        ({"batch_sizes": (2**63,)}, "batch must be at most 1000000000, not 9.2"),
+        ({"batch_sizes": (10**999,)}, "batch must be at most 1000000000, not a num"),
+        ({"instances": (2**63,)}, "instances must be at most 256, not 9.2"),
+        ({"cores": (2**63,)}, "This machine has no 92"),
+        ({"batch_sizes": ()}, "No value for batch"),
+        ({"cores": (0,)}, "cores must be at least 1, not 0"),
+        ({"cores": (ALL + 1,)}, f"This machine has no {ALL + 1} cores to offer"),
+        ({"batch_sizes": tuple(range(1, 202))}, "201 cells are too many"),
+        ({"contract": "warm"}, "contract cannot be 'warm'"),
+        ({"dims": {"seq": 0}}, "dims: seq must be at least 1, not 0"),
         ({"iterations": 0}, "iterations must be at least 1, not 0"),
         ({"iterations": 1_000_001}, "iterations must be at most 1000000, not 1e\\+06"),
         ({"warmup": -1}, "warmup must be at least 0, not -1"),
@@ -142,23 +147,23 @@ def test_a_value_that_cannot_work_is_told_at_once(said, complaint, model):
 
 def test_an_engine_that_does_not_exist_is_answered_with_one_that_does(model):
     with pytest.raises(EngineUnknown, match="Did you mean 'onnxruntime'"):
-        bench(model, CellOptions(engine=["onxruntime"]))
+        bench(model, engines=("onxruntime",))
 
 
 # ---------------------------------------------------------------- budgets
 
 
 def test_budgets_have_names_and_may_have_other_lengths():
-    assert choose_budget() == DEFAULT
-    assert choose_budget(quick=True) == QUICK
-    assert choose_budget(thorough=True) == THOROUGH
-    assert choose_budget(seconds=3) == replace(DEFAULT, name="custom", seconds=3.0)
+    assert budget_of(choose_budget()) == DEFAULT
+    assert budget_of(choose_budget(quick=True)) == QUICK
+    assert budget_of(choose_budget(thorough=True)) == THOROUGH
+    assert budget_of(choose_budget(seconds=3)) == replace(DEFAULT, name="custom", seconds=3.0)
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
 def test_a_budget_is_some_time(seconds):
     with pytest.raises(BadValue, match="budget must be a number of seconds above 0"):
-        choose_budget(seconds=seconds)
+        require_valid(BenchmarkRequest(budget=choose_budget(seconds=seconds)))
 
 
 @pytest.mark.parametrize(
@@ -210,7 +215,7 @@ def test_a_file_with_an_at_sign_in_its_name_is_a_file(tmp_path):
 )
 def test_an_option_of_a_side_that_nobody_knows_is_told(options, complaint, model):
     with pytest.raises(BadValue) as caught:
-        split_side(f"{model}@{options}")
+        split_side(f"{model}@{options}", engine_options=["compile"])
     assert complaint in f"{caught.value}?"
 
 
@@ -231,9 +236,9 @@ def test_a_side_that_cannot_work_is_told(side, complaint, model):
 @pytest.mark.parametrize(
     ("said", "complaint"),
     [
-        ({"margin": 0.0}, "A margin of 0 makes no sense"),
-        ({"margin": 1.0}, "A margin of 1 makes no sense"),
-        ({"margin": float("nan")}, "A margin of nan makes no sense"),
+        ({"margin": 0.0}, "margin must be above 0 and below 1, not 0"),
+        ({"margin": 1.0}, "margin must be above 0 and below 1, not 1"),
+        ({"margin": float("nan")}, "margin must be above 0 and below 1, not nan"),
         ({"pairs": 1}, "pairs must be at least 2, not 1"),
         ({"timeout_s": -1}, "timeout must be a number of seconds above 0, not -1"),
         ({"seed": -1}, "seed must be at least 0, not -1"),

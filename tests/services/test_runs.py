@@ -9,11 +9,9 @@ from modeldyno.core.codec import decode
 from modeldyno.core.errors import BadValue, EngineFailed, ModelUnreadable
 from modeldyno.core.jobs import Failed, Finished, JobMessage, Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.results import BenchmarkResult, Failure
-from modeldyno.core.specs import QUICK
 from modeldyno.services.requests import (
-    CellOptions,
-    InputOptions,
     benchmark_spec,
     comparison_spec,
     inspection_spec,
@@ -31,7 +29,7 @@ def room(tmp_path):
 
 def spec(model, **said):
     options = {"iterations": 5} | said
-    return benchmark_spec(model, CellOptions(), InputOptions(), **options)
+    return benchmark_spec(BenchmarkRequest(**options), model)
 
 
 def test_a_run_walks_the_whole_path_and_its_result_is_kept(room, tmp_path):
@@ -65,7 +63,9 @@ def test_a_unit_can_be_found_by_whoever_hears_of_it(room, tmp_path):
 
 def test_progress_counts_up_to_what_was_planned(room, tmp_path):
     said: list[JobMessage] = []
-    room.service.run(spec(script(tmp_path / "m.json"), iterations=None, budget=QUICK), said.append)
+    room.service.run(
+        spec(script(tmp_path / "m.json"), iterations=None, budget="quick"), said.append
+    )
     progress = [m for m in said if isinstance(m, Progress) and not waits(m)]
     assert [p.units_done for p in progress] == list(range(len(progress)))
     assert all(p.units_done <= p.units_planned for p in progress)
@@ -90,7 +90,7 @@ def test_what_the_workers_of_a_failed_run_said_is_kept(room, tmp_path):
     good = script(tmp_path / "good.json")
     bad = script(tmp_path / "bad.json", faults=[fault("chatter", call=-1), fault("raise", call=0)])
     with pytest.raises(EngineFailed) as caught:
-        room.service.run(comparison_spec(good, bad, CellOptions(), InputOptions(), budget=QUICK))
+        room.service.run(comparison_spec(good, bad, SideRequest(), PairingRequest(budget="quick")))
     (path,) = (tmp_path / "workspace/runs").iterdir()
     folder = RunFolder(path)
     assert (folder.state(), folder.failure()) == ("failed", Failure.of(caught.value))

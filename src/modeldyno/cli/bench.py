@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
     from modeldyno.core.ids import RunId
     from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
     from modeldyno.core.results import BenchmarkResult, CellResult
     from modeldyno.core.specs import BenchmarkSpec
-    from modeldyno.services.requests import CellOptions, InputOptions
 
-    Words = dict[str, Any]
     Listener = Callable[[JobMessage], None] | None
 
 FAILED, NOISY, TIMED_OUT, INTERRUPTED, OUT_OF_MEMORY = 1, 7, 124, 130, 137
@@ -39,6 +38,7 @@ class Task:
 
 
 def bench(
+    context: typer.Context,
     models: Annotated[
         list[str] | None, typer.Argument(metavar="MODEL...", help="Model files.")
     ] = None,
@@ -112,62 +112,27 @@ def bench(
 
         modeldyno bench --config config.yaml
     """
+    from modeldyno.core.requests.measuring import BenchmarkRequest
+    from modeldyno.core.requests.words import file_of, typed_request
     from modeldyno.services import requests
-    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
     for file in (raw, csv):
         requests.check_folder(file)
     place = _Here(workspace) if server is None else _There(server, workspace)
     if resume is not None or config is not None:
-        said = (models, batch != "1", cores != "1", engine, dim, value, data, quick, thorough)
-        more = (budget, iterations, warmup, per_call, spin, option, input_, architecture, signature)
-        axes = (instances != "1", streams != "1", device != "cpu", precision, resume and config)
-        requests.expect_no_settings((*said, *more, *axes), "--resume" if resume else "--config")
+        given = (*options.typed_settings(context), resume and config)
+        requests.require_no_settings(given, "--resume" if resume else "--config")
     if resume is not None:
         tasks = [place.resumed(resume)]
     elif config is not None:
-        tasks = [place.configured(config)]
+        from modeldyno.services.configs import configured
+
+        tasks = [place.task(*configured(config))]
     else:
         files, sizes = split_models(models or [], dim)
-        dims = {
-            name: requests.parse_int(f"--dim {name}", text)
-            for name, text in parse_pairs("--dim", sizes).items()
-        }
-        values = {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()}
-        cells = CellOptions(
-            engine=requests.parse_names(engine),
-            batch=requests.parse_ints("--batch", batch),
-            cores=requests.parse_ints("--cores", cores),
-            instances=requests.parse_ints("--instances", instances),
-            streams=requests.parse_ints("--streams", streams),
-            device=requests.parse_names(device),
-            precision=requests.parse_names(precision),
-            spin=None if spin is None else requests.parse_switch("--spin", spin),
-            contract=contract,
-            options=requests.parse_options(option or []),
-            sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
-        )
-        inputs = InputOptions(
-            dims,
-            values,
-            data,
-            inputs=input_ or [],
-            architecture=architecture,
-            arguments=requests.parse_arguments("--arg", arg or []),
-            signature=signature,
-        )
-        more_words: Words = {
-            "budget": requests.choose_budget(quick, thorough, budget),
-            "iterations": iterations,
-            "warmup": warmup,
-            "per_call": per_call,
-            "timeout_s": timeout,
-            "memory_limit_bytes": (
-                requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
-            ),
-            "seed": seed,
-        }
-        tasks = [place.task(file, cells, inputs, more_words) for file in files]
+        words = options.words_of(context, sizes)
+        request = typed_request(BenchmarkRequest, words)
+        tasks = [place.task(request, file_of(file, words)) for file in files]
     results, error = measure(tasks, quiet=quiet, as_json=json)
     if raw is not None:
         for number, result in enumerate(results):
@@ -211,19 +176,10 @@ class _Here:
         self._room = open_workbench(settings)
         self._history = open_history(settings)
 
-    def task(self, file: str, cells: CellOptions, inputs: InputOptions, more: Words) -> Task:
+    def task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
         from modeldyno.services.requests import benchmark_spec
 
-        spec = benchmark_spec(file, cells, inputs, **more)
-        return task_of(spec, partial(self._room.service.run, spec))
-
-    def configured(self, file: Path) -> Task:
-        from modeldyno.services.configs import configured
-        from modeldyno.services.requests import benchmark_spec
-
-        asked = configured(file)
-        spec = benchmark_spec(asked.model, asked.cells, asked.inputs, **asked.more)
-        spec = asked.settled(spec)
+        spec = benchmark_spec(request, model)
         return task_of(spec, partial(self._room.service.run, spec))
 
     def resumed(self, word: str) -> Task:
@@ -245,19 +201,15 @@ class _There:
 
         self._client = connected(server, workspace)
 
-    def task(self, file: str, cells: CellOptions, inputs: InputOptions, more: Words) -> Task:
+    def task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
         from modeldyno.cli import remote
 
-        words = remote.words_of(cells, inputs, more)
-        which = str(remote.here(file))
-        bench = partial(self._client.bench, which, project=remote.PROJECT, **words)
-        return Task(file, lambda listen: bench(listen=listen, upload=remote.sending(listen)))
-
-    def configured(self, file: Path) -> Task:
-        from modeldyno.services.configs import configured
-
-        asked = configured(file)
-        return self.task(asked.model, asked.cells, asked.inputs, dict(asked.more))
+        remote.refuse_files(model, request.sandbox)
+        which = str(remote.here(str(model.path)))
+        bench = partial(self._client.bench, which, request, project=remote.PROJECT)
+        return Task(
+            str(model.path), lambda listen: bench(listen=listen, upload=remote.sending(listen))
+        )
 
     def resumed(self, word: str) -> Task:
         from modeldyno.cli import remote

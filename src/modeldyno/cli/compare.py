@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
-    from modeldyno.services.requests import CellOptions, InputOptions
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
 
@@ -29,6 +29,7 @@ EXTENSION = 4  # times the budget, once, when a gate cannot tell
 
 
 def compare(
+    context: typer.Context,
     sides: Annotated[
         list[str],
         typer.Argument(metavar="A B...", help="Model files, with options: m.onnx@cores=2."),
@@ -75,52 +76,27 @@ def compare(
 
         modeldyno compare m.onnx m.tflite --engine all
     """
-    from modeldyno.services import requests
-    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
+    from modeldyno.core.requests.measuring import PairingRequest, SideRequest
+    from modeldyno.core.requests.texts import parse_share
+    from modeldyno.core.requests.words import file_of, typed_request
 
-    files, words = split_models(sides, dim)
+    files, sizes = split_models(sides, dim)
     is_ranking = engine == ALL or len(files) > 2
     if len(files) < 2 and not is_ranking:
         raise typer.BadParameter(
             "a comparison has two sides, A and B; 1 given. "
             "Give another one, or --engine all: in each engine that can run it"
         )
-    sizes = parse_pairs("--dim", words)
-    inputs = InputOptions(
-        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
-        {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
-        data,
-        inputs=input_ or [],
-        architecture=architecture,
-        arguments=requests.parse_arguments("--arg", arg or []),
-    )
-    cells = CellOptions(
-        engine=[engine] if engine and engine != ALL else [],
-        batch=[batch],
-        cores=[cores],
-        spin=None if spin is None else requests.parse_switch("--spin", spin),
-        contract=contract,
-        options=requests.parse_options(option or []),
-        sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
-    )
-    allowed = requests.parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
-    more = {
-        "margin": requests.parse_share("--margin", margin),
-        "budget": requests.choose_budget(quick, thorough, budget),
-        "adaptive": adaptive,
-        "timeout_s": timeout,
-        "memory_limit_bytes": (
-            requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
-        ),
-        "seed": seed,
-    }
-    asked = (files, cells, inputs, more)
+    words = options.words_of(context, sizes)
+    common = typed_request(SideRequest, words, engine=None if engine == ALL else engine)
+    pairing = typed_request(PairingRequest, words)
+    allowed = parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
+    requested = ([file_of(file, words) for file in files], common, pairing)
     if is_ranking:
         refuse_of_several(fail_if_slower, server)
-        raise typer.Exit(_rank(*asked, engine == ALL, workspace, json, quiet))
-    more["fail_if_slower"] = allowed
-    run_for = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    result = _measure(run_for, quiet)
+        raise typer.Exit(_rank(*requested, engine == ALL, workspace, json, quiet))
+    place = _here if server is None else partial(_there, server)
+    result = _measure(place(*requested, allowed, workspace), quiet)
     present(result, json, quiet)
     raise typer.Exit(ending(result, quiet or json))
 
@@ -136,10 +112,9 @@ def refuse_of_several(fail_if_slower: str | None, server: str | None) -> None:
 
 
 def _rank(
-    files: list[str],
-    cells: CellOptions,
-    inputs: InputOptions,
-    more: dict[str, Any],
+    models: list[ModelFile],
+    common: SideRequest,
+    pairing: PairingRequest,
     in_all: bool,
     workspace: Path | None,
     as_json: bool,
@@ -153,7 +128,7 @@ def _rank(
 
     service = open_workbench(Settings.read(workspace)).service
     with live(quiet or as_json) as listen:
-        found = rankings.ranked(files, cells, inputs, more, service, listen, in_all=in_all)
+        found = rankings.ranked(models, common, pairing, service, listen, in_all=in_all)
     ranking.present(found, as_json, quiet)
     if found.interrupted:
         return INTERRUPTED
@@ -161,17 +136,18 @@ def _rank(
 
 
 def _here(
-    files: list[str],
-    cells: CellOptions,
-    inputs: InputOptions,
-    more: dict[str, Any],
+    models: list[ModelFile],
+    common: SideRequest,
+    pairing: PairingRequest,
+    allowed: float | None,
     workspace: Path | None,
 ) -> Callable[[int], Run]:
     from modeldyno.services.requests import comparison_spec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    spec = comparison_spec(files[0], files[1], cells, inputs, **more)
+    a, b = models
+    spec = replace(comparison_spec(a, b, common, pairing), fail_if_slower=allowed)
     service = open_workbench(Settings.read(workspace)).service
 
     def run_for(times: int) -> Run:
@@ -181,35 +157,29 @@ def _here(
 
 
 def _there(
-    files: list[str],
-    cells: CellOptions,
-    inputs: InputOptions,
-    more: dict[str, Any],
     server: str,
+    models: list[ModelFile],
+    common: SideRequest,
+    pairing: PairingRequest,
+    allowed: float | None,
     workspace: Path | None,
 ) -> Callable[[int], Run]:
     from modeldyno.cli import remote
+    from modeldyno.core.requests.measuring import budget_of
 
     client = remote.connected(server, workspace)
-    words = remote.words_of(cells, inputs, more)
-    for name in ("instances", "streams", "precision", "signature"):  # of a side, after its @
-        del words[name]
-    words |= {name: next(iter(words[name]), None) for name in ("engine", "batch", "cores")}
-    words |= {"device": words["device"][0]}
-    words |= {"margin": more["margin"], "adaptive": more["adaptive"], "project": remote.PROJECT}
+    remote.refuse_files(models[0], common.sandbox)
+    a, b = (str(model.path) for model in models)
 
     def run_for(times: int) -> Run:
-        longer = dict(words)
-        if times > 1:
-            longer |= {"quick": False, "thorough": False}
-            longer |= {"budget": times * more["budget"].seconds}
-        compare = partial(client.compare, files[0], files[1], **longer)
+        seconds = times * budget_of(pairing.budget).seconds
+        longer = pairing if times == 1 else replace(pairing, budget=seconds)
+        compare = partial(client.compare, a, b, common, longer, project=remote.PROJECT)
 
         def run(listen: Callable[[JobMessage], None] | None) -> ComparisonResult:
             """A server knows nothing of gates: what it measured is judged here."""
             result = compare(listen=listen, upload=remote.sending(listen))
-            spec = replace(result.spec, fail_if_slower=more["fail_if_slower"])
-            return replace(result, spec=spec)
+            return replace(result, spec=replace(result.spec, fail_if_slower=allowed))
 
         return run
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def convert(
+    context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
     to: Annotated[str, typer.Option("--to", help="What to make of it: onnx, openvino, litert.")],
     output_: Annotated[
@@ -46,32 +47,15 @@ def convert(
     """
     from modeldyno.cli.progress import live
     from modeldyno.core.conversions import ConversionResult
+    from modeldyno.core.requests.measuring import ConversionRequest
+    from modeldyno.core.requests.words import file_of, typed_request
     from modeldyno.services import requests
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    sizes = requests.parse_pairs("--dim", dim or [])
-    inputs = requests.InputOptions(
-        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
-        {
-            name: requests.parse_number(name, text)
-            for name, text in requests.parse_pairs("--value", value or []).items()
-        },
-        inputs=input_ or [],
-        architecture=architecture,
-        arguments=requests.parse_arguments("--arg", arg or []),
-        signature=signature,
-    )
-    limit = requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
-    spec = requests.conversion_spec(
-        model,
-        to,
-        output_,
-        inputs,
-        timeout_s=timeout,
-        memory_limit_bytes=limit,
-        seed=seed,
-    )
+    words = options.words_of(context)
+    request = typed_request(ConversionRequest, words)
+    spec = requests.conversion_spec(request, file_of(model, words), output_)
     service = open_workbench(Settings.read(workspace)).service
     with live(quiet or json) as listen:
         result = service.run(spec, listen)

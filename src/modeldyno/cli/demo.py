@@ -30,10 +30,10 @@ def demo(
         modeldyno demo --json
     """
     from modeldyno.cli import bench, compare, profile
+    from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.specs import QUICK
     from modeldyno.demo import model_path, test_images_path
     from modeldyno.services import demo_project
-    from modeldyno.services.requests import InputOptions
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
@@ -52,7 +52,7 @@ def demo(
         output.tell()
         output.tell("By engine, batch and cores, on real test images:")
     budget = QUICK if quick else replace(QUICK, name="custom", seconds=CELL_S)
-    cells = demo_project.demo_benchmark(model, InputOptions(data=test_images_path()), budget)
+    cells = demo_project.demo_benchmark(ModelFile(model, data=test_images_path()), budget)
     results, error = bench.measure(
         [bench.task_of(cells, partial(run, cells))], quiet=quiet, as_json=json
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from modeldyno.core.errors import BadValue
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Engine = Annotated[
     str | None,
@@ -112,3 +116,47 @@ def _refuse_server(url: str | None) -> None:
 
 
 LocalOnly = Annotated[str | None, typer.Option("--server", hidden=True, callback=_refuse_server)]
+
+
+# ---------------------------------------------------------------- as requests
+
+_NO_SETTINGS = (
+    *("resume", "config", "against", "raw", "csv", "strict", "by", "top", "json", "quiet"),
+    *("server", "workspace"),
+)
+
+
+def words_of(context: typer.Context, sizes: Collection[str] | None = None) -> dict[str, Any]:
+    """What was typed, by the words that requests are filled from; ``sizes`` instead of --dim."""
+    from modeldyno.core.requests import texts
+
+    given = dict(context.params)
+    dims = texts.parse_pairs("--dim", list(given.get("dim") or ()) if sizes is None else [*sizes])
+    values = texts.parse_pairs("--value", given.get("value") or [])
+    given["dims"] = {name: texts.parse_int(f"--dim {name}", text) for name, text in dims.items()}
+    given["values"] = {name: texts.parse_number(name, text) for name, text in values.items()}
+    given["inputs"] = given.get("input_") or ()
+    given["options"] = texts.parse_options(given.get("option") or ())
+    given["arguments"] = texts.parse_arguments("--arg", given.get("arg") or ())
+    given["sandbox"] = _sandbox(given.get("no_sandbox"), given.get("require_sandbox"))
+    if given.get("memory_limit"):
+        given["memory_limit"] = texts.parse_bytes("--memory-limit", given["memory_limit"])
+    if given.get("margin"):
+        given["margin"] = texts.parse_share("--margin", given["margin"])
+    return given
+
+
+def typed_settings(context: typer.Context) -> Iterator[str]:
+    """Names of settings that were typed, rather than left as they are."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if name not in _NO_SETTINGS and source is not None and source.name == "COMMANDLINE":
+            yield name
+
+
+def _sandbox(is_off: bool | None, is_required: bool | None) -> str:
+    if is_off and is_required:
+        raise BadValue(
+            "--no-sandbox and --require-sandbox contradict each other", fix="Give one of them"
+        )
+    return "off" if is_off else "required" if is_required else "on"

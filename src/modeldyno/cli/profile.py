@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
     from modeldyno.core.results import ProfileResult
     from modeldyno.core.roofline import PeaksOf
-    from modeldyno.services.requests import CellOptions, InputOptions
 
     Run = Callable[[Callable[[JobMessage], None] | None], object]
 
@@ -32,6 +32,7 @@ class By(StrEnum):
 
 
 def profile(
+    context: typer.Context,
     model: Annotated[
         str | None, typer.Argument(metavar="MODEL", help="A model file.", show_default=False)
     ] = None,
@@ -93,52 +94,32 @@ def profile(
         modeldyno profile m.onnx --engine openvino --by node --against 3fa9c1
     """
     from modeldyno.cli.bench import split_models
+    from modeldyno.core.requests.measuring import ProfileRequest
+    from modeldyno.core.requests.words import file_of, typed_request
     from modeldyno.services import requests
-    from modeldyno.services.requests import CellOptions, InputOptions, parse_number, parse_pairs
 
     requests.check_folder(csv)
     before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
-        said = (model, engine, batch != 1, cores != 1, device != "cpu", precision, spin, dim)
-        more_said = (value, data, input_, architecture, arg, signature, option, repeats != 5)
-        requests.expect_no_settings((*said, *more_said))
+        requests.require_no_settings(options.typed_settings(context))
         result = listened(_resumed(resume, server, workspace), quiet)
         _end(result, json, quiet, by, top, csv, workspace, before)
-    files, words = split_models([model] if model else [], dim)
+    files, sizes = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
-    sizes = parse_pairs("--dim", words)
-    inputs = InputOptions(
-        {name: requests.parse_int(f"--dim {name}", text) for name, text in sizes.items()},
-        {n: parse_number(n, t) for n, t in parse_pairs("--value", value or []).items()},
-        data,
-        inputs=input_ or [],
-        architecture=architecture,
-        arguments=requests.parse_arguments("--arg", arg or []),
-        signature=signature,
+    words = options.words_of(context, sizes)
+    request, file = typed_request(ProfileRequest, words), file_of(files[0], words)
+    place = _here if server is None else partial(_there, server)
+    _end(
+        listened(place(request, file, workspace), quiet),
+        json,
+        quiet,
+        by,
+        top,
+        csv,
+        workspace,
+        before,
     )
-    cells = CellOptions(
-        engine=[engine] if engine else [],
-        batch=[batch],
-        cores=[cores],
-        device=[device],
-        precision=[precision] if precision else [],
-        spin=None if spin is None else requests.parse_switch("--spin", spin),
-        contract=contract,
-        options=requests.parse_options(option or []),
-        sandbox=requests.choose_sandbox(no_sandbox, require_sandbox),
-    )
-    more = {
-        "repeats": repeats,
-        "timeout_s": timeout,
-        "memory_limit_bytes": (
-            requests.parse_bytes("--memory-limit", memory_limit) if memory_limit else None
-        ),
-        "seed": seed,
-    }
-    asked = (files[0], cells, inputs, more)
-    run = _here(*asked, workspace) if server is None else _there(*asked, server, workspace)
-    _end(listened(run, quiet), json, quiet, by, top, csv, workspace, before)
 
 
 def _end(
@@ -178,34 +159,21 @@ def _resumed(word: str, server: str | None, workspace: Path | None) -> Run:
     return partial(open_workbench(settings).service.resume, kept.run_id)
 
 
-def _here(
-    file: str,
-    cells: CellOptions,
-    inputs: InputOptions,
-    more: dict[str, Any],
-    workspace: Path | None,
-) -> Run:
+def _here(request: ProfileRequest, model: ModelFile, workspace: Path | None) -> Run:
     from modeldyno.services.requests import profile_spec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    spec = profile_spec(file, cells, inputs, **more)
+    spec = profile_spec(request, model)
     return partial(open_workbench(Settings.read(workspace)).service.run, spec)
 
 
-def _there(
-    file: str,
-    cells: CellOptions,
-    inputs: InputOptions,
-    more: dict[str, Any],
-    server: str,
-    workspace: Path | None,
-) -> Run:
+def _there(server: str, request: ProfileRequest, model: ModelFile, workspace: Path | None) -> Run:
     from modeldyno.cli import remote
 
     client = remote.connected(server, workspace)
-    words = remote.one_cell(cells, inputs, more) | {"repeats": more["repeats"]}
-    measure = partial(client.profile, file, project=remote.PROJECT, **words)
+    remote.refuse_files(model, request.sandbox)
+    measure = partial(client.profile, str(model.path), request, project=remote.PROJECT)
     return lambda listen: measure(listen=listen, upload=remote.sending(listen))
 
 

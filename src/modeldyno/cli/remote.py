@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from modeldyno.client.values import FailureSeen, JobSeen, ModelSeen, RunSeen
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
+    from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, MeasuringResult
-    from modeldyno.core.specs import CellSpec, MeasuringSpec
+    from modeldyno.core.specs import MeasuringSpec
     from modeldyno.core.trust import Code, Tier
-    from modeldyno.services.requests import CellOptions, InputOptions
     from modeldyno.services.trust import Granted
     from modeldyno.store.trust import Trusted
 
@@ -116,6 +116,7 @@ class ServerRuns:
 
     def _spec(self, run: RunSeen) -> MeasuringSpec:
         """As far as it is told: enough to say what is measured, not to repeat it."""
+        from modeldyno.core.requests.axes import combinations
         from modeldyno.core.specs import (
             BenchmarkSpec,
             CellSpec,
@@ -127,7 +128,8 @@ class ServerRuns:
 
         if run.settings is not None:
             name = self._client.benchmarks.get(run.of_id).model_name
-            return BenchmarkSpec(ModelSpec(name), tuple(_cells(run.settings)))
+            cells = (CellSpec(**cell) for cell in combinations(run.settings))
+            return BenchmarkSpec(ModelSpec(name), tuple(cells))
         if run.profiling is not None:
             name = self._client.profiles.get(run.of_id).model_name
             return ProfileSpec(ModelSpec(name), repeats=run.profiling["repeats"])
@@ -225,45 +227,10 @@ def here(file: str) -> Path:
     return model_path(file)
 
 
-def words_of(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> dict[str, Any]:
-    """What was asked for, in the words of ``Client.bench`` and ``Client.compare``."""
-    refuse(data=inputs.data, architecture=inputs.architecture, arg=inputs.arguments)
-    refuse(no_sandbox=cells.sandbox == "off")
-    budget = more["budget"]
-    length = {"quick": {"quick": True}, "thorough": {"thorough": True}, "default": {}}
-    known = {name: more[name] for name in ("iterations", "warmup", "per_call") if name in more}
-    return {
-        **known,
-        **length.get(budget.name, {"budget": budget.seconds}),
-        "engine": cells.engine,
-        "batch": cells.batch,
-        "cores": cells.cores,
-        "instances": cells.instances,
-        "streams": cells.streams,
-        "device": cells.device,
-        "precision": cells.precision,
-        "contract": cells.contract,
-        "spin": cells.spin,
-        "options": cells.options,
-        "sandbox": cells.sandbox,
-        "dims": inputs.dims,
-        "values": inputs.values,
-        "inputs": inputs.inputs,
-        "signature": inputs.signature,
-        "timeout": more["timeout_s"],
-        "memory_limit": more["memory_limit_bytes"],
-        "seed": more["seed"],
-    }
-
-
-def one_cell(cells: CellOptions, inputs: InputOptions, more: dict[str, Any]) -> dict[str, Any]:
-    """The same in the words of ``Client.profile``."""
-    from modeldyno.core.specs import DEFAULT
-
-    words = words_of(cells, inputs, more | {"budget": DEFAULT})
-    del words["instances"], words["streams"]
-    several = ("engine", "batch", "cores", "device", "precision")
-    return words | {name: next(iter(words[name]), None) for name in several}
+def refuse_files(model: ModelFile, sandbox: str) -> None:
+    """Raises BadValue for what is about this machine alone."""
+    refuse(data=model.data, architecture=model.architecture, arg=model.arguments)
+    refuse(no_sandbox=sandbox == "off")
 
 
 def sending(listen: Listener) -> Callable[[int, int], None] | None:
@@ -340,31 +307,6 @@ def to_the_end(client: Client, job: JobSeen, listen: Listener) -> MeasuringResul
         f"Run {run.id} is {run.state}, without a result",
         fix=f"Go on with it: modeldyno jobs resume {job.id}",
     )
-
-
-def _cells(settings: dict[str, Any]) -> Iterator[CellSpec]:
-    """In the order in which a spec has them."""
-    from modeldyno.core.specs import CellSpec
-
-    axes = product(
-        settings["engines"] or [""],
-        settings["devices"],
-        settings["precisions"] or [None],
-        settings["instances"],
-        settings["cores"],
-        settings["streams"],
-        settings["batch_sizes"],
-    )
-    for engine, device, precision, instances, cores, streams, batch in axes:
-        yield CellSpec(
-            engine=engine,
-            device=device,
-            precision=precision,
-            instances=instances,
-            cores=cores,
-            streams=streams,
-            batch_size=batch,
-        )
 
 
 def _failure(told: FailureSeen | None) -> Failure | None:

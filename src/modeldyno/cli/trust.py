@@ -67,7 +67,7 @@ def trust(
         else:
             output.say(f"no longer trusted: {sha256}")
     else:
-        from modeldyno.services.requests import parse_arguments
+        from modeldyno.core.requests.texts import parse_arguments
 
         arguments = parse_arguments("--arg", arg or [])
         _show(service.grant(file, reason, architecture, arguments), json)

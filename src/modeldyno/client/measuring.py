@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from modeldyno.client.following import follow_job
 from modeldyno.client.reading import read
@@ -25,6 +25,7 @@ from modeldyno.client.steps import (
     post,
 )
 from modeldyno.client.values import JobSeen, ModelSeen, RunSeen
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
@@ -33,235 +34,141 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.jobs import JobMessage, Started
+from modeldyno.core.requests.checking import require_valid
+from modeldyno.core.requests.measuring import (
+    BenchmarkRequest,
+    CellRequest,
+    PairingRequest,
+    ProfileRequest,
+    SideRequest,
+)
+from modeldyno.core.requests.texts import side_with, split_side
+from modeldyno.core.requests.words import (
+    BenchmarkWords,
+    CompareWords,
+    ProfileWords,
+    request_of,
+    takes,
+)
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, MeasuringResult, ProfileResult
-from modeldyno.core.sessions import OptionValue
 
 PROJECT = "Python"  # where results go when nobody says where
-Ints = int | Sequence[int]
-Names = str | Sequence[str]
 Listener = Callable[[JobMessage], None]
 Which = str | Path | int | ModelSeen  # a file here, or a model of the server
 
-_SIDE: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "engine": ("engine", str),
-    "batch": ("batch_size", int),
-    "cores": ("cores", int),
-    "streams": ("streams", int),
-    "device": ("device", str),
-    "precision": ("precision", str),
-    "contract": ("contract", str),
-    "sandbox": ("sandbox", str),
-    "signature": ("signature", str),
-    "spin": ("spinning", lambda text: {"on": True, "off": False}[text]),
-}
 _MODEL, _PROJECT = ModelCalls(), ProjectCalls()
 
 
 class MeasuringCalls:
     @operation
+    @takes(BenchmarkWords, BenchmarkRequest)
     def bench(
         self,
         model: Which,
+        request: BenchmarkRequest | None = None,
         *,
         project: str | int = PROJECT,
         name: str | None = None,
-        engine: Names | None = None,
-        batch: Ints = 1,
-        cores: Ints = 1,
-        instances: Ints = 1,
-        streams: Ints = 1,
-        device: Names = "cpu",
-        precision: Names | None = None,
-        contract: str = "api",
-        spin: bool | None = None,
-        dims: Mapping[str, int] | None = None,
-        values: Mapping[str, float] | None = None,
-        inputs: Sequence[str] = (),
-        signature: str = "",
-        options: Mapping[str, OptionValue] | None = None,
-        quick: bool = False,
-        thorough: bool = False,
-        budget: float | None = None,
-        iterations: int | None = None,
-        warmup: int | None = None,
-        per_call: bool = False,
-        timeout: float = 600.0,
-        memory_limit: int | None = None,
-        sandbox: str = "on",
-        seed: int = 0,
         listen: Listener | None = None,
         upload: Sent | None = None,
+        **words: Unpack[BenchmarkWords],
     ) -> Steps[BenchmarkResult]:
-        """Measure a model on the server; ``modeldyno.bench`` says what the words mean.
+        """Measure a model on the server; ``modeldyno.bench`` says what the words mean, which a
+        ``request`` replaces.
 
         ``model`` is a file of this machine, which is uploaded unless the project has its content,
         or the number of a model of the server. ``upload`` hears of bytes sent. Ctrl-C cancels the
         job and returns what was measured until then.
         """
-        place = yield from _project(project)
-        known = yield from _model(place, model, upload)
-        body = {
-            "project_id": place,
-            "model_id": known,
-            "name": name,
-            "engines": _names(engine),
-            "batch_sizes": _ints(batch),
-            "cores": _ints(cores),
-            "instances": _ints(instances),
-            "streams": _ints(streams),
-            "devices": _names(device),
-            "precisions": _names(precision),
-            "spinning": spin,
-            "contract": contract,
-            "dims": dict(dims or {}),
-            "values": dict(values or {}),
-            "inputs": list(inputs),
-            "signature": signature or None,
-            "options": dict(options or {}),
-            "sandbox": _sandbox(sandbox),
-            "budget": _budget(quick, thorough, budget),
-            "iterations": iterations,
-            "warmup": warmup,
-            "per_call": per_call,
-            "timeout_s": timeout,
-            "memory_limit_bytes": memory_limit,
-            "seed": seed,
-        }
+        request = request or request_of(BenchmarkRequest, words)
+        body = yield from _body(model, request, project, name, upload)
         result = yield from _measured("/benchmarks", body, listen)
         assert isinstance(result, BenchmarkResult)
         return result
 
     @operation
+    @takes(CompareWords, SideRequest, PairingRequest)
     def compare(
         self,
         a: Which,
         b: Which,
+        common: SideRequest | None = None,
+        pairing: PairingRequest | None = None,
         *,
         project: str | int = PROJECT,
         name: str | None = None,
-        engine: str | None = None,
-        batch: int = 1,
-        cores: int = 1,
-        device: str = "cpu",
-        contract: str = "api",
-        spin: bool | None = None,
-        dims: Mapping[str, int] | None = None,
-        values: Mapping[str, float] | None = None,
-        inputs: Sequence[str] = (),
-        options: Mapping[str, OptionValue] | None = None,
-        margin: float = 0.02,
-        quick: bool = False,
-        thorough: bool = False,
-        budget: float | None = None,
-        pairs: int | None = None,
-        adaptive: bool = False,
-        timeout: float = 600.0,
-        memory_limit: int | None = None,
-        sandbox: str = "on",
-        seed: int = 0,
         listen: Listener | None = None,
         upload: Sent | None = None,
+        **words: Unpack[CompareWords],
     ) -> Steps[ComparisonResult]:
         """Is B slower than A? Sides may carry options: ``"m.onnx@cores=2"``."""
-        place = yield from _project(project)
-        usual = {
-            "engine": engine,
-            "batch_size": batch,
-            "cores": cores,
-            "device": device,
-            "contract": contract,
-            "spinning": spin,
-            "dims": dict(dims or {}),
-            "values": dict(values or {}),
-            "inputs": list(inputs),
-            "options": dict(options or {}),
-            "sandbox": _sandbox(sandbox),
-        }
+        common = common or request_of(SideRequest, words)
+        pairing = pairing or request_of(PairingRequest, words)
+        require_valid(pairing)
+        project_id = yield from _project(project)
         sides = []
         for side in (a, b):
-            which, said = _split(side)
-            model_id = yield from _model(place, which, upload)
-            merged = usual | said | {"options": usual["options"] | said.get("options", {})}
-            sides.append({"model_id": model_id, **merged})
-        body = {
-            "project_id": place,
-            "name": name,
-            "a": sides[0],
-            "b": sides[1],
-            "margin": margin,
-            "budget": _budget(quick, thorough, budget),
-            "pairs": pairs,
-            "adaptive": adaptive,
-            "timeout_s": timeout,
-            "memory_limit_bytes": memory_limit,
-            "seed": seed,
-        }
-        result = yield from _measured("/comparisons", body, listen)
+            which, own = split_side(side) if isinstance(side, str | Path) else (side, {})
+            request = side_with(common, own)
+            _require_sendable(request)
+            model_id = yield from _model(project_id, which, upload)
+            sides.append({"model_id": model_id} | encode(request))
+        body = {"project_id": project_id, "name": name, "a": sides[0], "b": sides[1]}
+        result = yield from _measured("/comparisons", body | encode(pairing), listen)
         assert isinstance(result, ComparisonResult)
         return result
 
     @operation
+    @takes(ProfileWords, ProfileRequest)
     def profile(
         self,
         model: Which,
+        request: ProfileRequest | None = None,
         *,
         project: str | int = PROJECT,
         name: str | None = None,
-        engine: str | None = None,
-        batch: int = 1,
-        cores: int = 1,
-        device: str = "cpu",
-        precision: str | None = None,
-        contract: str = "hot",
-        spin: bool | None = None,
-        dims: Mapping[str, int] | None = None,
-        values: Mapping[str, float] | None = None,
-        inputs: Sequence[str] = (),
-        signature: str = "",
-        options: Mapping[str, OptionValue] | None = None,
-        repeats: int = 5,
-        timeout: float = 600.0,
-        memory_limit: int | None = None,
-        sandbox: str = "on",
-        seed: int = 0,
         listen: Listener | None = None,
         upload: Sent | None = None,
+        **words: Unpack[ProfileWords],
     ) -> Steps[ProfileResult]:
         """Where a model spends its time, on the server; as ``modeldyno.profile``."""
-        place = yield from _project(project)
-        body = {
-            "project_id": place,
-            "model_id": (yield from _model(place, model, upload)),
-            "name": name,
-            "engine": engine,
-            "batch_size": batch,
-            "cores": cores,
-            "device": device,
-            "precision": precision,
-            "spinning": spin,
-            "contract": contract,
-            "dims": dict(dims or {}),
-            "values": dict(values or {}),
-            "inputs": list(inputs),
-            "signature": signature or None,
-            "options": dict(options or {}),
-            "sandbox": _sandbox(sandbox),
-            "repeats": repeats,
-            "timeout_s": timeout,
-            "memory_limit_bytes": memory_limit,
-            "seed": seed,
-        }
+        request = request or request_of(ProfileRequest, words)
+        body = yield from _body(model, request, project, name, upload)
         result = yield from _measured("/profiles", body, listen)
         assert isinstance(result, ProfileResult)
         return result
+
+
+def _body(
+    model: Which,
+    request: BenchmarkRequest | ProfileRequest,
+    project: str | int,
+    name: str | None,
+    upload: Sent | None,
+) -> Steps[dict[str, Any]]:
+    _require_sendable(request)
+    project_id = yield from _project(project)
+    model_id = yield from _model(project_id, model, upload)
+    ids: dict[str, Any] = {"project_id": project_id, "model_id": model_id, "name": name}
+    return {**ids, **encode(request)}
+
+
+def _require_sendable(request: CellRequest) -> None:
+    require_valid(request)
+    if request.sandbox == "off":
+        raise BadValue(
+            "A server runs nothing without a sandbox",
+            why="whoever may measure there could run any program",
+            fix="Measure on your own machine for that",
+        )
 
 
 # ---------------------------------------------------------------- to the end
 
 
 def _measured(path: str, body: dict[str, Any], listen: Listener | None) -> Steps[MeasuringResult]:
-    said = {key: value for key, value in body.items() if value is not None}
-    made = (yield post(path, said | {"start": True})).json
+    given = {key: value for key, value in body.items() if value is not None}
+    made = (yield post(path, given | {"start": True})).json
     latest = made["latest_run"]
     yield from _to_the_end(latest["job_id"], listen)
     return (yield from _outcome(latest["id"], latest["job_id"]))
@@ -355,50 +262,3 @@ def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:
 def _sha256(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
-def _split(side: Which) -> tuple[Which, dict[str, Any]]:
-    """``m.onnx@cores=2,batch=8`` → the model and its options; a file may have an @ in its name."""
-    if not isinstance(side, (str, Path)) or "@" not in str(side) or Path(side).exists():
-        return side, {}
-    path, _, words = str(side).rpartition("@")
-    said: dict[str, Any] = {"options": {}}
-    for word in filter(None, words.split(",")):
-        key, equals, value = word.partition("=")
-        field, parse = _SIDE.get(key, ("", str))
-        try:
-            if field and equals:
-                said[field] = parse(value)
-                continue
-        except (ValueError, KeyError):
-            equals = ""
-        if not equals:
-            raise BadValue(
-                f"Cannot read {word!r} in {str(side)!r}", fix="Write NAME=VALUE after the @"
-            )
-        said["options"][key] = {"on": True, "off": False}.get(value, value)
-    return path, said
-
-
-def _budget(quick: bool, thorough: bool, seconds: float | None) -> str | float:
-    if quick + thorough + (seconds is not None) > 1:
-        raise BadValue("quick, thorough and budget contradict each other", fix="Give one of them")
-    return "quick" if quick else "thorough" if thorough else seconds or "default"
-
-
-def _sandbox(said: str) -> str:
-    if said == "off":
-        raise BadValue(
-            "A server runs nothing without a sandbox",
-            why="whoever may measure there could run any program",
-            fix="Measure on your own machine for that",
-        )
-    return said
-
-
-def _ints(value: Ints) -> list[int]:
-    return [value] if isinstance(value, int) else [*value]
-
-
-def _names(said: Names | None) -> list[str]:
-    return [said] if isinstance(said, str) else [*(said or ())]

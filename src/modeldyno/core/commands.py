@@ -1,4 +1,5 @@
-"""The command that would measure the same in a terminal; what is as usual is left out.
+"""What measures the same again, made of the request that a spec came from: the terminal's command
+and the config file. What is as usual is left out.
 
 The memory limit is left out as well: it follows from the machine.
 """
@@ -7,49 +8,65 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from modeldyno.core.models import InputSpec
-from modeldyno.core.specs import (
-    DEFAULT,
-    QUICK,
-    THOROUGH,
-    BenchmarkSpec,
-    CellSpec,
-    ComparisonSpec,
-    ModelSpec,
-    ProfileSpec,
-    SideSpec,
+from modeldyno.core.requests.axes import AXES
+from modeldyno.core.requests.checking import by_key, by_option, hints, option_of
+from modeldyno.core.requests.measuring import (
+    USUAL_WARMUP,
+    BenchmarkRequest,
+    PairingRequest,
+    ProfileRequest,
+    SideRequest,
+    benchmark_request,
+    comparison_request,
+    profile_request,
+    side_request,
 )
-from modeldyno.core.swept import axes_of
+from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec, ProfileSpec, SideSpec
 
-_USUAL_CELL = CellSpec()
-_USUAL = BenchmarkSpec(ModelSpec(""), ())
-_USUAL_PROFILE = ProfileSpec(ModelSpec(""))
-_USUAL_WARMUP = 10  # calls, of a benchmark with exact iterations
+# The order of what is not an axis; axes come first, in the order of the request.
+_OF_A_CALL = ("signature", "contract", "spinning", "options", "sandbox")
+_OF_INPUTS = ("dims", "values", "inputs")
+_OF_A_RUN = ("iterations", "warmup", "per_call", "adaptive", "repeats", "timeout_s", "seed")
+_REPEATED = {"dims": "dim", "values": "value", "options": "option", "inputs": "input"}
+_ALWAYS = ("batch_size", "cores", "instances", "device")  # a file shows what can be changed
+
+_AXES = tuple(
+    name
+    for name in hints(BenchmarkRequest)
+    if name in {axis.field for axis in AXES}
+)  # fmt: skip
+CONFIG_KEYS = (
+    "model",
+    *(by_key(name, option_of(hints(BenchmarkRequest)[name])) for name in _AXES),
+    *("iterations", "warmup", "budget", "seconds", "per_call", "contract", "spinning", "options"),
+    *("sandbox", "dims", "values", "data", "inputs", "architecture", "arguments"),
+    *("architecture_folder", "signature", "timeout", "memory_limit", "seed"),
+)
+Request = BenchmarkRequest | SideRequest | PairingRequest | ProfileRequest
 
 
 def bench_command(spec: BenchmarkSpec, model: str) -> str:
     """``modeldyno bench m.onnx --batch 1,8 --cores 2``; ``model`` is how people know the file."""
-    axes, cell = axes_of(spec.cells), spec.cells[0]
-    words = ["modeldyno", "bench", model]
-    words += _listed("--engine", axes.engines)
-    words += _listed("--batch", axes.batch_sizes, (1,))
-    words += _listed("--cores", axes.cores, (1,))
-    words += _listed("--instances", axes.instances, (1,))
-    words += _listed("--streams", axes.streams, (1,))
-    words += _listed("--device", axes.devices, ("cpu",))
-    words += _listed("--precision", axes.precisions)
-    words += _given("--signature", spec.model.signature, "")
-    words += _call_words(cell) + _input_words(spec.model) + _budget_words(spec)
-    words += _given("--iterations", spec.iterations, None)
-    usual_warmup = None if spec.iterations is None else _USUAL_WARMUP
-    words += _given("--warmup", spec.warmup_calls, usual_warmup)
-    words += ["--per-call"] if spec.per_call else []
-    words += _given("--timeout", spec.timeout_s, _USUAL.timeout_s)
-    words += _given("--seed", spec.seed, _USUAL.seed)
-    return shlex.join(words)
+    return _command("bench", model, benchmark_request(spec), spec.model)
+
+
+def profile_command(spec: ProfileSpec, model: str) -> str:
+    """``modeldyno profile m.onnx --cores 2``."""
+    return _command("profile", model, profile_request(spec), spec.model)
+
+
+def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
+    """``modeldyno compare old.onnx new.onnx@cores=2``."""
+    request = comparison_request(spec)
+    words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
+    words += _given("--margin", _share(request.margin), _share(PairingRequest().margin))
+    if spec.fail_if_slower is not None:
+        words += ["--fail-if-slower", _share(spec.fail_if_slower)]
+    words += _options(request.a, _OF_INPUTS) + _architecture(spec.a.model)
+    return shlex.join([*words, *_budget(request.budget), *_options(request, _OF_A_RUN)])
 
 
 def config_command(path: str) -> str:
@@ -59,167 +76,128 @@ def config_command(path: str) -> str:
 
 def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
     """What ``bench --config`` reads: the same settings, by the names of the public JSON."""
-    axes, cell, model = axes_of(spec.cells), spec.cells[0], spec.model
-    known = model.architecture
-    usual_budget = spec.iterations is not None or spec.budget.name in ("default", "custom")
-    said: dict[str, Any] = {
-        "model": model.path,
-        "engine": _one_or_many(axes.engines),
-        "batch_size": _one_or_many(axes.batch_sizes),
-        "cores": _one_or_many(axes.cores),
-        "instances": _one_or_many(axes.instances),
-        "streams": _one_or_many(axes.streams) if axes.streams != (1,) else None,
-        "device": _one_or_many(axes.devices),
-        "precision": _one_or_many(axes.precisions),
-        "iterations": spec.iterations,
-        "warmup": spec.warmup_calls,
-        "budget": None if usual_budget else spec.budget.name,
-        "seconds": spec.budget.seconds if spec.budget.name == "custom" else None,
-        "per_call": spec.per_call or None,
-        "contract": _unusual(cell.contract, _USUAL_CELL.contract),
-        "spinning": cell.spinning,
-        "options": dict(cell.options) or None,
-        "sandbox": _unusual(cell.sandbox, _USUAL_CELL.sandbox),
-        "dims": dict(model.dims) or None,
-        "values": dict(model.values) or None,
-        "data": model.data,
-        "inputs": [input_text(one) for one in model.inputs] or None,
+    request, usual = benchmark_request(spec), BenchmarkRequest()
+    known = spec.model.architecture
+    values: dict[str, Any] = {
+        "model": spec.model.path,
+        "data": spec.model.data,
         "architecture": known.factory if known else None,
         "arguments": (known and dict(known.arguments)) or None,
         "architecture_folder": known.folder if known else None,
-        "signature": model.signature or None,
-        "timeout": _unusual(spec.timeout_s, _USUAL.timeout_s),
-        "seed": _unusual(spec.seed, _USUAL.seed),
     }
-    return {name: value for name, value in said.items() if value is not None}
+    for name, annotation in hints(BenchmarkRequest).items():
+        key, value = by_key(name, option_of(annotation)), getattr(request, name)
+        if value != getattr(usual, name) or key in _ALWAYS:
+            values[key] = _one_or_many(value) if name in _AXES else _listed(value)
+    values.pop("memory_limit", None)
+    budget = values.pop("budget", None)
+    if not isinstance(budget, str):
+        values["seconds"] = budget
+    elif spec.iterations is None:
+        values["budget"] = budget
+    return {key: values[key] for key in CONFIG_KEYS if values.get(key) is not None}
 
 
-def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
-    """``modeldyno compare old.onnx new.onnx@cores=2``."""
-    words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
-    words += ["--margin", f"{spec.margin * 100:g}%"] if spec.margin != 0.02 else []
-    if spec.fail_if_slower is not None:
-        words += ["--fail-if-slower", f"{spec.fail_if_slower * 100:g}%"]
-    words += _input_words(spec.a.model)
-    for name, budget in (("--quick", QUICK), ("--thorough", THOROUGH)):
-        if spec.seconds == budget.seconds:
-            words.append(name)
-    if spec.seconds not in (QUICK.seconds, THOROUGH.seconds, DEFAULT.seconds):
-        words += ["--budget", f"{spec.seconds:g}"]
-    words += ["--adaptive"] if spec.adaptive else []
-    words += _given("--timeout", spec.timeout_s, _USUAL.timeout_s)
-    words += _given("--seed", spec.seed, _USUAL.seed)
-    return shlex.join(words)
+# ---------------------------------------------------------------- words
 
 
-def profile_command(spec: ProfileSpec, model: str) -> str:
-    """``modeldyno profile m.onnx --cores 2``."""
-    cell = spec.cell
-    words = ["modeldyno", "profile", model]
-    words += _given("--engine", cell.engine or None, None)
-    words += _given("--batch", cell.batch_size, 1)
-    words += _given("--cores", cell.cores, 1)
-    words += _given("--device", cell.device, "cpu")
-    words += _given("--precision", cell.precision, None)
-    words += _given("--signature", spec.model.signature, "")
-    words += _call_words(cell, _USUAL_PROFILE.cell.contract) + _input_words(spec.model)
-    words += _given("--repeats", spec.repeats, _USUAL_PROFILE.repeats)
-    words += _given("--timeout", spec.timeout_s, _USUAL_PROFILE.timeout_s)
-    words += _given("--seed", spec.seed, _USUAL_PROFILE.seed)
-    return shlex.join(words)
+def _command(
+    name: str, model: str, request: BenchmarkRequest | ProfileRequest, file: ModelSpec
+) -> str:
+    words = ["modeldyno", name, model, *_options(request, _axes_of(request))]
+    words += _options(request, _OF_A_CALL) + _options(request, _OF_INPUTS) + _architecture(file)
+    words += _budget(getattr(request, "budget", "default"))
+    return shlex.join(words + _options(request, _OF_A_RUN))
 
 
-def input_text(spec: InputSpec) -> str:
-    """``x=float32[1,3,224,224]``, as ``--input`` reads it."""
-    sizes = ",".join("?" if dim is None else str(dim) for dim in spec.shape or ())
-    return f"{spec.name}={spec.dtype}[{sizes}]"
+def _axes_of(request: Request) -> list[str]:
+    names = {name for axis in AXES for name in (axis.field, axis.name)}
+    return [name for name in hints(type(request)) if name in names]
+
+
+def _options(request: Request, names: Iterable[str]) -> list[str]:
+    """Of those that the request has, what is not as usual."""
+    annotations, words = hints(type(request)), []
+    for name in names:
+        if name not in annotations or getattr(request, name) == _usual(request, name):
+            continue
+        option = _REPEATED.get(name) or by_option(name, option_of(annotations[name]))
+        words += _option(f"--{option.replace('_', '-')}", getattr(request, name), name)
+    return words
+
+
+def _usual(request: Request, name: str) -> Any:
+    if name == "warmup" and getattr(request, "iterations", None) is not None:
+        return USUAL_WARMUP
+    like = PairingRequest if isinstance(request, PairingRequest) else type(request)
+    return getattr(like(), name)
+
+
+def _option(option: str, value: Any, name: str) -> list[str]:
+    match value:
+        case "required" | "off" if name == "sandbox":
+            return ["--require-sandbox" if value == "required" else "--no-sandbox"]
+        case None:
+            return []
+        case True if name != "spinning":
+            return [option]
+        case dict():
+            return [word for key in value for word in (option, f"{key}={_text(value[key])}")]
+        case tuple() if name in _REPEATED:
+            return [word for each in value for word in (option, each)]
+        case tuple():
+            return [option, ",".join(map(str, value))]
+        case float():
+            return [option, f"{value:g}"]
+        case _:
+            return [option, _text(value)]
+
+
+def _architecture(model: ModelSpec) -> list[str]:
+    if model.architecture is None:
+        return []
+    words = ["--architecture", model.architecture.factory]
+    for name, value in model.architecture.arguments.items():
+        words += ["--arg", f"{name}={_text(value)}"]
+    return words
+
+
+def _budget(budget: str | float) -> list[str]:
+    if budget == "default":
+        return []
+    return [f"--{budget}"] if isinstance(budget, str) else ["--budget", f"{budget:g}"]
 
 
 def _side(name: str, side: SideSpec) -> str:
-    cell = side.cell
-    said: dict[str, Any] = {
-        "signature": side.model.signature or None,
-        "engine": cell.engine or None,
-        "batch": cell.batch_size if cell.batch_size != 1 else None,
-        "cores": cell.cores if cell.cores != 1 else None,
-        "streams": cell.streams if cell.streams != 1 else None,
-        "device": cell.device if cell.device != "cpu" else None,
-        "precision": cell.precision,
-        "spin": None if cell.spinning is None else _switch(cell.spinning),
-        "contract": cell.contract if cell.contract != _USUAL_CELL.contract else None,
-        "sandbox": cell.sandbox if cell.sandbox != "on" else None,
+    request, usual = side_request(side), SideRequest()
+    words = {
+        by_option(field, option_of(annotation)): _text(getattr(request, field))
+        for field, annotation in hints(SideRequest).items()
+        if field not in _REPEATED and getattr(request, field) != getattr(usual, field)
     }
-    said |= {key: _value(value) for key, value in cell.options.items()}
-    options = ",".join(f"{key}={value}" for key, value in said.items() if value is not None)
+    words |= {key: _text(value) for key, value in request.options.items()}
+    options = ",".join(f"{key}={value}" for key, value in words.items())
     return f"{name}@{options}" if options else name
 
 
-def _call_words(cell: CellSpec, usual: str = _USUAL_CELL.contract) -> list[str]:
-    words = _given("--contract", cell.contract, usual)
-    if cell.spinning is not None:
-        words += ["--spin", _switch(cell.spinning)]
-    for name, value in cell.options.items():
-        words += ["--option", f"{name}={_value(value)}"]
-    match cell.sandbox:
-        case "required":
-            words.append("--require-sandbox")
-        case "off":
-            words.append("--no-sandbox")
-        case "on":
-            pass
-    return words
+def _given(option: str, text: str, usual: str) -> list[str]:
+    return [] if text == usual else [option, text]
 
 
-def _input_words(model: ModelSpec) -> list[str]:
-    words: list[str] = []
-    for option, pairs in (("--dim", model.dims), ("--value", model.values)):
-        for name, value in pairs.items():
-            words += [option, f"{name}={value}"]
-    for spec in model.inputs:
-        words += ["--input", input_text(spec)]
-    if model.architecture is not None:
-        words += ["--architecture", model.architecture.factory]
-        for name, value in model.architecture.arguments.items():
-            words += ["--arg", f"{name}={_value(value)}"]
-    return words
+def _share(share: float) -> str:
+    return f"{share * 100:g}%"
 
 
-def _budget_words(spec: BenchmarkSpec) -> list[str]:
-    match spec.budget.name:
-        case "default":
-            return []
-        case "custom":
-            return ["--budget", f"{spec.budget.seconds:g}"]
-        case name:
-            return [f"--{name}"]
-
-
-def _listed(option: str, values: Sequence[object], usual: Iterable[object] = ()) -> list[str]:
-    if tuple(values) == tuple(usual):
-        return []
-    return [option, ",".join(str(value) for value in values)]
-
-
-def _one_or_many(values: Sequence[Any]) -> Any:
-    """Null when nothing was said."""
-    return [*values] if len(values) > 1 else values[0] if values else None
-
-
-def _unusual(value: object, usual: object) -> Any:
-    return None if value == usual else value
-
-
-def _given(option: str, value: object, usual: object) -> list[str]:
-    if value is None or value == usual:
-        return []
-    return [option, f"{value:g}" if isinstance(value, float) else str(value)]
-
-
-def _value(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, bool):
-        return _switch(value)
+        return "on" if value else "off"
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _switch(is_on: bool) -> str:
-    return "on" if is_on else "off"
+def _one_or_many(values: tuple[Any, ...]) -> Any:
+    """None if nothing was chosen."""
+    return [*values] if len(values) > 1 else values[0] if values else None
+
+
+def _listed(value: Any) -> Any:
+    return [*value] if isinstance(value, tuple) else value

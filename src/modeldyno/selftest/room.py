@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from modeldyno.core.requests.measuring import PairingRequest, SideRequest
 from modeldyno.core.results import ComparisonResult, Estimate, Statistic
 from modeldyno.core.sessions import Pair
 from modeldyno.core.specs import DEFAULT
 from modeldyno.measure.compare import log_ratio
 from modeldyno.measure.statistics import mean_t
 from modeldyno.services import requests
-from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
 from modeldyno.worker.trees import temporary_folder
@@ -57,11 +57,9 @@ class Room:
         pairs: int | None = None,
         seed: int,
     ) -> ComparisonResult:
-        budget = replace(DEFAULT, name="custom", seconds=seconds, session_s=pair_s)
-        spec = requests.comparison_spec(
-            a, b, CellOptions(), InputOptions(), budget=budget, pairs=pairs, seed=seed
-        )
-        result = self.workbench.service.run(spec)
+        pairing = PairingRequest(budget=seconds, pairs=pairs, seed=seed)
+        spec = requests.comparison_spec(a, b, SideRequest(), pairing)
+        result = self.workbench.service.run(replace(spec, pair_s=min(spec.pair_s, pair_s)))
         assert isinstance(result, ComparisonResult)
         return result
 

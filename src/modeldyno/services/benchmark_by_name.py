@@ -25,9 +25,9 @@ from modeldyno.core.models import InputSpec, Model
 from modeldyno.core.pages import Wanted
 from modeldyno.core.placeless import placeless
 from modeldyno.core.queue import Job
+from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import BenchmarkResult, CellResult, Failure
 from modeldyno.core.runs import ACTIVE
-from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.stated import check_complete
 from modeldyno.engines import catalog, devices
 from modeldyno.engines.catalog import Entry
@@ -36,7 +36,6 @@ from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles, looked_into
 from modeldyno.services.models import ModelService
-from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.store.history import History
 from modeldyno.store.named_models import FOLDERS, TOP, NamedModels
 from modeldyno.store.records.all import Records
@@ -258,10 +257,10 @@ def _expect_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None
         title, fix = (text.replace("--dim ", "dim=") for text in (error.title, error.fix))
         raise BadValue(title, why=error.why, fix=fix) from error
     for name, size in dims.items():
-        if not 1 <= size <= requests.MOST_BATCH:
+        if not 1 <= size <= MOST_BATCH:
             raise BadValue(
                 f"dim={name}={size} is no size",
-                why=f"sizes are whole numbers from 1 to {requests.MOST_BATCH}",
+                why=f"sizes are whole numbers from 1 to {MOST_BATCH}",
                 fix=f"Say dim={name}=1 or more",
             )
 
@@ -293,21 +292,16 @@ def _unavailable(entry: Entry, wished: Sequence[str]) -> dict[str, Failure]:
 
 
 def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
-    cells = CellOptions(
-        engine=[entry.name], batch=[wish.batch_size], cores=[wish.cores], device=usable
+    request = BenchmarkRequest(
+        engines=(entry.name,),
+        batch_sizes=(wish.batch_size,),
+        cores=(wish.cores,),
+        devices=tuple(usable),
+        dims=dict(wish.dims),
+        iterations=wish.iterations,
+        warmup=wish.warmup,
     )
-
-    def make(path: str) -> BenchmarkSpec:
-        spec = requests.benchmark_spec(
-            path,
-            cells,
-            InputOptions(dims=wish.dims),
-            iterations=wish.iterations,
-            warmup=wish.warmup,
-        )
-        return replace(spec, meters=True)
-
-    return make
+    return lambda path: replace(requests.benchmark_spec(request, path), meters=True)
 
 
 def _describe(found: Found) -> str:

@@ -24,7 +24,7 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
-from modeldyno.services.requests import expect_cores
+from modeldyno.services.requests import require_cores
 from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
 
@@ -127,7 +127,7 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
     def _ready(self, runnable: Benchmark, fits: bool) -> MeasuringSpec:
         """More cores than there are is a BadValue, unless it ``fits``."""
         spec = super()._ready(runnable, fits)
-        expect_cores([cell.cores for cell in spec.configurations()])
+        require_cores([cell.cores for cell in spec.configurations()])
         return spec
 
 

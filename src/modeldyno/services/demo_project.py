@@ -12,6 +12,13 @@ from modeldyno.core.errors import NotFound, WorkspaceUnusable
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.projects import Project
+from modeldyno.core.requests.measuring import (
+    BenchmarkRequest,
+    ModelFile,
+    PairingRequest,
+    ProfileRequest,
+    SideRequest,
+)
 from modeldyno.core.specs import QUICK, BenchmarkSpec, Budget, ComparisonSpec, ProfileSpec
 from modeldyno.demo import model_path
 from modeldyno.engines import catalog
@@ -21,8 +28,6 @@ from modeldyno.services.comparisons import ComparisonService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.profiles import ProfileService
 from modeldyno.services.requests import (
-    CellOptions,
-    InputOptions,
     benchmark_spec,
     comparison_between,
     profile_spec,
@@ -128,7 +133,7 @@ class DemoProject:
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         def spec(path: str) -> BenchmarkSpec:
-            return demo_benchmark(path, InputOptions(), QUICK)
+            return demo_benchmark(path)
 
         name = "Handwritten digits: engines, batches and cores"
         self._benchmarks.create(project_id, model_id, name, spec, start=True)
@@ -147,18 +152,18 @@ class Sides:
     """What is compared: two engines, or two batches where there is one engine alone."""
 
     title: str
-    a: CellOptions
-    b: CellOptions
+    a: SideRequest
+    b: SideRequest
     words: tuple[str, str]  # after the model's name and an @
 
 
 def two_sides() -> Sides:
     engines = demo_engines()
     if len(engines) < 2:
-        batches = CellOptions(batch=[1]), CellOptions(batch=[8])
+        batches = SideRequest(batch_size=1), SideRequest(batch_size=8)
         return Sides("One image at a time, or eight", *batches, ("batch=1", "batch=8"))
     titles = [catalog.title_of(name) for name in engines]
-    a, b = (CellOptions(engine=[name]) for name in engines)
+    a, b = (SideRequest(engine=name) for name in engines)
     return Sides(" or ".join(titles), a, b, (f"engine={engines[0]}", f"engine={engines[1]}"))
 
 
@@ -169,19 +174,19 @@ def demo_engines() -> list[str]:
 
 def demo_comparison(a: str | Path, b: str | Path, asked: Sides) -> ComparisonSpec:
     name = Path(a).name
-    inputs = InputOptions()
-    first = side_spec(f"{name}@{asked.words[0]}", str(a), asked.a, inputs)
-    second = side_spec(f"{name}@{asked.words[1]}", str(b), asked.b, inputs)
-    budget = replace(QUICK, name="custom", seconds=COMPARISON_S)
-    return comparison_between(first, second, budget=budget)
+    first = side_spec(f"{name}@{asked.words[0]}", a, asked.a)
+    second = side_spec(f"{name}@{asked.words[1]}", b, asked.b)
+    # Pairs as short as those of a quick one, and more of them.
+    short = comparison_between(first, second, PairingRequest(budget=COMPARISON_S))
+    return replace(short, pair_s=QUICK.session_s)
 
 
-def demo_benchmark(path: str | Path, inputs: InputOptions, budget: Budget) -> BenchmarkSpec:
-    cores = sorted({1, min(2, len(allowed_cpus()))})
-    cells = CellOptions(engine=demo_engines(), batch=[1, 8], cores=cores)
-    return benchmark_spec(path, cells, inputs, budget=budget)
+def demo_benchmark(model: ModelFile | str | Path, budget: Budget = QUICK) -> BenchmarkSpec:
+    cores = tuple(sorted({1, min(2, len(allowed_cpus()))}))
+    request = BenchmarkRequest(engines=tuple(demo_engines()), batch_sizes=(1, 8), cores=cores)
+    return replace(benchmark_spec(request, model), budget=budget)
 
 
 def demo_profile(path: str | Path) -> ProfileSpec:
-    cells = CellOptions(engine=demo_engines()[:1], batch=[8], contract="hot")
-    return profile_spec(path, cells, repeats=2)
+    engine = next(iter(demo_engines()), None)
+    return profile_spec(ProfileRequest(engine=engine, batch_size=8, repeats=2), path)

@@ -17,6 +17,7 @@ from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, 
 from modeldyno.core.models import Boundary
 from modeldyno.core.names import checked_name
 from modeldyno.core.optimizations import NewOptimization
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.measure.cpus import allowed_cpus
@@ -25,7 +26,7 @@ from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.projects import INPUT_MODEL
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
@@ -185,5 +186,5 @@ def _dummy(project_id: ProjectId, example: Example) -> NewDataset:
 def _spec(path: str) -> BenchmarkSpec:
     cpus = len(allowed_cpus())
     cores = min(MOST_CORES, cpus)
-    cells = CellOptions(batch=[1], cores=[cores], instances=[cpus // cores])
-    return benchmark_spec(path, cells, InputOptions(), warmup=WARMUP)
+    request = BenchmarkRequest(cores=(cores,), instances=(cpus // cores,), warmup=WARMUP)
+    return benchmark_spec(request, path)

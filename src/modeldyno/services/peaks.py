@@ -16,10 +16,10 @@ from modeldyno.core.errors import Cancelled, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.jobs import Result
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import BenchmarkResult, Measurement, Noise
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.services import requests
-from modeldyno.services.requests import CellOptions, InputOptions
 
 ENGINE = "onnxruntime"
 SECONDS = 3.0  # for each model and number of cores
@@ -68,9 +68,10 @@ def vector_length(host: HostFacts) -> int:
 
 def _measure(run: Run, model: Path, cores: list[int]) -> tuple[str, list[Measurement]]:
     """The engine as it calls itself, and what each number of cores gave."""
-    cells = CellOptions(engine=[ENGINE], cores=cores, contract="hot")
-    budget = requests.choose_budget(seconds=SECONDS)
-    result = run(requests.benchmark_spec(model, cells, InputOptions(), budget=budget))
+    request = BenchmarkRequest(
+        engines=(ENGINE,), cores=tuple(cores), contract="hot", budget=SECONDS
+    )
+    result = run(requests.benchmark_spec(request, model))
     assert isinstance(result, BenchmarkResult)
     if result.interrupted:
         raise Cancelled("Stopped before the peaks were known")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 from modeldyno.core.codec import encode
@@ -24,13 +25,13 @@ from modeldyno.core.profiles import (
     in_microseconds,
 )
 from modeldyno.core.queue import Job
+from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
 from modeldyno.core.roofline import Roof, roof_of
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.services import requests
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
-from modeldyno.services.requests import CellOptions
 from modeldyno.services.run_hosts import RunHosts
 from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
@@ -109,7 +110,7 @@ class ProfileService(RunnableService[ProfileId, Profile]):
                 model = self._models.runnable(profile.model_id)
                 settings = encode(with_content(make_spec(model.path), [model]))
             elif threads is not None:
-                cell = requests.cell_specs(CellOptions(cores=[threads]))[0]
+                cell = requests.cell_specs(SideRequest(cores=threads))[0]
                 spec = profile.spec
                 settings = encode(replace(spec, cell=replace(spec.cell, cores=cell.cores)))
             return self._records.profiles.edit(
@@ -173,4 +174,4 @@ class ProfileService(RunnableService[ProfileId, Profile]):
 
 
 def with_threads(threads: int) -> MakeSpec:
-    return lambda path: requests.profile_spec(path, CellOptions(cores=[threads], contract="hot"))
+    return partial(requests.profile_spec, ProfileRequest(cores=threads))

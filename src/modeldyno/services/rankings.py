@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from modeldyno.core.errors import BadValue, Cancelled, ModeldynoError, TimedOut
 from modeldyno.core.models import ModelFacts
@@ -19,6 +18,7 @@ from modeldyno.core.rankings import (
     placed,
     reference_of,
 )
+from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest, budget_of
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
 from modeldyno.core.specs import (
     DEFAULT,
@@ -31,29 +31,28 @@ from modeldyno.core.specs import (
 )
 from modeldyno.engines import catalog
 from modeldyno.services import requests
-from modeldyno.services.requests import CellOptions, InputOptions
 from modeldyno.services.runs import Listener, RunService
 
 MOST_SIDES = 30
 
 
 def ranked(
-    words: Sequence[str],
-    cells: CellOptions,
-    inputs: InputOptions,
-    how: dict[str, Any],
+    models: Sequence[ModelFile],
+    common: SideRequest,
+    pairing: PairingRequest,
     runs: RunService,
     listen: Listener | None,
     *,
     in_all: bool,
 ) -> Ranking:
-    """Sides as people write them; ``how`` is that of ``requests.comparison_between``."""
-    sides = requests.said_sides(words, cells, inputs)
+    """``models`` may carry options of their own after an @; ``common`` is of all sides."""
+    by_label = {str(model.path): model for model in models}
+    sides = requests.sides_of(by_label.values(), common)
     if in_all:
         sides = in_every_engine(sides, runs)
     expect_some(sides)
-    like = requests.comparison_between(sides[0], sides[1], **how)
-    return ranking(sides, like, runs, listen, how.get("budget", DEFAULT))
+    like = requests.comparison_between(sides[0], sides[1], pairing)
+    return ranking(sides, like, runs, listen, budget_of(pairing.budget))
 
 
 def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSpec, ...]:

@@ -18,14 +18,15 @@ from modeldyno.core.errors import ModeldynoError, NotFound
 from modeldyno.core.ids import ProjectId, new_run_id
 from modeldyno.core.models import Model
 from modeldyno.core.names import name_of_file
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.runs import ACTIVE, RunState
-from modeldyno.core.specs import QUICK, BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.workloads import Part, Side, WantedModel, Workload
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
-from modeldyno.services.requests import CellOptions, InputOptions, benchmark_spec
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.store.configs import NAME as CONFIG
 from modeldyno.store.configs import config_text
 from modeldyno.store.history import History
@@ -219,8 +220,9 @@ class WorkloadService:
 def _spec(path: str) -> BenchmarkSpec:
     available = len(allowed_cpus())
     cores = min(USUAL_CORES, available)
-    cells = CellOptions(cores=[cores], instances=[max(1, available // cores)])
-    return benchmark_spec(path, cells, InputOptions(), budget=QUICK)
+    instances = max(1, available // cores)
+    request = BenchmarkRequest(cores=(cores,), instances=(instances,), budget="quick")
+    return benchmark_spec(request, path)
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { PlanAsked, operations } from "@/api/schema.gen";
+import type { PlanBenchmarkRequest, operations } from "@/api/schema.gen";
 
 type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
 
@@ -72,7 +72,7 @@ export const benchmarkQuery = (benchmark_id: number) =>
   });
 
 /** What it would measure; null asks nothing. A refusal is an answer: it is told beside a field. */
-export const planQuery = (asked: PlanAsked | null) =>
+export const planQuery = (asked: PlanBenchmarkRequest | null) =>
   queryOptions({
     queryKey: ["plan", asked],
     queryFn: () => (asked === null ? null : told(api.POST("/api/v1/benchmarks/plan", { body: asked }))),

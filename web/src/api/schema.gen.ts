@@ -1885,201 +1885,6 @@ export interface components {
              */
             streams: number[];
         };
-        /** BenchmarkAsked */
-        BenchmarkAsked: {
-            /**
-             * Batch Sizes
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       8
-             *     ]
-             */
-            batch_sizes?: number[];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @default default
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @default api
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       2
-             *     ]
-             */
-            cores?: number[];
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Devices
-             * @default [
-             *       "cpu"
-             *     ]
-             * @example [
-             *       "cpu"
-             *     ]
-             */
-            devices?: string[];
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @default {}
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engines
-             * @description None: the first that reads the model.
-             * @default []
-             * @example [
-             *       "onnxruntime"
-             *     ]
-             */
-            engines?: string[];
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Instances
-             * @description Processes side by side.
-             * @default [
-             *       1
-             *     ]
-             */
-            instances?: number[];
-            /**
-             * Iterations
-             * @description Exactly so many calls, in one session.
-             */
-            iterations?: number | null;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Name
-             * @description Null: the model's.
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @default {}
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Per Call
-             * @description Time every call by itself, for tails.
-             * @default false
-             */
-            per_call?: boolean;
-            /**
-             * Precisions
-             * @description None: as the model has it.
-             * @default []
-             * @example [
-             *       "fp32"
-             *     ]
-             */
-            precisions?: string[];
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             * @default [
-             *       1
-             *     ]
-             */
-            streams?: number[];
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @default {}
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-            /**
-             * Warmup
-             * @description Exactly so many calls before; null: to a plateau.
-             */
-            warmup?: number | null;
-        };
         /**
          * BenchmarkDocument
          * @description What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds,
@@ -2128,10 +1933,10 @@ export interface components {
             weather: components["schemas"]["WeatherDocument"];
         };
         /**
-         * BenchmarkEdited
-         * @description What is not sent stays.
+         * BenchmarkRequest
+         * @description Every combination of engines, devices … is a cell.
          */
-        BenchmarkEdited: {
+        BenchmarkRequest: {
             /**
              * Batch Sizes
              * @example [
@@ -2139,19 +1944,19 @@ export interface components {
              *       8
              *     ]
              */
-            batch_sizes?: number[];
+            batch_sizes: number[];
             /**
              * Budget
              * @description How long a cell may take, by name or in seconds.
              * @example quick
              */
-            budget?: ("quick" | "default" | "thorough") | number;
+            budget: ("quick" | "default" | "thorough") | number;
             /**
              * Contract
              * @description What one call includes.
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @example [
@@ -2159,16 +1964,14 @@ export interface components {
              *       2
              *     ]
              */
-            cores?: number[];
-            /** Dataset Id */
-            dataset_id?: number | null;
+            cores: number[];
             /**
              * Devices
              * @example [
              *       "cpu"
              *     ]
              */
-            devices?: string[];
+            devices: string[];
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -2176,7 +1979,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -2186,7 +1989,7 @@ export interface components {
              *       "onnxruntime"
              *     ]
              */
-            engines?: string[];
+            engines: string[];
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -2194,40 +1997,38 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Instances
              * @description Processes side by side.
+             * @example [
+             *       1
+             *     ]
              */
-            instances?: number[];
+            instances: number[];
             /**
              * Iterations
              * @description Exactly so many calls, in one session.
              */
-            iterations?: number | null;
+            iterations: number | null;
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
              */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example On the edge box
-             */
-            name?: string | null;
+            memory_limit_bytes: number | null;
             /**
              * Options
              * @description Of the engine.
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
              * Per Call
              * @description Time every call by itself, for tails.
              */
-            per_call?: boolean;
+            per_call: boolean;
             /**
              * Precisions
              * @description None: as the model has it.
@@ -2235,49 +2036,52 @@ export interface components {
              *       "fp32"
              *     ]
              */
-            precisions?: string[];
+            precisions: string[];
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "off" | "required";
             /** Seed */
-            seed?: number;
+            seed: number;
             /**
              * Signature
              * @description Of a SavedModel; null: `serving_default`, or else the first by name.
              */
-            signature?: string | null;
+            signature: string | null;
             /**
              * Spinning
              * @description Of thread pools; null: the engine's own way.
              */
-            spinning?: boolean | null;
+            spinning: boolean | null;
             /**
              * Streams
              * @description Requests at a time, of engines that have streams.
+             * @example [
+             *       1
+             *     ]
              */
-            streams?: number[];
+            streams: number[];
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
             /**
              * Values
              * @description Values of inputs.
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
             /**
              * Warmup
              * @description Exactly so many calls before; null: to a plateau.
              */
-            warmup?: number | null;
+            warmup: number | null;
         };
         /** BenchmarkRowTold */
         BenchmarkRowTold: {
@@ -2398,7 +2202,7 @@ export interface components {
              * @description The benchmark that this one repeats.
              */
             rerun_of: number | null;
-            settings: components["schemas"]["SettingsTold"];
+            settings: components["schemas"]["BenchmarkRequest"];
             /**
              * State
              * @description Of its latest run; `draft` before the first.
@@ -3031,70 +2835,6 @@ export interface components {
              */
             path: string;
         };
-        /** ComparisonAsked */
-        ComparisonAsked: {
-            a: components["schemas"]["SideAsked"];
-            /**
-             * Adaptive
-             * @description Stop at 8, 16 or 32 pairs if that decides.
-             * @default false
-             */
-            adaptive?: boolean;
-            b: components["schemas"]["SideAsked"];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @default default
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Margin
-             * @description Differences below this share do not matter.
-             * @default 0.02
-             * @example 0.02
-             */
-            margin?: number;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @description Null: made of the models' names.
-             * @example Before and after
-             */
-            name?: string | null;
-            /**
-             * Pairs
-             * @description Exactly so many pairs of sessions instead of a budget.
-             */
-            pairs?: number | null;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-        };
         /**
          * ComparisonDocument
          * @description What `modeldyno compare --json` and `ComparisonResult.to_json()` give.
@@ -3174,54 +2914,6 @@ export interface components {
             verdict: "faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive";
             /** @description What the machine did meanwhile. */
             weather: components["schemas"]["WeatherDocument"];
-        };
-        /**
-         * ComparisonEdited
-         * @description What is not sent stays; a side that is sent is that side, whole.
-         */
-        ComparisonEdited: {
-            a?: components["schemas"]["SideAsked"] | null;
-            /**
-             * Adaptive
-             * @description Stop at 8, 16 or 32 pairs if that decides.
-             */
-            adaptive?: boolean;
-            b?: components["schemas"]["SideAsked"] | null;
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Margin
-             * @description Differences below this share do not matter.
-             * @example 0.02
-             */
-            margin?: number;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example Before and after
-             */
-            name?: string | null;
-            /**
-             * Pairs
-             * @description Exactly so many pairs of sessions instead of a budget.
-             */
-            pairs?: number | null;
-            /** Seed */
-            seed?: number;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @example 600
-             */
-            timeout_s?: number;
         };
         /** ComparisonRowTold */
         ComparisonRowTold: {
@@ -3887,6 +3579,325 @@ export interface components {
              * @enum {string}
              */
             verdict: "fit" | "fit with care" | "unfit";
+        };
+        /**
+         * EditBenchmarkRequest
+         * @description What is not sent stays.
+         */
+        EditBenchmarkRequest: {
+            /**
+             * Batch Sizes
+             * @example [
+             *       1,
+             *       8
+             *     ]
+             */
+            batch_sizes?: number[];
+            /**
+             * Budget
+             * @description How long a cell may take, by name or in seconds.
+             * @example quick
+             */
+            budget?: ("quick" | "default" | "thorough") | number;
+            /**
+             * Contract
+             * @description What one call includes.
+             * @enum {string}
+             */
+            contract?: "hot" | "api" | "e2e";
+            /**
+             * Cores
+             * @example [
+             *       1,
+             *       2
+             *     ]
+             */
+            cores?: number[];
+            /** Dataset Id */
+            dataset_id?: number | null;
+            /**
+             * Devices
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices?: string[];
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
+            dims?: {
+                [key: string]: number;
+            };
+            /**
+             * Engines
+             * @description None: the first that reads the model.
+             * @example [
+             *       "onnxruntime"
+             *     ]
+             */
+            engines?: string[];
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
+            inputs?: string[];
+            /**
+             * Instances
+             * @description Processes side by side.
+             * @example [
+             *       1
+             *     ]
+             */
+            instances?: number[];
+            /**
+             * Iterations
+             * @description Exactly so many calls, in one session.
+             */
+            iterations?: number | null;
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Name
+             * @example On the edge box
+             */
+            name?: string | null;
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
+            options?: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Per Call
+             * @description Time every call by itself, for tails.
+             */
+            per_call?: boolean;
+            /**
+             * Precisions
+             * @description None: as the model has it.
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions?: string[];
+            /**
+             * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
+             * @enum {string}
+             */
+            sandbox?: "on" | "required";
+            /** Seed */
+            seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning?: boolean | null;
+            /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @example [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @example 600
+             */
+            timeout_s?: number;
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
+            values?: {
+                [key: string]: number;
+            };
+            /**
+             * Warmup
+             * @description Exactly so many calls before; null: to a plateau.
+             */
+            warmup?: number | null;
+        };
+        /**
+         * EditComparisonRequest
+         * @description What is not sent stays; a side that is sent is that side, whole.
+         */
+        EditComparisonRequest: {
+            a?: components["schemas"]["ModelSideRequest"] | null;
+            /**
+             * Adaptive
+             * @description Stop at 8, 16 or 32 pairs if that decides.
+             */
+            adaptive?: boolean;
+            b?: components["schemas"]["ModelSideRequest"] | null;
+            /**
+             * Budget
+             * @description How long a cell may take, by name or in seconds.
+             * @example quick
+             */
+            budget?: ("quick" | "default" | "thorough") | number;
+            /**
+             * Margin
+             * @description Differences below this share do not matter.
+             * @example 0.02
+             */
+            margin?: number;
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Name
+             * @example Before and after
+             */
+            name?: string | null;
+            /**
+             * Pairs
+             * @description Exactly so many pairs of sessions instead of a budget.
+             */
+            pairs?: number | null;
+            /** Seed */
+            seed?: number;
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @example 600
+             */
+            timeout_s?: number;
+        };
+        /**
+         * EditProfileRequest
+         * @description What is not sent stays.
+         */
+        EditProfileRequest: {
+            /** Batch Size */
+            batch_size?: number;
+            /**
+             * Contract
+             * @description What one call includes.
+             * @enum {string}
+             */
+            contract?: "hot" | "api" | "e2e";
+            /**
+             * Cores
+             * @description The engine has as many threads.
+             * @example 2
+             */
+            cores?: number;
+            /** Dataset Id */
+            dataset_id?: number | null;
+            /**
+             * Device
+             * @example cpu
+             */
+            device?: string;
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
+            dims?: {
+                [key: string]: number;
+            };
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             * @example onnxruntime
+             */
+            engine?: string | null;
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
+            inputs?: string[];
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Name
+             * @example On the edge box
+             */
+            name?: string | null;
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
+            options?: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Precision
+             * @description Null: as the model has it.
+             * @example fp32
+             */
+            precision?: string | null;
+            /**
+             * Repeats
+             * @description Fresh sessions, each measured with the engine's profiler and without.
+             * @example 5
+             */
+            repeats?: number;
+            /**
+             * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
+             * @enum {string}
+             */
+            sandbox?: "on" | "required";
+            /** Seed */
+            seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning?: boolean | null;
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @example 600
+             */
+            timeout_s?: number;
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
+            values?: {
+                [key: string]: number;
+            };
         };
         /**
          * EffectiveDocument
@@ -5586,6 +5597,109 @@ export interface components {
                 [key: string]: number;
             };
         };
+        /**
+         * ModelSideRequest
+         * @description One side of a comparison.
+         */
+        ModelSideRequest: {
+            /**
+             * Batch Size
+             * @default 1
+             */
+            batch_size?: number;
+            /**
+             * Contract
+             * @description What one call includes.
+             * @default api
+             * @enum {string}
+             */
+            contract?: "hot" | "api" | "e2e";
+            /**
+             * Cores
+             * @default 1
+             */
+            cores?: number;
+            /**
+             * Device
+             * @default cpu
+             */
+            device?: string;
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
+            dims?: {
+                [key: string]: number;
+            };
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             * @example onnxruntime
+             */
+            engine?: string | null;
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @default []
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
+            inputs?: string[];
+            /**
+             * Model Id
+             * @example 1
+             */
+            model_id: number;
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
+            options?: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Precision
+             * @description Null: as the model has it.
+             * @example fp32
+             */
+            precision?: string | null;
+            /**
+             * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
+             * @default on
+             * @enum {string}
+             */
+            sandbox?: "on" | "required";
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning?: boolean | null;
+            /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default 1
+             */
+            streams?: number;
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
+            values?: {
+                [key: string]: number;
+            };
+        };
         /** ModelTold */
         ModelTold: {
             /**
@@ -5668,6 +5782,408 @@ export interface components {
              */
             tier: ("data" | "program" | "code") | null;
             trust: components["schemas"]["TrustTold"];
+        };
+        /** NewBenchmarkRequest */
+        NewBenchmarkRequest: {
+            /**
+             * Batch Sizes
+             * @default [
+             *       1
+             *     ]
+             * @example [
+             *       1,
+             *       8
+             *     ]
+             */
+            batch_sizes?: number[];
+            /**
+             * Budget
+             * @description How long a cell may take, by name or in seconds.
+             * @default default
+             * @example quick
+             */
+            budget?: ("quick" | "default" | "thorough") | number;
+            /**
+             * Contract
+             * @description What one call includes.
+             * @default api
+             * @enum {string}
+             */
+            contract?: "hot" | "api" | "e2e";
+            /**
+             * Cores
+             * @default [
+             *       1
+             *     ]
+             * @example [
+             *       1,
+             *       2
+             *     ]
+             */
+            cores?: number[];
+            /** Dataset Id */
+            dataset_id?: number | null;
+            /**
+             * Devices
+             * @default [
+             *       "cpu"
+             *     ]
+             * @example [
+             *       "cpu"
+             *     ]
+             */
+            devices?: string[];
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
+            dims?: {
+                [key: string]: number;
+            };
+            /**
+             * Engines
+             * @description None: the first that reads the model.
+             * @default []
+             * @example [
+             *       "onnxruntime"
+             *     ]
+             */
+            engines?: string[];
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @default []
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
+            inputs?: string[];
+            /**
+             * Instances
+             * @description Processes side by side.
+             * @default [
+             *       1
+             *     ]
+             * @example [
+             *       1
+             *     ]
+             */
+            instances?: number[];
+            /**
+             * Iterations
+             * @description Exactly so many calls, in one session.
+             */
+            iterations?: number | null;
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Model Id
+             * @example 1
+             */
+            model_id: number;
+            /**
+             * Name
+             * @description Null: the model's.
+             * @example On the edge box
+             */
+            name?: string | null;
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
+            options?: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Per Call
+             * @description Time every call by itself, for tails.
+             * @default false
+             */
+            per_call?: boolean;
+            /**
+             * Precisions
+             * @description None: as the model has it.
+             * @default []
+             * @example [
+             *       "fp32"
+             *     ]
+             */
+            precisions?: string[];
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
+             * @default on
+             * @enum {string}
+             */
+            sandbox?: "on" | "required";
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning?: boolean | null;
+            /**
+             * Start
+             * @description Put it in the queue at once.
+             * @default true
+             */
+            start?: boolean;
+            /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             * @default [
+             *       1
+             *     ]
+             * @example [
+             *       1
+             *     ]
+             */
+            streams?: number[];
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @default 600
+             * @example 600
+             */
+            timeout_s?: number;
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
+            values?: {
+                [key: string]: number;
+            };
+            /**
+             * Warmup
+             * @description Exactly so many calls before; null: to a plateau.
+             */
+            warmup?: number | null;
+        };
+        /** NewComparisonRequest */
+        NewComparisonRequest: {
+            a: components["schemas"]["ModelSideRequest"];
+            /**
+             * Adaptive
+             * @description Stop at 8, 16 or 32 pairs if that decides.
+             * @default false
+             */
+            adaptive?: boolean;
+            b: components["schemas"]["ModelSideRequest"];
+            /**
+             * Budget
+             * @description How long a cell may take, by name or in seconds.
+             * @default default
+             * @example quick
+             */
+            budget?: ("quick" | "default" | "thorough") | number;
+            /**
+             * Margin
+             * @description Differences below this share do not matter.
+             * @default 0.02
+             * @example 0.02
+             */
+            margin?: number;
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Name
+             * @description Null: made of the models' names.
+             * @example Before and after
+             */
+            name?: string | null;
+            /**
+             * Pairs
+             * @description Exactly so many pairs of sessions instead of a budget.
+             */
+            pairs?: number | null;
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Start
+             * @description Put it in the queue at once.
+             * @default true
+             */
+            start?: boolean;
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @default 600
+             * @example 600
+             */
+            timeout_s?: number;
+        };
+        /** NewProfileRequest */
+        NewProfileRequest: {
+            /**
+             * Batch Size
+             * @default 1
+             */
+            batch_size?: number;
+            /**
+             * Contract
+             * @description What one call includes.
+             * @default hot
+             * @enum {string}
+             */
+            contract?: "hot" | "api" | "e2e";
+            /**
+             * Cores
+             * @description The engine has as many threads.
+             * @default 1
+             * @example 2
+             */
+            cores?: number;
+            /** Dataset Id */
+            dataset_id?: number | null;
+            /**
+             * Device
+             * @default cpu
+             * @example cpu
+             */
+            device?: string;
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
+            dims?: {
+                [key: string]: number;
+            };
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             * @example onnxruntime
+             */
+            engine?: string | null;
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @default []
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
+            inputs?: string[];
+            /**
+             * Memory Limit Bytes
+             * @description Most memory a worker may use; null: nine tenths of the machine's.
+             */
+            memory_limit_bytes?: number | null;
+            /**
+             * Model Id
+             * @example 1
+             */
+            model_id: number;
+            /**
+             * Name
+             * @description Null: the model's.
+             * @example On the edge box
+             */
+            name?: string | null;
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
+            options?: {
+                [key: string]: boolean | number | string;
+            };
+            /**
+             * Precision
+             * @description Null: as the model has it.
+             * @example fp32
+             */
+            precision?: string | null;
+            /**
+             * Project Id
+             * @example 1
+             */
+            project_id: number;
+            /**
+             * Repeats
+             * @description Fresh sessions, each measured with the engine's profiler and without.
+             * @default 5
+             * @example 5
+             */
+            repeats?: number;
+            /**
+             * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
+             * @default on
+             * @enum {string}
+             */
+            sandbox?: "on" | "required";
+            /**
+             * Seed
+             * @default 0
+             */
+            seed?: number;
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
+            signature?: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning?: boolean | null;
+            /**
+             * Start
+             * @description Put it in the queue at once.
+             * @default true
+             */
+            start?: boolean;
+            /**
+             * Timeout S
+             * @description After which a cell fails, load included.
+             * @default 600
+             * @example 600
+             */
+            timeout_s?: number;
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
+            values?: {
+                [key: string]: number;
+            };
         };
         /** NextStepTold */
         NextStepTold: {
@@ -6023,10 +6539,10 @@ export interface components {
         };
         /** PairingTold */
         PairingTold: {
-            a: components["schemas"]["SideTold"];
+            a: components["schemas"]["SideSettingsDocument"];
             /** Adaptive */
             adaptive: boolean;
-            b: components["schemas"]["SideTold"];
+            b: components["schemas"]["SideSettingsDocument"];
             /** Budget S */
             budget_s: number;
             /** Margin */
@@ -6107,8 +6623,8 @@ export interface components {
              */
             place: number;
         };
-        /** PlanAsked */
-        PlanAsked: {
+        /** PlanBenchmarkRequest */
+        PlanBenchmarkRequest: {
             /**
              * Batch Sizes
              * @default [
@@ -6158,7 +6674,6 @@ export interface components {
             /**
              * Dims
              * @description Sizes of open dimensions.
-             * @default {}
              * @example {
              *       "seq": 128
              *     }
@@ -6190,6 +6705,9 @@ export interface components {
              * @default [
              *       1
              *     ]
+             * @example [
+             *       1
+             *     ]
              */
             instances?: number[];
             /**
@@ -6210,7 +6728,6 @@ export interface components {
             /**
              * Options
              * @description Of the engine.
-             * @default {}
              * @example {}
              */
             options?: {
@@ -6259,6 +6776,9 @@ export interface components {
              * @default [
              *       1
              *     ]
+             * @example [
+             *       1
+             *     ]
              */
             streams?: number[];
             /**
@@ -6271,7 +6791,6 @@ export interface components {
             /**
              * Values
              * @description Values of inputs.
-             * @default {}
              * @example {}
              */
             values?: {
@@ -6386,143 +6905,6 @@ export interface components {
              * @default about:blank
              */
             type?: string;
-        };
-        /** ProfileAsked */
-        ProfileAsked: {
-            /**
-             * Batch Size
-             * @default 1
-             */
-            batch_size?: number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @default hot
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @description The engine has as many threads.
-             * @default 1
-             * @example 2
-             */
-            cores?: number;
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Device
-             * @default cpu
-             */
-            device?: string;
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @default {}
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engine
-             * @description Null: the first that reads the model.
-             * @example onnxruntime
-             */
-            engine?: string | null;
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Name
-             * @description Null: the model's.
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @default {}
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Precision
-             * @example fp32
-             */
-            precision?: string | null;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Repeats
-             * @description Fresh sessions, each measured with the engine's profiler and without.
-             * @default 5
-             */
-            repeats?: number;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /** Spinning */
-            spinning?: boolean | null;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @default {}
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
         };
         /**
          * modeldyno profile --json
@@ -6938,28 +7320,29 @@ export interface components {
             throttled_ms: number | null;
         };
         /**
-         * ProfileEdited
-         * @description What is not sent stays.
+         * ProfileRequest
+         * @description One cell, looked at several times.
          */
-        ProfileEdited: {
+        ProfileRequest: {
             /** Batch Size */
-            batch_size?: number;
+            batch_size: number;
             /**
              * Contract
              * @description What one call includes.
              * @enum {string}
              */
-            contract?: "hot" | "api" | "e2e";
+            contract: "hot" | "api" | "e2e";
             /**
              * Cores
              * @description The engine has as many threads.
              * @example 2
              */
-            cores?: number;
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /** Device */
-            device?: string;
+            cores: number;
+            /**
+             * Device
+             * @example cpu
+             */
+            device: string;
             /**
              * Dims
              * @description Sizes of open dimensions.
@@ -6967,7 +7350,7 @@ export interface components {
              *       "seq": 128
              *     }
              */
-            dims?: {
+            dims: {
                 [key: string]: number;
             };
             /**
@@ -6975,7 +7358,7 @@ export interface components {
              * @description Null: the first that reads the model.
              * @example onnxruntime
              */
-            engine?: string | null;
+            engine: string | null;
             /**
              * Inputs
              * @description What a file takes that does not say so itself.
@@ -6983,62 +7366,62 @@ export interface components {
              *       "x=float32[1,3,224,224]"
              *     ]
              */
-            inputs?: string[];
+            inputs: string[];
             /**
              * Memory Limit Bytes
              * @description Most memory a worker may use; null: nine tenths of the machine's.
              */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example On the edge box
-             */
-            name?: string | null;
+            memory_limit_bytes: number | null;
             /**
              * Options
              * @description Of the engine.
              * @example {}
              */
-            options?: {
+            options: {
                 [key: string]: boolean | number | string;
             };
             /**
              * Precision
+             * @description Null: as the model has it.
              * @example fp32
              */
-            precision?: string | null;
+            precision: string | null;
             /**
              * Repeats
              * @description Fresh sessions, each measured with the engine's profiler and without.
+             * @example 5
              */
-            repeats?: number;
+            repeats: number;
             /**
              * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
-            sandbox?: "on" | "required";
+            sandbox: "on" | "off" | "required";
             /** Seed */
-            seed?: number;
+            seed: number;
             /**
              * Signature
              * @description Of a SavedModel; null: `serving_default`, or else the first by name.
              */
-            signature?: string | null;
-            /** Spinning */
-            spinning?: boolean | null;
+            signature: string | null;
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
+            spinning: boolean | null;
             /**
              * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
              */
-            timeout_s?: number;
+            timeout_s: number;
             /**
              * Values
              * @description Values of inputs.
              * @example {}
              */
-            values?: {
+            values: {
                 [key: string]: number;
             };
         };
@@ -7126,74 +7509,13 @@ export interface components {
              */
             project_id: number;
             /** @description Null where another version wrote them. */
-            settings: components["schemas"]["ProfilingTold"] | null;
+            settings: components["schemas"]["ProfileRequest"] | null;
             /**
              * State
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             summary: components["schemas"]["SummaryTold"];
-        };
-        /**
-         * ProfilingTold
-         * @description Of a profile, as it was asked for; those of the terminal may be beyond what we accept.
-         */
-        ProfilingTold: {
-            /** Batch Size */
-            batch_size: number;
-            /**
-             * Contract
-             * @enum {string}
-             */
-            contract: "hot" | "api" | "e2e";
-            /** Cores */
-            cores: number;
-            /**
-             * Device
-             * @example cpu
-             */
-            device: string;
-            /** Dims */
-            dims: {
-                [key: string]: number;
-            };
-            /**
-             * Engine
-             * @example onnxruntime
-             */
-            engine: string | null;
-            /** Inputs */
-            inputs: string[];
-            /** Memory Limit Bytes */
-            memory_limit_bytes: number | null;
-            /** Options */
-            options: {
-                [key: string]: boolean | number | string;
-            };
-            /** Precision */
-            precision: string | null;
-            /**
-             * Repeats
-             * @example 5
-             */
-            repeats: number;
-            /**
-             * Sandbox
-             * @enum {string}
-             */
-            sandbox: "on" | "off" | "required";
-            /** Seed */
-            seed: number;
-            /** Signature */
-            signature: string | null;
-            /** Spinning */
-            spinning: boolean | null;
-            /** Timeout S */
-            timeout_s: number;
-            /** Values */
-            values: {
-                [key: string]: number;
-            };
         };
         /**
          * ProgressMessage
@@ -7580,14 +7902,14 @@ export interface components {
             /** @description Of a comparison, as it was asked for. */
             pairing: components["schemas"]["PairingTold"] | null;
             /** @description Of a profile, as it was asked for. */
-            profiling: components["schemas"]["ProfilingTold"] | null;
+            profiling: components["schemas"]["ProfileRequest"] | null;
             /**
              * Project Id
              * @example 1
              */
             project_id: number;
             /** @description Of a benchmark, as it was asked for. */
-            settings: components["schemas"]["SettingsTold"] | null;
+            settings: components["schemas"]["BenchmarkRequest"] | null;
             /** Started At */
             started_at: string | null;
             /**
@@ -7760,184 +8082,6 @@ export interface components {
             name: string;
         };
         /**
-         * SettingsTold
-         * @description Of a benchmark, as it was asked for; those of the terminal may be beyond what we accept.
-         */
-        SettingsTold: {
-            /**
-             * Batch Sizes
-             * @example [
-             *       1,
-             *       8
-             *     ]
-             */
-            batch_sizes: number[];
-            /** Budget */
-            budget: ("quick" | "default" | "thorough") | number;
-            /**
-             * Contract
-             * @enum {string}
-             */
-            contract: "hot" | "api" | "e2e";
-            /** Cores */
-            cores: number[];
-            /**
-             * Devices
-             * @example [
-             *       "cpu"
-             *     ]
-             */
-            devices: string[];
-            /** Dims */
-            dims: {
-                [key: string]: number;
-            };
-            /**
-             * Engines
-             * @example [
-             *       "onnxruntime"
-             *     ]
-             */
-            engines: string[];
-            /** Inputs */
-            inputs: string[];
-            /** Instances */
-            instances: number[];
-            /** Iterations */
-            iterations: number | null;
-            /** Memory Limit Bytes */
-            memory_limit_bytes: number | null;
-            /** Options */
-            options: {
-                [key: string]: boolean | number | string;
-            };
-            /** Per Call */
-            per_call: boolean;
-            /** Precisions */
-            precisions: string[];
-            /**
-             * Sandbox
-             * @enum {string}
-             */
-            sandbox: "on" | "off" | "required";
-            /** Seed */
-            seed: number;
-            /** Signature */
-            signature: string | null;
-            /** Spinning */
-            spinning: boolean | null;
-            /** Streams */
-            streams: number[];
-            /** Timeout S */
-            timeout_s: number;
-            /** Values */
-            values: {
-                [key: string]: number;
-            };
-            /** Warmup */
-            warmup: number | null;
-        };
-        /**
-         * SideAsked
-         * @description One side of a comparison.
-         */
-        SideAsked: {
-            /**
-             * Batch Size
-             * @default 1
-             */
-            batch_size?: number;
-            /**
-             * Contract
-             * @default api
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @default 1
-             */
-            cores?: number;
-            /**
-             * Device
-             * @default cpu
-             */
-            device?: string;
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @default {}
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engine
-             * @example onnxruntime
-             */
-            engine?: string | null;
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Options
-             * @description Of the engine.
-             * @default {}
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Precision
-             * @example fp32
-             */
-            precision?: string | null;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /** Spinning */
-            spinning?: boolean | null;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             * @default 1
-             */
-            streams?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @default {}
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-        };
-        /**
          * SideBySideDocument
          * @description Several instances of one cell, started at the same moment; only the window in which all of
          *     them worked counts.
@@ -7994,12 +8138,13 @@ export interface components {
             /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["Surprise"][];
         };
-        /** SideTold */
-        SideTold: {
+        /** SideSettingsDocument */
+        SideSettingsDocument: {
             /** Batch Size */
             batch_size: number;
             /**
              * Contract
+             * @description What one call includes.
              * @enum {string}
              */
             contract: "hot" | "api" | "e2e";
@@ -8007,37 +8152,75 @@ export interface components {
             cores: number;
             /** Device */
             device: string;
-            /** Dims */
+            /**
+             * Dims
+             * @description Sizes of open dimensions.
+             * @example {
+             *       "seq": 128
+             *     }
+             */
             dims: {
                 [key: string]: number;
             };
-            /** Engine */
+            /**
+             * Engine
+             * @description Null: the first that reads the model.
+             * @example onnxruntime
+             */
             engine: string | null;
-            /** Inputs */
+            /**
+             * Inputs
+             * @description What a file takes that does not say so itself.
+             * @example [
+             *       "x=float32[1,3,224,224]"
+             *     ]
+             */
             inputs: string[];
             /**
              * Label
              * @example resnet50.onnx
              */
             label: string;
-            /** Options */
+            /**
+             * Options
+             * @description Of the engine.
+             * @example {}
+             */
             options: {
                 [key: string]: boolean | number | string;
             };
-            /** Precision */
+            /**
+             * Precision
+             * @description Null: as the model has it.
+             * @example fp32
+             */
             precision: string | null;
             /**
              * Sandbox
+             * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
-            /** Signature */
+            /**
+             * Signature
+             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+             */
             signature: string | null;
-            /** Spinning */
+            /**
+             * Spinning
+             * @description Of thread pools; null: the engine's own way.
+             */
             spinning: boolean | null;
-            /** Streams */
+            /**
+             * Streams
+             * @description Requests at a time, of engines that have streams.
+             */
             streams: number;
-            /** Values */
+            /**
+             * Values
+             * @description Values of inputs.
+             * @example {}
+             */
             values: {
                 [key: string]: number;
             };
@@ -8743,9 +8926,8 @@ export interface components {
 export type AgreementTold = components['schemas']['AgreementTold'];
 export type Architecture = components['schemas']['Architecture'];
 export type AxesTold = components['schemas']['AxesTold'];
-export type BenchmarkAsked = components['schemas']['BenchmarkAsked'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
-export type BenchmarkEdited = components['schemas']['BenchmarkEdited'];
+export type BenchmarkRequest = components['schemas']['BenchmarkRequest'];
 export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BestDocument = components['schemas']['BestDocument'];
@@ -8760,9 +8942,7 @@ export type CellTold = components['schemas']['CellTold'];
 export type ChangeTold = components['schemas']['ChangeTold'];
 export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
-export type ComparisonAsked = components['schemas']['ComparisonAsked'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
-export type ComparisonEdited = components['schemas']['ComparisonEdited'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
 export type ComparisonTold = components['schemas']['ComparisonTold'];
 export type ContenderTold = components['schemas']['ContenderTold'];
@@ -8781,6 +8961,9 @@ export type DiffTold = components['schemas']['DiffTold'];
 export type DiffedTold = components['schemas']['DiffedTold'];
 export type DistributionTold = components['schemas']['DistributionTold'];
 export type DoctorTold = components['schemas']['DoctorTold'];
+export type EditBenchmarkRequest = components['schemas']['EditBenchmarkRequest'];
+export type EditComparisonRequest = components['schemas']['EditComparisonRequest'];
+export type EditProfileRequest = components['schemas']['EditProfileRequest'];
 export type EffectiveDocument = components['schemas']['EffectiveDocument'];
 export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
@@ -8838,7 +9021,11 @@ export type MemoryDocument = components['schemas']['MemoryDocument'];
 export type ModelAsked = components['schemas']['ModelAsked'];
 export type ModelDetails = components['schemas']['ModelDetails'];
 export type ModelDocument = components['schemas']['ModelDocument'];
+export type ModelSideRequest = components['schemas']['ModelSideRequest'];
 export type ModelTold = components['schemas']['ModelTold'];
+export type NewBenchmarkRequest = components['schemas']['NewBenchmarkRequest'];
+export type NewComparisonRequest = components['schemas']['NewComparisonRequest'];
+export type NewProfileRequest = components['schemas']['NewProfileRequest'];
 export type NextStepTold = components['schemas']['NextStepTold'];
 export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
 export type NoteAsked = components['schemas']['NoteAsked'];
@@ -8864,12 +9051,11 @@ export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
 export type PlaceAsked = components['schemas']['PlaceAsked'];
-export type PlanAsked = components['schemas']['PlanAsked'];
+export type PlanBenchmarkRequest = components['schemas']['PlanBenchmarkRequest'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
 export type PossibilityTold = components['schemas']['PossibilityTold'];
 export type Problem = components['schemas']['Problem'];
-export type ProfileAsked = components['schemas']['ProfileAsked'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
 export type ProfileDocumentExternalFile = components['schemas']['ProfileDocumentExternalFile'];
 export type ProfileDocumentHost = components['schemas']['ProfileDocumentHost'];
@@ -8881,10 +9067,9 @@ export type ProfileDocumentRoof = components['schemas']['ProfileDocumentRoof'];
 export type ProfileDocumentSurprise = components['schemas']['ProfileDocumentSurprise'];
 export type ProfileDocumentTensor = components['schemas']['ProfileDocumentTensor'];
 export type ProfileDocumentWeather = components['schemas']['ProfileDocumentWeather'];
-export type ProfileEdited = components['schemas']['ProfileEdited'];
+export type ProfileRequest = components['schemas']['ProfileRequest'];
 export type ProfileRowTold = components['schemas']['ProfileRowTold'];
 export type ProfileTold = components['schemas']['ProfileTold'];
-export type ProfilingTold = components['schemas']['ProfilingTold'];
 export type ProgressMessage = components['schemas']['ProgressMessage'];
 export type ProgressTold = components['schemas']['ProgressTold'];
 export type ProjectAsked = components['schemas']['ProjectAsked'];
@@ -8904,11 +9089,9 @@ export type RunTold = components['schemas']['RunTold'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
 export type SettingTold = components['schemas']['SettingTold'];
-export type SettingsTold = components['schemas']['SettingsTold'];
-export type SideAsked = components['schemas']['SideAsked'];
 export type SideBySideDocument = components['schemas']['SideBySideDocument'];
 export type SideDocument = components['schemas']['SideDocument'];
-export type SideTold = components['schemas']['SideTold'];
+export type SideSettingsDocument = components['schemas']['SideSettingsDocument'];
 export type SignatureDocument = components['schemas']['SignatureDocument'];
 export type StandingDocument = components['schemas']['StandingDocument'];
 export type StandingTold = components['schemas']['StandingTold'];
@@ -9162,7 +9345,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BenchmarkAsked"];
+                "application/json": components["schemas"]["NewBenchmarkRequest"];
             };
         };
         responses: {
@@ -9289,7 +9472,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlanAsked"];
+                "application/json": components["schemas"]["PlanBenchmarkRequest"];
             };
         };
         responses: {
@@ -9596,7 +9779,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["BenchmarkEdited"];
+                "application/json": components["schemas"]["EditBenchmarkRequest"];
             };
         };
         responses: {
@@ -10426,7 +10609,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ComparisonAsked"];
+                "application/json": components["schemas"]["NewComparisonRequest"];
             };
         };
         responses: {
@@ -10737,7 +10920,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ComparisonEdited"];
+                "application/json": components["schemas"]["EditComparisonRequest"];
             };
         };
         responses: {
@@ -16351,7 +16534,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProfileAsked"];
+                "application/json": components["schemas"]["NewProfileRequest"];
             };
         };
         responses: {
@@ -16662,7 +16845,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProfileEdited"];
+                "application/json": components["schemas"]["EditProfileRequest"];
             };
         };
         responses: {

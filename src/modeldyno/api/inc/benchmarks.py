@@ -25,18 +25,17 @@ from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome, Mode
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
+from modeldyno.core.requests.measuring import (
+    MOST_BATCH,
+    MOST_INSTANCES,
+    MOST_ITERATIONS,
+    BenchmarkRequest,
+)
 from modeldyno.core.runs import LatestRun
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import MakeSpec
-from modeldyno.services.requests import (
-    MOST_BATCH,
-    MOST_INSTANCES,
-    MOST_ITERATIONS,
-    CellOptions,
-    InputOptions,
-    benchmark_spec,
-)
+from modeldyno.services.requests import benchmark_spec
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
@@ -164,16 +163,17 @@ def _spec(asked: Parameters, dims: Mapping[str, int]) -> MakeSpec:
     iterations = _iterations(asked)
     available = len(allowed_cpus())
     cores = _number(asked, "cores_per_instance", min(USUAL_CORES, available), most=MOST_CORES)
-    instances = _instances(asked) or max(1, available // cores)
+    request = BenchmarkRequest(
+        batch_sizes=(batch,),
+        cores=(min(cores, available),),
+        instances=(_instances(asked) or max(1, available // cores),),
+        dims=dict(dims),
+        iterations=iterations,
+        warmup=warmup,
+    )
 
     def make(path: str) -> BenchmarkSpec:
-        spec = benchmark_spec(
-            path,
-            CellOptions(batch=[batch], cores=[min(cores, available)], instances=[instances]),
-            InputOptions(dims=dims),
-            iterations=iterations,
-            warmup=warmup,
-        )
+        spec = benchmark_spec(request, path)
         return replace(spec, cells=(replace(spec.cells[0], cores=cores),))
 
     return make

@@ -33,12 +33,12 @@ from modeldyno.core.client_paths import LONGEST
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
 from modeldyno.core.public_by_name import named_cell_json
 from modeldyno.core.queue import Job
+from modeldyno.core.requests.texts import parse_int, parse_pairs
 from modeldyno.core.results import CellResult
 from modeldyno.core.results import Failure as RunFailure
 from modeldyno.engines.catalog import title_of
 from modeldyno.jobs.recording import error_of
 from modeldyno.services.benchmark_by_name import Asked, BenchmarkByName, Wish
-from modeldyno.services.requests import parse_int, parse_pairs
 
 if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Request, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.judgements import RatioTold, ratio_of
@@ -21,17 +22,8 @@ from modeldyno.api.v1.paging import (
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
-from modeldyno.api.v1.settings import SettingsAsked, SettingsTold, resettled, settings_of
-from modeldyno.api.v1.shape import (
-    MOST_ID,
-    Id,
-    Moment,
-    Name,
-    Told,
-    answer,
-    problems,
-    without_defaults,
-)
+from modeldyno.api.v1.settings import Sent, changed, settings_of
+from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
 from modeldyno.core.benchmarks import (
     Baseline,
@@ -41,13 +33,21 @@ from modeldyno.core.benchmarks import (
     Mode,
     VersusBaseline,
 )
+from modeldyno.core.codec import encode
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
+from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
+from modeldyno.core.requests.server import (
+    EditBenchmarkRequest,
+    NewBenchmarkRequest,
+    PlanBenchmarkRequest,
+)
 from modeldyno.core.results import Noise, Verdict
 from modeldyno.core.runs import CellOutcome, State
 from modeldyno.core.specs import CellSpec
+from modeldyno.services import requests
 from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
     from modeldyno.store.records.all import Records
 
-Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
-
 
 class BenchmarksAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
@@ -65,26 +63,6 @@ class BenchmarksAsked(ListAsked, OfRuns):
 
     def wanted(self) -> Wanted:
         return self.wanted_without("with_cells")
-
-
-class PlanAsked(SettingsAsked):
-    model_id: Reference = Field(examples=[1])
-
-
-class BenchmarkAsked(PlanAsked):
-    project_id: Reference = Field(examples=[1])
-    name: Name | None = Field(None, description="Null: the model's.", examples=["On the edge box"])
-    dataset_id: Reference | None = None
-    start: bool = Field(True, description="Put it in the queue at once.")
-
-
-class BenchmarkEdited(SettingsAsked):
-    """What is not sent stays."""
-
-    model_config = ConfigDict(json_schema_extra=without_defaults)
-
-    name: Name | None = Field(None, examples=["On the edge box"])
-    dataset_id: Reference | None = None
 
 
 class AxesTold(Told):
@@ -144,7 +122,7 @@ class BenchmarkRowTold(BenchmarkHeadTold):
 class BenchmarkTold(BenchmarkHeadTold):
     modified_at: Moment | None
     dataset_id: int | None
-    settings: SettingsTold
+    settings: BenchmarkRequest
     cells: list[CellTold]
     latest_run: LatestRunTold | None
     command: str = Field(
@@ -200,22 +178,23 @@ def router(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
     )
     @once(records)
-    def create_benchmark(asked: BenchmarkAsked) -> Response:
+    def create_benchmark(asked: NewBenchmarkRequest) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = benchmarks.create(
             ProjectId(asked.project_id),
             ModelId(asked.model_id),
             asked.name or "",
-            asked.spec,
+            partial(requests.benchmark_spec, asked),
             dataset_id=_dataset(asked.dataset_id),
             start=asked.start,
         )
         return details(made.id, 201, location=f"/api/v1/benchmarks/{made.id}")
 
     @routes.post("/plan", response_model=PlanTold, responses=problems(404, 409, 413))
-    def plan_benchmark(asked: PlanAsked) -> Response:
+    def plan_benchmark(asked: PlanBenchmarkRequest) -> Response:
         """What it would measure and about how long; nothing is kept, nothing is run."""
-        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), asked.spec)))
+        make_spec = partial(requests.benchmark_spec, asked)
+        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), make_spec)))
 
     @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
     def get_benchmark(benchmark_id: Id) -> Response:
@@ -225,16 +204,17 @@ def router(
     @routes.patch(
         "/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404, 409, 413)
     )
-    def edit_benchmark(benchmark_id: Id, asked: BenchmarkEdited) -> Response:
+    def edit_benchmark(benchmark_id: Id, asked: EditBenchmarkRequest, sent: Sent) -> Response:
         """What is not sent stays. The name may change at any time, all else before the first
         run."""
         number = BenchmarkId(benchmark_id)
-        settings = _edited(benchmarks.get(number), asked)
+        before = benchmark_request(benchmarks.get(number).spec)
+        after = changed(before, asked, sent, "benchmark")
         benchmarks.edit(
             number,
             name=asked.name,
             dataset_id=_dataset(asked.dataset_id),
-            make_spec=settings.spec if settings else None,
+            make_spec=partial(requests.benchmark_spec, after) if after else None,
         )
         return details(number)
 
@@ -256,14 +236,6 @@ def router(
 
 def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
-
-
-def _edited(before: Benchmark, asked: BenchmarkEdited) -> SettingsAsked | None:
-    """The settings with what was sent; None when no setting was."""
-    sent = asked.model_dump(include=asked.model_fields_set & SettingsAsked.model_fields.keys())
-    if not sent:
-        return None
-    return resettled(SettingsAsked, settings_of(before.spec) | sent, "benchmark")
 
 
 Versus = Callable[[Baseline | None, Sequence[CellOutcome]], VersusBaseline | None]
@@ -378,7 +350,5 @@ def _reproduction(found: BenchmarkDetails, here: str) -> dict[str, Any]:
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
     """Those that somebody chose; what follows from the machine is left out."""
-    usual = SettingsAsked.model_validate({}).model_dump() | {
-        "memory_limit_bytes": settings["memory_limit_bytes"]
-    }
+    usual = encode(BenchmarkRequest()) | {"memory_limit_bytes": settings["memory_limit_bytes"]}
     return {name: value for name, value in settings.items() if value != usual[name]}

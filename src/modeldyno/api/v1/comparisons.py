@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import (
@@ -18,32 +20,23 @@ from modeldyno.api.v1.paging import (
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
-from modeldyno.api.v1.settings import (
-    PairingAsked,
-    PairingTold,
-    SideAsked,
-    asked_of,
-    pairing_of,
-    resettled,
-)
-from modeldyno.api.v1.shape import (
-    MOST_ID,
-    Id,
-    Moment,
-    Name,
-    Told,
-    answer,
-    problems,
-    without_defaults,
-)
+from modeldyno.api.v1.settings import PairingTold, Sent, changed, pairing_of
+from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import SummaryTold, summary_of
 from modeldyno.core.commands import compare_command
 from modeldyno.core.comparisons import Comparison, ComparisonDetails
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
+from modeldyno.core.requests.measuring import PairingRequest, SideRequest, comparison_request
+from modeldyno.core.requests.server import (
+    EditComparisonRequest,
+    ModelSideRequest,
+    NewComparisonRequest,
+)
 from modeldyno.core.runs import State
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
+from modeldyno.services import requests
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -54,30 +47,6 @@ if TYPE_CHECKING:
 
 class ComparisonsAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
-
-
-class ComparisonAsked(PairingAsked):
-    project_id: Annotated[int, Field(ge=1, le=MOST_ID)] = Field(examples=[1])
-    a: SideAsked
-    b: SideAsked
-    name: Name | None = Field(
-        None, description="Null: made of the models' names.", examples=["Before and after"]
-    )
-    start: bool = Field(True, description="Put it in the queue at once.")
-
-    def between(self, a: Model, b: Model) -> ComparisonSpec:
-        sides = self.a.spec(a.name, a.path), self.b.spec(b.name, b.path)
-        return self.spec(*sides)
-
-
-class ComparisonEdited(PairingAsked):
-    """What is not sent stays; a side that is sent is that side, whole."""
-
-    model_config = ConfigDict(json_schema_extra=without_defaults)
-
-    name: Name | None = Field(None, examples=["Before and after"])
-    a: SideAsked | None = None
-    b: SideAsked | None = None
 
 
 class ComparisonRowTold(Told):
@@ -137,14 +106,14 @@ def router(
         "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
     )
     @once(records)
-    def create_comparison(asked: ComparisonAsked) -> Response:
+    def create_comparison(asked: NewComparisonRequest) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = comparisons.create(
             ProjectId(asked.project_id),
             ModelId(asked.a.model_id),
             ModelId(asked.b.model_id),
             asked.name or "",
-            asked.between,
+            partial(_spec, asked),
             start=asked.start,
         )
         return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
@@ -157,16 +126,16 @@ def router(
     @routes.patch(
         "/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 409, 413)
     )
-    def edit_comparison(comparison_id: Id, asked: ComparisonEdited) -> Response:
+    def edit_comparison(comparison_id: Id, asked: EditComparisonRequest, sent: Sent) -> Response:
         """What is not sent stays. The name may change at any time, all else before the first
         run."""
         number = ComparisonId(comparison_id)
-        edited = _edited(comparisons.get(number), asked)
+        edited = _edited(comparisons.get(number), asked, sent)
         if edited is None:
             comparisons.rename(number, asked.name)
         else:
             models = ModelId(edited.a.model_id), ModelId(edited.b.model_id)
-            comparisons.edit(number, *models, edited.between, asked.name)
+            comparisons.edit(number, *models, partial(_spec, edited), asked.name)
         return details(number)
 
     shared = RunnableRoutes("comparison", routes, comparisons, records, jobs, archive)
@@ -176,16 +145,31 @@ def router(
     return routes
 
 
-def _edited(before: Comparison, asked: ComparisonEdited) -> ComparisonAsked | None:
-    """All of it with what was sent; None when that was no more than a name."""
-    sent = asked.model_dump(include=asked.model_fields_set - {"name"})
-    sent = {name: value for name, value in sent.items() if name not in "ab" or value is not None}
-    if not sent:
-        return None
-    known = {"project_id": before.project_id} | asked_of(before.spec)
-    known["a"] |= {"model_id": before.a_model_id}
-    known["b"] |= {"model_id": before.b_model_id}
-    return resettled(ComparisonAsked, known | sent, "comparison")
+def _spec(request: NewComparisonRequest, a: Model, b: Model) -> ComparisonSpec:
+    return requests.comparison_between(
+        requests.side_spec(a.name, a.path, request.a),
+        requests.side_spec(b.name, b.path, request.b),
+        request,
+    )
+
+
+def _edited(
+    before: Comparison, change: EditComparisonRequest, sent: frozenset[str]
+) -> NewComparisonRequest | None:
+    """All of it with what was sent; None if that was no more than a name."""
+    known = comparison_request(before.spec)
+    sides = {
+        "a": change.a or ModelSideRequest(**_values(known.a), model_id=before.a_model_id),
+        "b": change.b or ModelSideRequest(**_values(known.b), model_id=before.b_model_id),
+    }
+    pairing = {name: value for name, value in _values(known).items() if name not in sides}
+    request = NewComparisonRequest(project_id=before.project_id, **(pairing | sides))
+    unsent = {name for name in sides if getattr(change, name) is None}
+    return changed(request, change, sent - unsent - {"name"}, "comparison")
+
+
+def _values(request: SideRequest | PairingRequest) -> dict[str, Any]:
+    return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
 def _row(found: Comparison) -> dict[str, Any]:

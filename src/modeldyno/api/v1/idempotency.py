@@ -23,6 +23,7 @@ from fastapi import Header, Request, Response
 from pydantic import BaseModel
 
 from modeldyno.core.answers import KeptAnswer
+from modeldyno.core.codec import encode
 from modeldyno.core.errors import KeyReused
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ def _sent(kept: KeptAnswer, response: Response) -> Response:
 def _fingerprint(values: dict[str, Any]) -> str:
     """Of what was asked, however it was written: blanks, order and defaults make no difference."""
     plain = {
-        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else encode(value)
         for name, value in values.items()
         if not isinstance(value, Request)
     }

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from modeldyno.api.v1.settings import Word
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
 from modeldyno.api.v1.summaries import FailureTold, failure_of
 from modeldyno.core.errors import ModeldynoError
@@ -17,6 +16,7 @@ from modeldyno.core.ids import ModelId
 from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.models import TensorSpec
 from modeldyno.core.redaction import without_folders
+from modeldyno.core.requests.measuring import Word
 from modeldyno.core.results import Failure
 from modeldyno.services.inferences import Attempt
 

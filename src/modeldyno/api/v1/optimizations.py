@@ -20,11 +20,11 @@ from modeldyno.api.v1.shape import (
     Told,
     answer,
     problems,
-    without_defaults,
 )
 from modeldyno.core.codec import encode
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
+from modeldyno.core.requests.measuring import without_defaults
 from modeldyno.core.runs import State
 from modeldyno.core.tuning import (
     MOST,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from modeldyno.api.v1.documents import TABLE
 from modeldyno.api.v1.idempotency import once
@@ -19,17 +20,8 @@ from modeldyno.api.v1.paging import (
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
-from modeldyno.api.v1.settings import ProfilingAsked, ProfilingTold, profiling_of, resettled
-from modeldyno.api.v1.shape import (
-    MOST_ID,
-    Id,
-    Moment,
-    Name,
-    Told,
-    answer,
-    problems,
-    without_defaults,
-)
+from modeldyno.api.v1.settings import Sent, changed, profiling_of
+from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import SummaryTold, ms, summary_of
 from modeldyno.core.commands import profile_command
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
@@ -45,9 +37,12 @@ from modeldyno.core.profiles import (
     spec_of,
 )
 from modeldyno.core.public_profiles import diff_json, roof_json, work_json
+from modeldyno.core.requests.measuring import ProfileRequest, profile_request
+from modeldyno.core.requests.server import EditProfileRequest, NewProfileRequest
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import State
+from modeldyno.services import requests
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -56,29 +51,11 @@ if TYPE_CHECKING:
     from modeldyno.services.profiles import ProfileService
     from modeldyno.store.records.all import Records
 
-Reference = Annotated[int, Field(ge=1, le=MOST_ID)]
 By = Literal["node", "op"]
 
 
 class ProfilesAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
-
-
-class ProfileAsked(ProfilingAsked):
-    project_id: Reference = Field(examples=[1])
-    model_id: Reference = Field(examples=[1])
-    name: Name | None = Field(None, description="Null: the model's.", examples=["On the edge box"])
-    dataset_id: Reference | None = None
-    start: bool = Field(True, description="Put it in the queue at once.")
-
-
-class ProfileEdited(ProfilingAsked):
-    """What is not sent stays."""
-
-    model_config = ConfigDict(json_schema_extra=without_defaults)
-
-    name: Name | None = Field(None, examples=["On the edge box"])
-    dataset_id: Reference | None = None
 
 
 class ProfileRowTold(Told):
@@ -110,7 +87,7 @@ class ProfileTold(ProfileRowTold):
     model_name: str = Field(examples=["resnet50.onnx"])
     modified_at: Moment | None
     dataset_id: int | None
-    settings: ProfilingTold | None = Field(description="Null where another version wrote them.")
+    settings: ProfileRequest | None = Field(description="Null where another version wrote them.")
     latest_run: LatestRunTold | None
     agreement: AgreementTold | None = Field(description="Null before a run has rows.")
     command: str = Field(
@@ -262,14 +239,14 @@ def router(
 
     @routes.post("", status_code=201, response_model=ProfileTold, responses=problems(404, 409, 413))
     @once(records)
-    def create_profile(asked: ProfileAsked) -> Response:
+    def create_profile(asked: NewProfileRequest) -> Response:
         """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
         made, _ = profiles.create(
             ProjectId(asked.project_id),
             ModelId(asked.model_id),
             asked.name or "",
             _dataset(asked.dataset_id),
-            make_spec=asked.spec,
+            make_spec=partial(requests.profile_spec, asked),
             start=asked.start,
         )
         return details(made.id, 201, location=f"/api/v1/profiles/{made.id}")
@@ -280,16 +257,16 @@ def router(
         return details(ProfileId(profile_id))
 
     @routes.patch("/{profile_id}", response_model=ProfileTold, responses=problems(404, 409, 413))
-    def edit_profile(profile_id: Id, asked: ProfileEdited) -> Response:
+    def edit_profile(profile_id: Id, asked: EditProfileRequest, sent: Sent) -> Response:
         """What is not sent stays. The name may change at any time, all else before the first
         run."""
         number = ProfileId(profile_id)
-        settings = _edited(profiles.get(number), asked)
+        after = changed(profile_request(profiles.get(number).spec), asked, sent, "profile")
         profiles.edit(
             number,
             name=asked.name,
             dataset_id=_dataset(asked.dataset_id),
-            make_spec=settings.spec if settings else None,
+            make_spec=partial(requests.profile_spec, after) if after else None,
         )
         return details(number)
 
@@ -337,14 +314,6 @@ def router(
 
 def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
-
-
-def _edited(before: Profile, asked: ProfileEdited) -> ProfilingAsked | None:
-    """The settings with what was sent; None when no setting was."""
-    sent = asked.model_dump(include=asked.model_fields_set & ProfilingAsked.model_fields.keys())
-    if not sent:
-        return None
-    return resettled(ProfilingAsked, profiling_of(before.spec) | sent, "profile")
 
 
 def _row(found: Profile) -> dict[str, Any]:

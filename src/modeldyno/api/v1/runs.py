@@ -18,14 +18,7 @@ from modeldyno.api.v1.paging import (
     page_answer,
     parameters,
 )
-from modeldyno.api.v1.settings import (
-    PairingTold,
-    ProfilingTold,
-    SettingsTold,
-    pairing_of,
-    profiling_of,
-    settings_of,
-)
+from modeldyno.api.v1.settings import PairingTold, pairing_of, profiling_of, settings_of
 from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
     CellTold,
@@ -36,6 +29,7 @@ from modeldyno.api.v1.summaries import (
     summary_of,
 )
 from modeldyno.core.ids import RunId
+from modeldyno.core.requests.measuring import BenchmarkRequest, ProfileRequest
 from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ProfileSpec
 from modeldyno.services.exports import Format, RunShown
@@ -87,9 +81,9 @@ class RunTold(Told):
 class RunDetailsTold(RunTold):
     job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
     cells: list[CellTold] = Field(description="Empty until it has ended, and of a comparison.")
-    settings: SettingsTold | None = Field(description="Of a benchmark, as it was asked for.")
+    settings: BenchmarkRequest | None = Field(description="Of a benchmark, as it was asked for.")
     pairing: PairingTold | None = Field(description="Of a comparison, as it was asked for.")
-    profiling: ProfilingTold | None = Field(description="Of a profile, as it was asked for.")
+    profiling: ProfileRequest | None = Field(description="Of a profile, as it was asked for.")
     units_kept: list[int] = Field(
         description="Sessions of each cell, pairs, or repeats, that are safe on the disk; what was "
         "stopped goes on from there.",

@@ -39,12 +39,6 @@ def _with_whole_numbers(said: Any) -> Any:
             return said
 
 
-def without_defaults(schema: dict[str, Any]) -> None:
-    """For ``json_schema_extra=`` of a change: what is not sent stays."""
-    for described in schema["properties"].values():
-        described.pop("default", None)
-
-
 class Told(BaseModel):
     """An answer's body, made from values of ``core``; nothing is read from it again."""
 

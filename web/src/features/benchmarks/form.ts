@@ -1,4 +1,4 @@
-import type { BenchmarkTold, EngineTold, ModelTold, PlanAsked } from "@/api/schema.gen";
+import type { BenchmarkTold, EngineTold, ModelTold, PlanBenchmarkRequest } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 
 /** What the dialog holds, also while it is closed. */
@@ -174,7 +174,7 @@ export function streamsNote({ streams, cores, device }: Draft): string | null {
   return `${most} streams need ${most} cores: cells with fewer will fail.`;
 }
 
-export function askedOf(draft: Draft, modelId: number, engine: string, streams: number[]): PlanAsked {
+export function askedOf(draft: Draft, modelId: number, engine: string, streams: number[]): PlanBenchmarkRequest {
   return {
     model_id: modelId,
     engines: engine ? [engine] : [],

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { BenchmarkTold, SideAsked } from "@/api/schema.gen";
+import type { BenchmarkTold, ModelSideRequest } from "@/api/schema.gen";
 import { askedOf, turnsOf, type Effective } from "@/features/benchmarks/form";
 import { rememberEngine } from "@/features/benchmarks/useDraft";
 
@@ -39,7 +39,7 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
   const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
   jobs.push(...jobOf(other));
   for (const { cores, batch, streams, otherStreams } of turnsOf(draft)) {
-    const side = (model_id: number, engine: string, streams: number): SideAsked => ({
+    const side = (model_id: number, engine: string, streams: number): ModelSideRequest => ({
       model_id, engine, batch_size: batch, cores, streams, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
     });
     const body = {

@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
-import type { ComparisonDocument, ComparisonTold, SettingTold, SideDocument, SideTold } from "@/api/schema.gen";
+import type { ComparisonDocument, ComparisonTold, SettingTold, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { look } from "@/charts/palette";
 import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
@@ -198,7 +198,7 @@ function levelOf(side: SideDocument): string {
   return told.join(", ");
 }
 
-const WORDS: Record<keyof SideTold, string> = {
+const WORDS: Record<keyof SideSettingsDocument, string> = {
   label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", streams: "streams", contract: "call contract",
   dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", signature: "signature", spinning: "spinning", values: "values",
 };
@@ -206,7 +206,7 @@ const WORDS: Record<keyof SideTold, string> = {
 /** Both sides, as they were asked for. */
 function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonTold): SettingTold[] {
   const row = (name: string, a: unknown, b: unknown): SettingTold => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
-  const names = (Object.keys(WORDS) as (keyof SideTold)[]).filter((name) => name !== "label"); // the keys of our own record
+  const names = (Object.keys(WORDS) as (keyof SideSettingsDocument)[]).filter((name) => name !== "label"); // the keys of our own record
   return [row("model", a_model_name, b_model_name), ...names.map((name) => row(WORDS[name], pairing.a[name], pairing.b[name]))];
 }
 

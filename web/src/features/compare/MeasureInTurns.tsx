@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { api, told } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
-import type { BenchmarkTold, CellJudgementTold, SideAsked } from "@/api/schema.gen";
+import type { BenchmarkTold, CellJudgementTold, ModelSideRequest } from "@/api/schema.gen";
 import { placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
 import { Trouble } from "@/ui/Trouble";
@@ -19,7 +19,7 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   const pair = cells[Number(chosen)] ?? cells[0];
   const sides = pair && one.data && other.data && [sideAsked(one.data, pair.a.number), sideAsked(other.data, pair.b.number)];
   const make = useMutation({
-    mutationFn: (asked: readonly [SideAsked, SideAsked]) =>
+    mutationFn: (asked: readonly [ModelSideRequest, ModelSideRequest]) =>
       told(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
     onSuccess: (made) => change({ comparison: made.id }),
   });
@@ -56,7 +56,7 @@ function cellOf(side: Side, number: number): string {
 }
 
 /** The same settings again, as one side; null where a side cannot have them. */
-function sideAsked(benchmark: BenchmarkTold, number: number): SideAsked | null {
+function sideAsked(benchmark: BenchmarkTold, number: number): ModelSideRequest | null {
   const cell = benchmark.cells.find((one) => one.number === number);
   if (!cell || cell.instances > 1) return null;
   const { contract, dims, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;

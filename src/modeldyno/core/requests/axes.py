@@ -1,0 +1,60 @@
+"""The axes of a benchmark: what its cells are multiplied from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from modeldyno.core.specs import CellSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    field: str  # of a benchmark's request and in the public JSON: several values
+    name: str  # of a cell, a side, and a key of config files: one value
+
+
+# As cells are nested, the slowest first: neighbours in a table differ in the batch.
+AXES = (
+    Axis("engines", "engine"),
+    Axis("devices", "device"),
+    Axis("precisions", "precision"),
+    Axis("instances", "instances"),
+    Axis("cores", "cores"),
+    Axis("streams", "streams"),
+    Axis("batch_sizes", "batch_size"),
+)
+_USUAL = CellSpec()
+
+
+def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
+    """By the axis's field: each value once, in the order of the cells; no engine and no precision
+    means the usual one."""
+    found = {}
+    for axis in AXES:
+        values = dict.fromkeys(getattr(cell, axis.name) for cell in cells)
+        found[axis.field] = tuple(value for value in values if value not in ("", None))
+    return found
+
+
+def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
+    """One dictionary of a cell's fields for each combination, none of them twice; ``values`` by
+    the axis's field, nothing or absent: as usual."""
+    several = [
+        dict.fromkeys(values.get(axis.field) or (getattr(_USUAL, axis.name),)) for axis in AXES
+    ]
+    names = [axis.name for axis in AXES]
+    return (dict(zip(names, each, strict=True)) for each in product(*several))
+
+
+def chosen(request: Any) -> dict[str, tuple[Any, ...]]:
+    """The values that a request has of each axis, whether it may have several or one."""
+    found = {}
+    for axis in AXES:
+        if hasattr(request, axis.field) and isinstance(getattr(request, axis.field), tuple | list):
+            found[axis.field] = tuple(getattr(request, axis.field))
+        elif getattr(request, axis.name, None) is not None:
+            found[axis.field] = (getattr(request, axis.name),)
+    return found

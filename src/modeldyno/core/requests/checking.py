@@ -1,0 +1,146 @@
+"""Whether a request can be meant: one function for the terminal, Python, the client, config files
+and edits. (A body of ``/api/v1`` is checked by FastAPI, through the same annotations.)"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.requests.bounds import Length, OnServer, Option, Range, Text
+
+_WORDS: dict[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    types.NoneType: "nothing",
+}
+Naming = Callable[[str, Option | None], str]
+
+
+def by_option(field: str, option: Option | None) -> str:
+    """As the terminal and Python call it."""
+    return option.name if option else field
+
+
+def by_key(field: str, option: Option | None) -> str:
+    """As a config file calls it."""
+    return (option.key or option.name) if option else field
+
+
+def by_field(field: str, _: Option | None) -> str:
+    """As ``/api/v1`` calls it."""
+    return field
+
+
+def require_valid(request: Any, naming: Naming = by_option, *, on_server: bool = False) -> None:
+    """Raises BadValue, which names the field, its value, and what would be accepted."""
+    for field, annotation in hints(type(request)).items():
+        name = naming(field, option_of(annotation))
+        _require(name, annotation, getattr(request, field), on_server)
+
+
+def hints(cls: Any) -> dict[str, Any]:
+    """The annotated type of each field, in order."""
+    return _hints(cls)
+
+
+@functools.cache
+def _hints(cls: Any) -> dict[str, Any]:
+    known = typing.get_type_hints(cls, include_extras=True)
+    return {field.name: known[field.name] for field in dataclasses.fields(cls)}
+
+
+def option_of(annotation: Any) -> Option | None:
+    return next((extra for extra in get_args(annotation)[1:] if isinstance(extra, Option)), None)
+
+
+def _require(name: str, annotation: Any, value: Any, on_server: bool) -> None:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        _require(name, arguments[0], value, on_server)
+        for extra in arguments[1:]:
+            _require_bound(name, extra, value, on_server)
+    elif origin in (Union, types.UnionType):
+        _require_one_of(name, arguments, value, on_server)
+    elif origin is tuple:
+        _require_type(name, value, (tuple, list, range), arguments[:1])
+        for inner in value:
+            _require(name, arguments[0], inner, on_server)
+    elif origin is dict:
+        if not isinstance(value, Mapping):
+            raise BadValue(f"{name} takes names and values")
+        for key, inner in value.items():
+            _require(f"a name in {name}", arguments[0], key, on_server)
+            _require(f"{name}: {str(key)[:100]}", arguments[1], inner, on_server)
+    elif origin is Literal:
+        if value not in arguments:
+            raise BadValue(
+                f"{name} cannot be {str(value)[:100]!r}",
+                fix=f"Use one of {', '.join(map(str, arguments))}",
+            )
+    elif dataclasses.is_dataclass(annotation):
+        require_valid(value, on_server=on_server)
+    elif annotation is not Any:
+        _require_type(name, value, (annotation,), (annotation,))
+
+
+def _require_one_of(name: str, kinds: tuple[Any, ...], value: Any, on_server: bool) -> None:
+    """The alternatives are told apart by their types; bounds are those of the one that fits."""
+    if value is None and types.NoneType in kinds:
+        return
+    for kind in kinds:
+        plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        is_choice = get_origin(plain) is Literal
+        if (is_choice and isinstance(value, str)) or (not is_choice and _is_of(value, plain)):
+            _require(name, kind, value, on_server)
+            return
+    raise _wrong(name, tuple(kind for kind in kinds if kind is not types.NoneType))
+
+
+def _require_bound(name: str, bound: object, value: Any, on_server: bool) -> None:
+    match bound:
+        case Range():
+            if complaint := bound.complaint(value, on_server):
+                raise BadValue(f"{name} must be {complaint}, not {_shown(value)}")
+        case Length():
+            if len(value) < bound.least:
+                raise BadValue(f"No value for {name}", fix="Give one or several, such as 1,2")
+            if on_server and len(value) > bound.most:
+                raise BadValue(f"{name} has {len(value)} values; a server takes {bound.most}")
+        case OnServer():
+            if on_server and value not in bound.names:
+                raise BadValue(f"A server does not accept {value!r} as {name}")
+        case Text():
+            if on_server and not (len(value) <= bound.most and re.search(bound.pattern, value)):
+                raise BadValue(f"A server does not accept {value[:100]!r} as {name}")
+
+
+def _require_type(name: str, value: Any, kinds: tuple[Any, ...], shown: tuple[Any, ...]) -> None:
+    if not any(_is_of(value, kind) for kind in kinds):
+        raise _wrong(name, shown)
+
+
+def _is_of(value: Any, kind: Any) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _wrong(name: str, kinds: tuple[Any, ...]) -> BadValue:
+    plain = (get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds)
+    words = " or ".join(dict.fromkeys(_WORDS.get(kind, "a text") for kind in plain))
+    return BadValue(f"{name} has no value that we take", why=f"it takes {words}")
+
+
+def _shown(value: float) -> str:
+    try:
+        return f"{value:g}"
+    except OverflowError:  # a whole number may have any length
+        return "a number that long"

@@ -1,0 +1,397 @@
+"""Requests to measure: how, with the names and units that the world sees.
+
+A field is declared here and in no other place: terminal, Python, client, config files and
+``/api/v1`` fill these classes, and what repeats a run (command, config file, settings) is read from
+their fields. Which model is measured stands beside them: a file of this machine (``ModelFile``) or
+a model of the server (``core/requests/server.py``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+from modeldyno.core.models import InputSpec
+from modeldyno.core.requests.axes import axis_values
+from modeldyno.core.requests.bounds import Doc, Length, OnServer, Option, Range, Text
+from modeldyno.core.sandbox import Sandboxing
+from modeldyno.core.sessions import CallContract
+from modeldyno.core.specs import (
+    DEFAULT,
+    QUICK,
+    THOROUGH,
+    BenchmarkSpec,
+    Budget,
+    CellSpec,
+    ComparisonSpec,
+    ModelSpec,
+    ProfileSpec,
+    SideSpec,
+)
+
+MOST_BATCH = 1_000_000_000  # no memory holds more, and no column of a database
+MOST_INSTANCES = 256
+MOST_ITERATIONS = 1_000_000  # of one call each: more would not fit into one message
+MOST_STREAMS = 1024
+MOST_REPEATS = 100  # of a profile
+USUAL_WARMUP = 10  # calls, of a benchmark with exact iterations
+MOST_ON_SERVER = 1_000_000
+
+# ---------------------------------------------------------------- values
+
+Printable = Annotated[str, Text(200, r"^[^\x00-\x1f\x7f]+$")]
+Word = Annotated[str, Text(50, r"^[A-Za-z0-9_.:+-]+$")]
+Batch = Annotated[int, Range(1, MOST_BATCH, server=MOST_ON_SERVER)]
+Cores = Annotated[int, Range(1, server=MOST_ON_SERVER)]  # at most the machine's, in services
+Instances = Annotated[int, Range(1, MOST_INSTANCES)]
+Streams = Annotated[int, Range(1, MOST_STREAMS)]
+Number = Annotated[float, Range()]
+OptionValue = bool | Annotated[int, Range(-(2**53), server=2**53)] | Number | Printable
+Seconds = Annotated[float, Range(0, server=7200, is_open=True, unit="seconds")]
+BudgetName = Literal["quick", "default", "thorough"]
+
+# ---------------------------------------------------------------- fields
+
+Dims = Annotated[
+    dict[Printable, Annotated[int, Range(1, server=MOST_ON_SERVER)]],
+    *(Length(50), Doc("Sizes of open dimensions.", {"seq": 128})),
+]
+Values = Annotated[dict[Printable, Number], Length(50), Doc("Values of inputs.", {})]
+Inputs = Annotated[
+    tuple[Printable, ...],
+    *(
+        Length(50),
+        Doc("What a file takes that does not say so itself.", ["x=float32[1,3,224,224]"]),
+    ),
+]
+Signature = Annotated[
+    Printable | None, Doc("Of a SavedModel; null: `serving_default`, or else the first by name.")
+]
+Engine = Annotated[Word | None, Doc("Null: the first that reads the model.", "onnxruntime")]
+Precision = Annotated[Word | None, Doc("Null: as the model has it.", "fp32")]
+Spinning = Annotated[
+    bool | None, Option("spin", "spinning"), Doc("Of thread pools; null: the engine's own way.")
+]
+Contract = Annotated[CallContract, Doc("What one call includes.")]
+Options = Annotated[dict[Word, OptionValue], Length(50), Doc("Of the engine.", {})]
+Sandbox = Annotated[
+    Sandboxing,
+    # A client cannot ask for less than the usual walls.
+    OnServer(("on", "required"), get_args(Sandboxing)),
+    Doc("`required`: fail where the system cannot confine the model fully."),
+]
+BudgetOf = Annotated[
+    BudgetName | Seconds, Doc("How long a cell may take, by name or in seconds.", "quick")
+]
+Timeout = Annotated[
+    Seconds, Option("timeout"), Doc("After which a cell fails, load included.", 600.0)
+]
+MemoryLimit = Annotated[
+    Annotated[int, Range(1, server=2**53)] | None,
+    *(
+        Option("memory_limit"),
+        Doc("Most memory a worker may use; null: nine tenths of the machine's."),
+    ),
+]
+Seed = Annotated[int, Range(0, server=2**31 - 1)]
+
+
+def _plain(value: Any) -> Any:
+    """JSON does not tell ``1.0`` from ``1``, and its lists are our tuples. (Not deeper than
+    ``api/bodies.py`` lets pass.)"""
+    match value:
+        case float() if value.is_integer():
+            return int(value)
+        case list():
+            return tuple(_plain(inner) for inner in value)
+        case dict():
+            return {name: _plain(inner) for name, inner in value.items()}
+        case _:
+            return value
+
+
+def without_defaults(schema: dict[str, Any]) -> None:
+    """Of a change: what is not sent stays."""
+    for described in schema["properties"].values():
+        described.pop("default", None)
+
+
+def _opened_as_answer(schema: dict[str, Any]) -> None:
+    """Of an answer, which has all fields and may get more of them; a request needs few."""
+    if len(schema.get("required", ())) == len(schema["properties"]):
+        schema.pop("additionalProperties", None)
+        without_defaults(schema)
+
+
+class Request:
+    """What FastAPI is to do with a body: refuse what it does not know; ``"1"`` and ``true`` are no
+    numbers."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[Any] = {
+        "extra": "forbid",
+        "strict": True,
+        "json_schema_serialization_defaults_required": True,
+        "json_schema_extra": _opened_as_answer,
+    }
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> dict[str, Any]:
+        schema = handler(source)
+        # The fields are strict; the body itself is a dictionary, not yet one of us.
+        handler.resolve_ref_schema(schema)["strict"] = False
+        first = {"type": "no-info", "function": _plain}
+        return {"type": "function-before", "function": first, "schema": schema}
+
+
+# ---------------------------------------------------------------- requests
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkRequest(Request):
+    """Every combination of engines, devices … is a cell."""
+
+    dims: Dims = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    inputs: Inputs = ()
+    signature: Signature = None
+    engines: Annotated[
+        tuple[Word, ...],
+        *(
+            Length(20),
+            Option("engine"),
+            Doc("None: the first that reads the model.", ["onnxruntime"]),
+        ),
+    ] = ()
+    batch_sizes: Annotated[
+        tuple[Batch, ...], Length(50, 1), Option("batch", "batch_size"), Doc("", [1, 8])
+    ] = (1,)
+    cores: Annotated[tuple[Cores, ...], Length(50, 1), Doc("", [1, 2])] = (1,)
+    instances: Annotated[
+        tuple[Instances, ...], Length(50, 1), Doc("Processes side by side.", [1])
+    ] = (1,)
+    streams: Annotated[
+        tuple[Streams, ...],
+        *(Length(50, 1), Doc("Requests at a time, of engines that have streams.", [1])),
+    ] = (1,)
+    devices: Annotated[tuple[Word, ...], Length(20, 1), Option("device"), Doc("", ["cpu"])] = (
+        "cpu",
+    )
+    precisions: Annotated[
+        tuple[Word, ...],
+        *(Length(20), Option("precision"), Doc("None: as the model has it.", ["fp32"])),
+    ] = ()
+    spinning: Spinning = None
+    contract: Contract = "api"
+    options: Options = field(default_factory=dict)
+    sandbox: Sandbox = "on"
+    budget: BudgetOf = "default"
+    iterations: Annotated[
+        Annotated[int, Range(1, MOST_ITERATIONS)] | None,
+        Doc("Exactly so many calls, in one session."),
+    ] = None
+    warmup: Annotated[
+        Annotated[int, Range(0, server=MOST_ON_SERVER)] | None,
+        Doc("Exactly so many calls before; null: to a plateau."),
+    ] = None
+    per_call: Annotated[bool, Doc("Time every call by itself, for tails.")] = False
+    timeout_s: Timeout = 600.0
+    memory_limit_bytes: MemoryLimit = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRequest(Request):
+    """One side of a comparison."""
+
+    dims: Dims = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    inputs: Inputs = ()
+    signature: Signature = None
+    engine: Engine = None
+    batch_size: Annotated[Batch, Option("batch")] = 1
+    cores: Cores = 1
+    device: Word = "cpu"
+    precision: Precision = None
+    spinning: Spinning = None
+    contract: Contract = "api"
+    options: Options = field(default_factory=dict)
+    sandbox: Sandbox = "on"
+    streams: Annotated[Streams, Doc("Requests at a time, of engines that have streams.")] = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairingRequest(Request):
+    """How sides are compared, whatever they are."""
+
+    margin: Annotated[
+        float,
+        *(Range(0, 1, is_open=True), Doc("Differences below this share do not matter.", 0.02)),
+    ] = 0.02
+    budget: BudgetOf = "default"
+    pairs: Annotated[
+        Annotated[int, Range(2, server=100_000)] | None,
+        Doc("Exactly so many pairs of sessions instead of a budget."),
+    ] = None
+    adaptive: Annotated[bool, Doc("Stop at 8, 16 or 32 pairs if that decides.")] = False
+    timeout_s: Timeout = 600.0
+    memory_limit_bytes: MemoryLimit = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRequest(PairingRequest):
+    a: SideRequest
+    b: SideRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileRequest(Request):
+    """One cell, looked at several times."""
+
+    dims: Dims = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    inputs: Inputs = ()
+    signature: Signature = None
+    engine: Engine = None
+    batch_size: Annotated[Batch, Option("batch")] = 1
+    cores: Annotated[Cores, Doc("The engine has as many threads.", 2)] = 1
+    device: Annotated[Word, Doc("", "cpu")] = "cpu"
+    precision: Precision = None
+    spinning: Spinning = None
+    contract: Contract = "hot"
+    options: Options = field(default_factory=dict)
+    sandbox: Sandbox = "on"
+    repeats: Annotated[
+        int,
+        *(
+            Range(1, MOST_REPEATS),
+            Doc("Fresh sessions, each measured with the engine's profiler and without.", 5),
+        ),
+    ] = 5
+    timeout_s: Timeout = 600.0
+    memory_limit_bytes: MemoryLimit = None
+    seed: Seed = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionRequest(Request):
+    """The same network in another format."""
+
+    to: str
+    dims: Dims = field(default_factory=dict)
+    values: Values = field(default_factory=dict)
+    inputs: Inputs = ()
+    signature: Signature = None
+    timeout_s: Timeout = 600.0
+    memory_limit_bytes: MemoryLimit = None
+    seed: Seed = 0
+
+
+CellRequest = BenchmarkRequest | SideRequest | ProfileRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model of this machine, with the other files and programs of this machine that it needs;
+    no server can be asked for those."""
+
+    path: Annotated[str | Path, Option("model")]
+    data: str | Path | None = None  # real inputs: an .npz file
+    architecture: str | None = None  # what builds a checkpoint's model: "package.module:factory"
+    arguments: dict[str, Any] = field(default_factory=dict)  # of the architecture
+    architecture_folder: str | None = None  # where that was found; None: where we are
+
+
+# ---------------------------------------------------------------- budgets
+
+_BUDGETS: dict[str, Budget] = {"quick": QUICK, "default": DEFAULT, "thorough": THOROUGH}
+
+
+def budget_of(word: BudgetName | float) -> Budget:
+    if isinstance(word, str):
+        return _BUDGETS[word]
+    return replace(DEFAULT, name="custom", seconds=float(word))
+
+
+# ---------------------------------------------------------------- from specs
+
+
+def benchmark_request(spec: BenchmarkSpec) -> BenchmarkRequest:
+    """What was asked for, read back from the spec that it became."""
+    return BenchmarkRequest(
+        **_model_fields(spec.model),
+        **axis_values(spec.cells),
+        **_call_fields(spec.cells[0]),
+        budget=spec.budget.seconds if spec.budget.name == "custom" else spec.budget.name,
+        iterations=spec.iterations,
+        warmup=spec.warmup_calls,
+        per_call=spec.per_call,
+        **_limit_fields(spec),
+    )
+
+
+def side_request(side: SideSpec) -> SideRequest:
+    return SideRequest(
+        **_model_fields(side.model), **_cell_fields(side.cell), streams=side.cell.streams
+    )
+
+
+def comparison_request(spec: ComparisonSpec) -> ComparisonRequest:
+    names = (name for name, budget in _BUDGETS.items() if budget.seconds == spec.seconds)
+    return ComparisonRequest(
+        a=side_request(spec.a),
+        b=side_request(spec.b),
+        margin=spec.margin,
+        budget=next(names, spec.seconds),  # type: ignore[arg-type]  # names of budgets
+        pairs=spec.pairs,
+        adaptive=spec.adaptive,
+        **_limit_fields(spec),
+    )
+
+
+def profile_request(spec: ProfileSpec) -> ProfileRequest:
+    return ProfileRequest(
+        **_model_fields(spec.model),
+        **_cell_fields(spec.cell),
+        repeats=spec.repeats,
+        **_limit_fields(spec),
+    )
+
+
+def input_text(spec: InputSpec) -> str:
+    """``x=float32[1,3,224,224]``, as ``--input`` reads it."""
+    sizes = ",".join("?" if dim is None else str(dim) for dim in spec.shape or ())
+    return f"{spec.name}={spec.dtype}[{sizes}]"
+
+
+def _model_fields(model: ModelSpec) -> dict[str, Any]:
+    return {
+        "dims": model.dims,
+        "values": model.values,
+        "inputs": tuple(input_text(spec) for spec in model.inputs),
+        "signature": model.signature or None,
+    }
+
+
+def _cell_fields(cell: CellSpec) -> dict[str, Any]:
+    one = {"engine": cell.engine or None, "batch_size": cell.batch_size, "cores": cell.cores}
+    return one | {"device": cell.device, "precision": cell.precision} | _call_fields(cell)
+
+
+def _call_fields(cell: CellSpec) -> dict[str, Any]:
+    return {
+        "spinning": cell.spinning,
+        "contract": cell.contract,
+        "options": cell.options,
+        "sandbox": cell.sandbox,
+    }
+
+
+def _limit_fields(spec: BenchmarkSpec | ComparisonSpec | ProfileSpec) -> dict[str, Any]:
+    return {
+        "timeout_s": spec.timeout_s,
+        "memory_limit_bytes": spec.memory_limit_bytes,
+        "seed": spec.seed,
+    }

@@ -1,0 +1,234 @@
+"""Values from what people type, with words for what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+import types
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.models import Dim, InputSpec
+from modeldyno.core.requests.checking import by_option, hints, option_of
+from modeldyno.core.requests.measuring import BudgetName, SideRequest
+from modeldyno.core.specs import QUICK, THOROUGH
+
+DTYPES = (
+    *("float16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+_INPUT = re.compile(r"(.+)=([A-Za-z]\w*)\[([\w,]*)\]")
+_SWITCHES = {"on": True, "off": False}
+
+
+def parse_int(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a whole number, not {text!r}") from None
+
+
+def parse_ints(name: str, text: str) -> list[int]:
+    """``1,8,32`` → [1, 8, 32]."""
+    return [parse_int(name, part.strip()) for part in text.split(",") if part.strip()]
+
+
+def parse_names(text: str | None) -> list[str]:
+    """``onnxruntime, pytorch`` → ["onnxruntime", "pytorch"]."""
+    return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def parse_switch(name: str, text: str) -> bool:
+    if text not in _SWITCHES:
+        raise BadValue(f"{name} is on or off, not {text!r}")
+    return _SWITCHES[text]
+
+
+def parse_share(name: str, text: str) -> float:
+    """``5%`` and ``0.05`` → 0.05. A bare ``5`` means 5% to most people and 500% to a computer."""
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or (abs(value) >= 1 and not text.endswith("%")):
+        raise BadValue(f"{name} must be a share such as 5% or 0.05, not {text!r}")
+    return value
+
+
+def parse_bytes(name: str, text: str) -> int:
+    """``4G``, ``500M`` and plain bytes."""
+    units = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+    number, unit = text.strip().upper().removesuffix("B"), 1
+    if number and number[-1] in units:
+        number, unit = number[:-1], units[number[-1]]
+    try:
+        value = int(float(number) * unit)
+    except (ValueError, OverflowError):
+        raise BadValue(f"{name} must be a size such as 4G or 500M, not {text!r}") from None
+    if value < 1:
+        raise BadValue(f"{name} must be at least 1, not {value}")
+    return value
+
+
+def parse_number(name: str, text: str) -> float:
+    try:
+        return int(text) if text.lstrip("+-").isdigit() else float(text)
+    except ValueError:
+        raise BadValue(f"{name} must be a number, not {text!r}") from None
+
+
+def parse_pairs(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """``["batch=8", "seq=128"]`` or ``["batch=8,seq=128"]`` → a dictionary."""
+    pairs: dict[str, str] = {}
+    for text in (part for several in texts for part in several.replace(",", " ").split()):
+        key, equals, value = text.rpartition("=")
+        if not (equals and key and value):
+            raise BadValue(f"Cannot read {text!r} after {name}", fix=f"Write {name} NAME=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+def parse_arguments(name: str, texts: Sequence[str]) -> dict[str, Any]:
+    """``["depth=50", "layers=[2,2]", "name=lite0"]``: JSON where it is JSON, else plain text."""
+    arguments: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not (equals and key.isidentifier()):
+            raise BadValue(f"Cannot read {text!r} after {name}", fix=f"Write {name} NAME=VALUE")
+        try:
+            arguments[key] = json.loads(value)
+        except ValueError:
+            arguments[key] = value
+    return arguments
+
+
+def parse_options(texts: Sequence[str]) -> dict[str, Any]:
+    """``["compile=on"]`` → {"compile": True}."""
+    return {
+        key: _SWITCHES.get(value, value) if isinstance(value, str) else value
+        for key, value in parse_arguments("--option", texts).items()
+    }
+
+
+def parse_input(text: str) -> InputSpec:
+    """``x=float32[1,3,224,224]``; a size may be a name, as in ``x=float32[batch,3,224,224]``."""
+    match = _INPUT.fullmatch(text.replace(" ", ""))
+    if match is None:
+        raise BadValue(
+            f"Cannot read {text!r} after --input",
+            fix="Write --input NAME=TYPE[SIZES], for example --input x=float32[1,3,224,224]",
+        )
+    name, dtype, sizes = match.groups()
+    if dtype not in DTYPES:
+        close = difflib.get_close_matches(dtype, DTYPES, n=1)
+        raise BadValue(
+            f"There is no input type {dtype!r}",
+            why=f"known types are {', '.join(DTYPES)}",
+            fix=f"Did you mean {close[0]}?" if close else "Use one of those",
+        )
+    return InputSpec(name, dtype, tuple(_dim(part) for part in sizes.split(",") if part))
+
+
+def _dim(text: str) -> Dim:
+    if text.isidentifier():
+        return text
+    size = parse_int("a size in --input", text)
+    if size < 1:
+        raise BadValue(f"a size in --input must be at least 1, not {size}")
+    return size
+
+
+def choose_budget(
+    quick: bool = False, thorough: bool = False, seconds: float | None = None
+) -> BudgetName | float:
+    given = {"--quick": quick, "--thorough": thorough, "--budget": seconds is not None}
+    first, *others = [name for name, is_given in given.items() if is_given] or [""]
+    if others:
+        raise BadValue(
+            f"{first} and {others[0]} contradict each other",
+            why=f"--quick is {QUICK.seconds:g} s, --thorough {THOROUGH.seconds:g} s",
+            fix="Give one of them",
+        )
+    if seconds is not None:
+        return seconds
+    return "quick" if quick else "thorough" if thorough else "default"
+
+
+# ---------------------------------------------------------------- sides of a comparison
+
+
+def _side_fields() -> dict[str, str]:
+    """The fields that may stand after an @, by what people call them there."""
+    return {
+        by_option(field, option_of(annotation)): field
+        for field, annotation in hints(SideRequest).items()
+        if field not in ("dims", "values", "inputs", "options")
+    }
+
+
+def split_side(
+    text: str | Path, engine_options: Collection[str] | None = None
+) -> tuple[str, dict[str, str]]:
+    """``m.onnx@cores=2,batch=8`` → the path and its options; a file may have an @ in its name.
+
+    ``engine_options``: those that there are; None: any name may be one.
+    """
+    whole = str(text)
+    if "@" not in whole or _is_there(whole):
+        return whole, {}
+    path, _, options = whole.rpartition("@")
+    pairs = [part.partition("=") for part in options.split(",") if part]
+    names = _side_fields()
+    for name, equals, _ in pairs:
+        is_known = name in names or engine_options is None or name in engine_options
+        if not equals or not is_known:
+            close = difflib.get_close_matches(name, names, n=1)
+            raise BadValue(
+                f"Cannot read {name!r} in {whole!r}",
+                why=f"a side's options are {', '.join(names)}, as in m.onnx@cores=2",
+                fix=f"Did you mean {close[0]}=…?" if close else "Write NAME=VALUE after the @",
+            )
+    return path, {name: value for name, _, value in pairs}
+
+
+def side_with(common: SideRequest, words: dict[str, str]) -> SideRequest:
+    """What both sides share, with what stands after the @ of one."""
+    names, annotations = _side_fields(), hints(SideRequest)
+    own = {
+        names[name]: parse_value(name, annotations[names[name]], text)
+        for name, text in words.items()
+        if name in names
+    }
+    engine = parse_options([f"{name}={words[name]}" for name in words if name not in names])
+    return replace(common, **own, options={**common.options, **engine})
+
+
+def parse_value(name: str, annotation: Any, text: str) -> Any:
+    """One value of a field that has this annotation."""
+    kinds = set(_plain_types(annotation))
+    if bool in kinds:
+        return parse_switch(name, text)
+    if int in kinds:
+        return parse_int(name, text)
+    return parse_number(name, text) if float in kinds else text
+
+
+def _plain_types(annotation: Any) -> list[Any]:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _plain_types(arguments[0])
+    if origin in (Union, types.UnionType):
+        return [kind for argument in arguments for kind in _plain_types(argument)]
+    return [annotation]
+
+
+def _is_there(path: str) -> bool:
+    try:
+        return Path(path).expanduser().exists()
+    except (OSError, RuntimeError):
+        return False
