@@ -3,53 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeVar
 
 from modeldyno.core.codec import encode
 from modeldyno.core.judgements import Setting
+from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Where a cell stands; engine and precision decide only between several in one place."""
-
-    batch_size: int
-    cores: int
-    instances: int
-    streams: int
-    device: str
-    engine: str
-    precision: str | None
-
-    @property
-    def place(self) -> tuple[int, int, int, int, str]:
-        return self.batch_size, self.cores, self.instances, self.streams, self.device
+Axes = dict[str, Any]  # of a cell, by name
 
 
 def axes_of(cell: CellResult) -> Axes:
-    facts, spec = cell.facts, cell.spec
-    return Axes(
-        cell.batch_size,
-        spec.cores,
-        spec.instances,
-        spec.streams,
-        facts.device if facts else spec.device,
-        facts.engine if facts else spec.engine,
-        (facts.precision if facts else None) or spec.precision,
-    )
+    return axis_fields(as_ran(cell.spec, cell.batch_size, cell.facts))
+
+
+def place_of(axes: Axes) -> Axes:
+    """Where a cell stands; engine and precision decide only between several in one place."""
+    return {name: value for name, value in axes.items() if name not in ("engine", "precision")}
 
 
 def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
     """Places in both; a place that either has several of is told by engine and precision."""
     pairs = []
     for number, one in enumerate(a):
-        mine = [other for other in a if other.place == one.place]
-        there = [place for place, other in enumerate(b) if other.place == one.place]
+        mine = [other for other in a if place_of(other) == place_of(one)]
+        there = [place for place, other in enumerate(b) if place_of(other) == place_of(one)]
         if len(mine) > 1 or len(there) > 1:
             there = [place for place in there if b[place] == one]
         if len(there) == 1:

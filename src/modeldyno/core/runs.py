@@ -84,10 +84,6 @@ class RunSummary(Sureness):
         return (self.batch_size or 1) * (self.streams or 1)
 
 
-# Not measured.
-SETTINGS = ("engine", "device", "precision", "batch_size", "cores", "instances", "streams")
-
-
 @dataclass(frozen=True, kw_only=True)
 class CellOutcome(Sureness):
     """How one cell of a run came out; ``number`` is its place in the spec."""

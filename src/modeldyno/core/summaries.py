@@ -8,6 +8,7 @@ from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.history import quickest
+from modeldyno.core.requests.axes import NAMES, as_ran, axis_fields
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -55,13 +56,7 @@ def summarise_benchmark(result: BenchmarkResult) -> RunSummary:
         return summarise_spec(result.spec)
     cell = outcome_of(0, best)
     return RunSummary(
-        engine=cell.engine,
-        device=cell.device,
-        precision=cell.precision,
-        batch_size=cell.batch_size,
-        cores=cell.cores,
-        instances=cell.instances,
-        streams=_unusual(cell.streams),
+        **_shown(axis_fields(cell)),
         floor_s=cell.floor_s,
         typical_s=cell.typical_s,
         throughput_per_s=cell.throughput_per_s,
@@ -85,35 +80,22 @@ def _profile_interval(result: ProfileResult) -> dict[str, Any]:
 def summarise_spec(spec: MeasuringSpec) -> RunSummary:
     """What is known before anything is measured: the settings that all cells share."""
     cells = spec.configurations()
-    return RunSummary(
-        engine=_shared(cells, "engine") or None,
-        device=_shared(cells, "device"),
-        precision=_shared(cells, "precision"),
-        batch_size=_shared(cells, "batch_size"),
-        cores=_shared(cells, "cores"),
-        instances=_shared(cells, "instances"),
-        streams=_unusual(_shared(cells, "streams")),
-    )
+    return RunSummary(**_shown({name: _shared(cells, name) for name in NAMES}))
 
 
-def _unusual(streams: int | None) -> int | None:
-    """None stands for one."""
-    return streams if streams != 1 else None
+def _shown(axes: dict[str, Any]) -> dict[str, Any]:
+    """No stream stands for one, and no engine for the first that reads the model."""
+    streams = axes["streams"] if axes["streams"] != 1 else None
+    return axes | {"engine": axes["engine"] or None, "streams": streams}
 
 
 def outcome_of(number: int, cell: CellResult) -> CellOutcome:
     """As it really ran, where that is known; as it was asked for otherwise."""
-    facts, measured = cell.facts, cell.measurement
+    measured = cell.measurement
     return CellOutcome(
         number=number,
         status=cell.status,
-        engine=facts.engine if facts else cell.spec.engine,
-        device=facts.device if facts else cell.spec.device,
-        precision=(facts.precision if facts else None) or cell.spec.precision,
-        batch_size=cell.batch_size,
-        cores=cell.spec.cores,
-        instances=cell.spec.instances,
-        streams=cell.spec.streams,
+        **axis_fields(as_ran(cell.spec, cell.batch_size, cell.facts)),
         floor_s=_finite(measured.latency.floor.value) if measured else None,
         typical_s=_finite(measured.latency.typical.value) if measured else None,
         throughput_per_s=_finite(measured.throughput_per_s) if measured else None,

@@ -8,7 +8,8 @@ from dataclasses import replace
 from modeldyno.core.benchmarks import Baseline, VersusBaseline
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN
-from modeldyno.core.pairs_of_cells import Axes, machines_apart, matched
+from modeldyno.core.pairs_of_cells import machines_apart, matched
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import Estimate
 from modeldyno.core.runs import CellOutcome
 from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
@@ -49,7 +50,7 @@ def _versus(
     known = [cell for cell in baseline if cell.typical_s is not None]
     if not numbers or not known:
         return None
-    pairs = matched([_axes(cell) for cell in known], [_axes(cell) for cell in numbers])
+    pairs = matched([axis_fields(cell) for cell in known], [axis_fields(cell) for cell in numbers])
     if not pairs:
         return VersusBaseline(baseline_id, why="the baseline has no cell with the same axes")
     one, other = min(pairs, key=lambda pair: _per_item(numbers[pair[1]]))
@@ -79,15 +80,3 @@ def _floor(cell: CellOutcome) -> Estimate | None:
 
 def _per_item(cell: CellOutcome) -> float:
     return (cell.typical_s or 0.0) / cell.items
-
-
-def _axes(cell: CellOutcome) -> Axes:
-    return Axes(
-        cell.batch_size,
-        cell.cores,
-        cell.instances,
-        cell.streams,
-        cell.device,
-        cell.engine,
-        cell.precision,
-    )

@@ -18,7 +18,6 @@ from modeldyno.core.judgements import (
     Picked,
 )
 from modeldyno.core.pairs_of_cells import (
-    Axes,
     axes_of,
     doubt,
     environment_between,
@@ -27,6 +26,7 @@ from modeldyno.core.pairs_of_cells import (
     obstacle,
     settings_between,
 )
+from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
 from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
 from modeldyno.measure.verdicts import compare_verdict
@@ -240,15 +240,7 @@ def _is_of(found: _Alternation, a: CellResult, b: CellResult) -> bool:
 
 def _is_side(side: SideResult, cell: CellResult) -> bool:
     facts = side.facts
-    there = Axes(
-        side.batch_size,
-        side.spec.cores,
-        side.spec.instances,
-        side.spec.streams,
-        facts.device,
-        facts.engine,
-        facts.precision or side.spec.precision,
-    )
+    there = axis_fields(as_ran(side.spec, side.batch_size, facts))
     contracts = facts.contract or side.spec.contract, _contract(cell)
     return there == axes_of(cell) and contracts[0] == contracts[1]
 

@@ -12,7 +12,9 @@ from modeldyno.core.figures import counted
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.core.pairs_of_cells import place_of
 from modeldyno.core.projects import Project
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
 from modeldyno.core.runs import CellOutcome, Run
 from modeldyno.core.specs import CellSpec, ModelSpec
@@ -116,7 +118,7 @@ def _contenders(
             if cell.typical_s is not None:
                 name = model.name if model else ""
                 one = Contender(of.id, of.name, of.model_id, name, cell)
-                newest[of.model_id, *_axes(cell), *_call(of.spec.model)] = one
+                newest[of.model_id, *axis_fields(cell).values(), *_call(of.spec.model)] = one
     return list(newest.values())
 
 
@@ -198,18 +200,10 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
 def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
     model_id, spec = other
     cell = one.cell
-    here = (cell.batch_size, cell.cores, cell.instances, cell.streams, cell.device)
-    there = (spec.batch_size, spec.cores, spec.instances, spec.streams, spec.device)
+    here, there = place_of(axis_fields(cell)), place_of(axis_fields(spec))
     is_engine = spec.engine in ("", cell.engine)
     is_precision = spec.precision in (None, cell.precision)
     return one.model_id == model_id and here == there and is_engine and is_precision
-
-
-def _axes(cell: CellOutcome) -> tuple[object, ...]:
-    return (
-        cell.engine, cell.device, cell.precision, cell.batch_size, cell.cores, cell.instances,
-        cell.streams,
-    )  # fmt: skip
 
 
 # ---------------------------------------------------------------- what to do next

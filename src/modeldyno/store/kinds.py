@@ -12,7 +12,8 @@ from modeldyno.core.codec import decode
 from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
-from modeldyno.core.runs import SETTINGS, RunKind, RunSummary
+from modeldyno.core.requests.axes import NAMES
+from modeldyno.core.runs import RunKind, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, MeasuringSpec
 from modeldyno.core.summaries import summarise_spec
 
@@ -67,7 +68,7 @@ def _as_it_is(value: Any) -> Any:
 
 def _outline_of_benchmark(own: Fields) -> Fields:
     cells = [asdict(decode(CellSpec, cell)) for cell in own["spec"]["cells"]]
-    axes = [{name: cell[name] for name in SETTINGS} for cell in cells]
+    axes = [{name: cell[name] for name in NAMES} for cell in cells]
     return {"mode": own["mode"], "cells": axes}
 
 

@@ -38,6 +38,7 @@ from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
+from modeldyno.core.requests.axes import AXES
 from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
 from modeldyno.core.requests.server import (
     EditBenchmarkRequest,
@@ -294,18 +295,9 @@ def _worst_noise(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """As AxesTold describes."""
-    names = {
-        "engines": "engine",
-        "devices": "device",
-        "precisions": "precision",
-        "batch_sizes": "batch_size",
-        "cores": "cores",
-        "instances": "instances",
-        "streams": "streams",
-    }
     return {
-        axis: list(dict.fromkeys(cell[name] for cell in cells if cell[name]))
-        for axis, name in names.items()
+        axis.field: list(dict.fromkeys(cell[axis.name] for cell in cells if cell[axis.name]))
+        for axis in AXES
     }
 
 

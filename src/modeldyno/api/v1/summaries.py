@@ -9,6 +9,7 @@ from pydantic import Field
 from modeldyno.api.v1.shape import Told
 from modeldyno.core.figures import counted
 from modeldyno.core.redaction import without_folders
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Noise, Verdict
 from modeldyno.core.runs import CellOutcome, RunSummary
 from modeldyno.core.specs import CellSpec
@@ -154,16 +155,7 @@ def summary_of(found: RunSummary) -> dict[str, Any]:
 
 def outcome_of(cell: CellOutcome) -> dict[str, Any]:
     """As CellTold describes."""
-    asked = CellSpec(
-        engine=cell.engine,
-        batch_size=cell.batch_size,
-        cores=cell.cores,
-        instances=cell.instances,
-        streams=cell.streams,
-        device=cell.device,
-        precision=cell.precision,
-    )
-    return cell_of(cell.number, asked) | {
+    return cell_of(cell.number, CellSpec(**axis_fields(cell))) | {
         "status": cell.status,
         "latency_ms": ms(cell.typical_s),
         "floor_ms": ms(cell.floor_s),
@@ -180,13 +172,7 @@ def cell_of(number: int, cell: CellSpec) -> dict[str, Any]:
     return {
         "number": number,
         "name": cell.name,
-        "engine": cell.engine,
-        "device": cell.device,
-        "precision": cell.precision,
-        "batch_size": cell.batch_size,
-        "cores": cell.cores,
-        "instances": cell.instances,
-        "streams": cell.streams,
+        **axis_fields(cell),
         "status": None,
         "latency_ms": None,
         "floor_ms": None,

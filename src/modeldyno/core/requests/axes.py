@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
 
 
@@ -14,19 +15,39 @@ from modeldyno.core.specs import CellSpec
 class Axis:
     field: str  # of a benchmark's request and in the public JSON: several values
     name: str  # of a cell, a side, and a key of config files: one value
+    depth: int  # in which cells are nested: neighbours in a table differ in the deepest
 
 
-# As cells are nested, the slowest first: neighbours in a table differ in the batch.
 AXES = (
-    Axis("engines", "engine"),
-    Axis("devices", "device"),
-    Axis("precisions", "precision"),
-    Axis("instances", "instances"),
-    Axis("cores", "cores"),
-    Axis("streams", "streams"),
-    Axis("batch_sizes", "batch_size"),
+    Axis("engines", "engine", 0),
+    Axis("devices", "device", 1),
+    Axis("precisions", "precision", 2),
+    Axis("batch_sizes", "batch_size", 6),
+    Axis("cores", "cores", 4),
+    Axis("instances", "instances", 3),
+    Axis("streams", "streams", 5),
 )
+NAMES = tuple(axis.name for axis in AXES)
+_NESTED = sorted(AXES, key=lambda axis: axis.depth)
 _USUAL = CellSpec()
+
+
+def axis_fields(cell: object) -> dict[str, Any]:
+    """Of anything that has a cell's axes: the value of each, by its name."""
+    return {name: getattr(cell, name) for name in NAMES}
+
+
+def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellSpec:
+    """A cell as it really ran, where that is known."""
+    if facts is None:
+        return replace(spec, batch_size=batch_size)
+    return replace(
+        spec,
+        batch_size=batch_size,
+        engine=facts.engine,
+        device=facts.device,
+        precision=facts.precision or spec.precision,
+    )
 
 
 def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
@@ -43,9 +64,9 @@ def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]
     """One dictionary of a cell's fields for each combination, none of them twice; ``values`` by
     the axis's field, nothing or absent: as usual."""
     several = [
-        dict.fromkeys(values.get(axis.field) or (getattr(_USUAL, axis.name),)) for axis in AXES
+        dict.fromkeys(values.get(axis.field) or (getattr(_USUAL, axis.name),)) for axis in _NESTED
     ]
-    names = [axis.name for axis in AXES]
+    names = [axis.name for axis in _NESTED]
     return (dict(zip(names, each, strict=True)) for each in product(*several))
 
 

@@ -13,10 +13,10 @@ from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.requests.axes import NAMES
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import (
     ACTIVE,
-    SETTINGS,
     CellOutcome,
     Run,
     RunOf,
@@ -182,7 +182,7 @@ def add_run(
     owner = find(connection, of.kind, of.id)
     if summary is None:
         shown = summary_of(owner)
-        summary = RunSummary(**{name: getattr(shown, name) for name in SETTINGS})
+        summary = RunSummary(**{name: getattr(shown, name) for name in NAMES})
     row = {"id": run_id, "project_id": owner.project_id, "kind": of.kind, "state": state}
     row |= {"runnable_id": owner.runnable_id, "spec": spec, **figures_of(summary)}
     row |= {"created_at": _after_others(connection, owner.runnable_id, now), **more}
