@@ -55,10 +55,10 @@ def with_documents(openapi: Json) -> Json:
 @cache
 def _components() -> dict[str, Json]:
     """All documents and their parts, by the names of their classes."""
-    from modeldyno.core.documents.catalog import DOCUMENTS
+    from modeldyno.core.documents.catalog import DOCUMENTS, PARTS
 
     components: dict[str, Json] = {}
-    for kind in DOCUMENTS.values():
+    for kind in (*DOCUMENTS.values(), *PARTS):
         schema = schema_of(kind, _COMPONENTS + "{model}")
         components |= schema.pop("$defs", {})
         components[kind.__name__] = schema

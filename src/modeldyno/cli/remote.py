@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
-    from modeldyno.client.values import FailureSeen, JobSeen, ModelSeen, RunSeen
+    from modeldyno.client.values import JobSeen, ModelSeen, RunSeen
+    from modeldyno.core.documents.failure import FailureDocument
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
@@ -309,7 +310,7 @@ def to_the_end(client: Client, job: JobSeen, listen: Listener) -> MeasuringResul
     )
 
 
-def _failure(told: FailureSeen | None) -> Failure | None:
+def _failure(told: FailureDocument | None) -> Failure | None:
     from modeldyno.core.results import Failure
 
     return None if told is None else Failure(told.code, told.title, told.detail, told.fix)

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.summary import CellSummary, SummaryDocument
 from modeldyno.core.events import CellStanding
 from modeldyno.core.jobs import CellProgress, Progress
-from modeldyno.core.runs import ACTIVE, RunKind, RunState, State
+from modeldyno.core.runs import ACTIVE, RunKind, RunState, RunSummary, State
+
+EMPTY = SummaryDocument.of(RunSummary())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,58 +55,13 @@ class ModelSeen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FailureSeen:
-    code: str
-    title: str
-    detail: str = ""
-    fix: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class FigureSeen:
-    """A number with its 95 % interval over sessions, where there were enough of them."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class SummarySeen:
-    """The figures of a list: of several cells the one with the lowest typical latency."""
-
-    engine: str | None = None
-    device: str | None = None
-    precision: str | None = None
-    batch_size: int | None = None
-    cores: int | None = None
-    instances: int | None = None
-    latency_ms: float | None = None
-    floor_ms: float | None = None
-    throughput_per_s: float | None = None
-    ms_per_item: FigureSeen | None = None
-    ms_per_batch: FigureSeen | None = None
-    items_per_s: FigureSeen | None = None
-    sessions: int | None = None
-    samples: int | None = None
-    noise: str | None = None
-    noise_reasons: tuple[str, ...] = ()
-    peak_memory_bytes: int | None = None
-    accuracy: float | None = None
-    verdict: str | None = None
-    ratio: float | None = None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class LatestRunSeen:
     id: str
     state: RunState
     created_at: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
-    failure: FailureSeen | None = None
+    failure: FailureDocument | None = None
     job_id: int | None = None
 
 
@@ -120,11 +79,11 @@ class BenchmarkSeen:
     created_at: datetime | None = None
     last_run_at: datetime | None = None
     rerun_of: int | None = None
-    summary: SummarySeen = field(default_factory=SummarySeen)
+    summary: SummaryDocument = EMPTY
     modified_at: datetime | None = None
     dataset_id: int | None = None
     settings: dict[str, Any] | None = None
-    cells: tuple[dict[str, Any], ...] = ()
+    cells: tuple[CellSummary, ...] = ()
     latest_run: LatestRunSeen | None = None
     command: str = ""
 
@@ -139,7 +98,7 @@ class ComparisonSeen:
     b_model_id: int
     created_at: datetime | None = None
     last_run_at: datetime | None = None
-    summary: SummarySeen = field(default_factory=SummarySeen)
+    summary: SummaryDocument = EMPTY
     rerun_of: int | None = None
     pairing: dict[str, Any] | None = None
     latest_run: LatestRunSeen | None = None
@@ -158,7 +117,7 @@ class ProfileSeen:
     model_name: str = ""
     created_at: datetime | None = None
     last_run_at: datetime | None = None
-    summary: SummarySeen = field(default_factory=SummarySeen)
+    summary: SummaryDocument = EMPTY
     modified_at: datetime | None = None
     dataset_id: int | None = None
     settings: dict[str, Any] | None = None
@@ -180,10 +139,10 @@ class RunSeen:
     started_at: datetime | None = None
     finished_at: datetime | None = None
     tool_version: str | None = None
-    failure: FailureSeen | None = None
-    summary: SummarySeen = field(default_factory=SummarySeen)
+    failure: FailureDocument | None = None
+    summary: SummaryDocument = EMPTY
     job_id: int | None = None
-    cells: tuple[dict[str, Any], ...] = ()
+    cells: tuple[CellSummary, ...] = ()
     settings: dict[str, Any] | None = None
     pairing: dict[str, Any] | None = None
     profiling: dict[str, Any] | None = None

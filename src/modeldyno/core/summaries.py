@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.history import quickest
 from modeldyno.core.requests.axes import NAMES, as_ran, axis_fields
 from modeldyno.core.results import (
@@ -18,7 +19,6 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.runs import CellOutcome, RunSummary, Sureness
 from modeldyno.core.specs import CellSpec, MeasuringSpec
-from modeldyno.core.surprises import fallback_share, ran_as
 
 
 def summarise_comparison(result: ComparisonResult) -> RunSummary:
@@ -111,15 +111,8 @@ def _effective(cell: CellResult) -> dict[str, Any] | None:
     facts = cell.facts
     if facts is None:
         return None
-    return {
-        "precision": facts.precision,
-        "input_dtypes": facts.input_dtypes,
-        "layout": facts.layout,
-        "threads": facts.threads,
-        "fallback_share": fallback_share(facts),
-        "text": ran_as(facts),
-        "surprises": encode(cell.surprises),
-    }
+    kept: dict[str, Any] = encode(EffectiveDocument.of(facts))
+    return kept | {"surprises": encode(cell.surprises)}
 
 
 def _sureness(measured: Measurement | None) -> dict[str, Any]:

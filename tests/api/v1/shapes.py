@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
+from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
+from modeldyno.api.schemas import schema_of
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.summary import CellSummary, SummaryDocument
 from tests.api.v1.server import Answer
 
 
@@ -15,7 +20,31 @@ def fits(answer: Answer, shape: Any, status: int = 200) -> Any:
     assert answer.status == status, answer.text
     known: TypeAdapter[Any] = TypeAdapter(shape)
     assert json.loads(known.dump_json(known.validate_json(answer.body))) == answer.json
+    _require_documents(answer.json)
     return answer.json
+
+
+def _require_documents(part: Any) -> None:
+    """Documents inside of an answer fit as well: models of routes refer to them by name."""
+    if isinstance(part, list):
+        for member in part:
+            _require_documents(member)
+    elif isinstance(part, dict):
+        if "effective" in part:
+            _validator(CellSummary).validate(part)
+        for name, member in part.items():
+            if name in DOCUMENTS and member is not None:
+                _validator(DOCUMENTS[name]).validate(member)
+            else:
+                _require_documents(member)
+
+
+DOCUMENTS = {"summary": SummaryDocument, "failure": FailureDocument}
+
+
+@cache
+def _validator(kind: type[Any]) -> Draft202012Validator:
+    return Draft202012Validator(schema_of(kind))
 
 
 def problem(answer: Answer, status: int, code: str) -> Any:

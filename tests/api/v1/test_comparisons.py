@@ -50,7 +50,7 @@ def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     document = served.get(f"{run}/result").json
     schemas.check("comparison", document)
     assert [document[side]["model"]["path"] for side in "ab"] == ["old.json", "+new.json"]
-    assert document["ratio"] == shown["summary"]["ratio"]
+    assert document["ratio"]["value"] == shown["summary"]["ratio"]["value"]
     result = decode(ComparisonResult, served.get(f"{run}/record").json)
     assert result.b.model.path == "+new.json"
     text = served.get(f"{run}/export?format=md").text

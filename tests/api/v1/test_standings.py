@@ -38,7 +38,7 @@ def test_the_clearly_quickest_is_the_best(served, project):
     quick = measured(served, project, 0.001)
     told = standing(served, project)
     assert leader(told) == (quick, True)
-    assert told["best"][0]["leader"]["cell"]["floor_ms_per_item"]["value"] == pytest.approx(1)
+    assert told["best"][0]["leader"]["cell"]["latency_ms"]["floor"]["value"] == pytest.approx(1)
     assert "set-baseline" in actions(told)
     assert told["activity"][0]["subject"] in ("benchmark", "model")
     assert any("is done" in one["sentence"] for one in told["activity"])

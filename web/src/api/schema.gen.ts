@@ -2090,7 +2090,7 @@ export interface components {
              * Cells
              * @description Null unless asked for by `with_cells`.
              */
-            cells: components["schemas"]["CellTold"][] | null;
+            cells: components["schemas"]["CellSummary"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2138,7 +2138,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
             /** @description Null before it is measured. */
@@ -2148,7 +2149,7 @@ export interface components {
         BenchmarkTold: {
             axes: components["schemas"]["AxesTold"];
             /** Cells */
-            cells: components["schemas"]["CellTold"][];
+            cells: components["schemas"]["CellSummary"][];
             /**
              * Command
              * @description Measures the same in a terminal.
@@ -2208,7 +2209,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
             /** @description Null without a baseline, and before both have a number. */
             vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
             /** @description Null before it is measured. */
@@ -2638,130 +2640,54 @@ export interface components {
             state: "measuring" | "done" | "failed";
         };
         /**
-         * CellTold
-         * @description A cell, and how it came out the last time; `status` is null when it was not measured yet.
+         * CellSummary
+         * @description A cell, and how it came out the last time: what lists and cards show of a `CellDocument`.
          */
-        CellTold: {
-            /**
-             * Batch Size
-             * @example 8
-             */
+        CellSummary: {
+            /** @description Items per call, as it really ran. */
             batch_size: number;
-            /**
-             * Cores
-             * @example 2
-             */
+            /** @description Cores requested. */
             cores: number;
-            /**
-             * Device
-             * @example cpu
-             */
+            /** @description Device it really used. */
             device: string;
-            /** @description Null before it ran. */
-            effective: components["schemas"]["EffectiveTold"] | null;
-            /**
-             * Engine
-             * @description Empty before the first run: the first that reads the model.
-             * @example onnxruntime
-             */
+            /** @description As what it really ran; null before that. */
+            effective: components["schemas"]["EffectiveDocument"] | null;
+            /** @description Empty before the first run: the first that reads the model. */
             engine: string;
-            error: components["schemas"]["FailureTold"] | null;
-            /** Error Code */
-            error_code: string | null;
-            /**
-             * Floor Ms
-             * @example 3.9
-             */
-            floor_ms: number | null;
-            /** @description What the work costs. */
-            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
-            /**
-             * Instances
-             * @example 1
-             */
+            /** @description Why it failed. */
+            error: components["schemas"]["FailureDocument"] | null;
+            /** @description Processes running side by side. */
             instances: number;
-            /**
-             * Interval Note
-             * @description Why there is no interval, where there is none.
-             */
+            /** @description Why there is no interval, where there is none. */
             interval_note: string | null;
-            /** @description Everything done over all the time. */
-            items_per_s: components["schemas"]["FigureTold"] | null;
-            /**
-             * Latency Ms
-             * @example 4.1
-             */
-            latency_ms: number | null;
-            /** @description Typical latency. */
-            ms_per_batch: components["schemas"]["FigureTold"] | null;
-            /** @description Typical latency over the batch size. */
-            ms_per_item: components["schemas"]["FigureTold"] | null;
-            /**
-             * Name
-             * @example onnxruntime · 2 cores · batch 8
-             */
+            /** @description Items per call in all its streams: what per-item figures are divided by. */
+            items: number;
+            /** @description Of a whole batch; null before it is measured. */
+            latency_ms: components["schemas"]["LevelDocument"] | null;
+            /** @description What sets it apart, in words: `onnxruntime · 2 cores · batch 8`. */
             name: string;
-            /**
-             * Noise
-             * @example quiet
-             */
+            /** @description How far to trust it. */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
-            /**
-             * Noise Reasons
-             * @description Why it is called so, and what to do about it.
-             * @example [
-             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
-             *     ]
-             */
+            /** @description Why it is called so, and what to do about it. */
             noise_reasons: string[];
-            /**
-             * Number
-             * @example 0
-             */
+            /** @description Its place among the cells of its benchmark, from 0. */
             number: number;
-            /**
-             * Peak Memory Bytes
-             * @description Of model and inferences, without the engine.
-             * @example 52428800
-             */
+            /** @description Of model and inferences, without the engine. */
             peak_memory_bytes: number | null;
-            /**
-             * Precision
-             * @example fp32
-             */
+            /** @description Of its kernels, or else the one that was requested; null: unknown, or the model's own. */
             precision: string | null;
-            /**
-             * Samples
-             * @example 2212
-             */
+            /** @description Timings taken. */
             samples: number | null;
-            /**
-             * Sessions
-             * @description What an interval counts.
-             * @example 12
-             */
+            /** @description What an interval counts. */
             sessions: number | null;
-            /**
-             * Status
-             * @example done
-             */
+            /** @description Null: not measured yet. */
             status: ("done" | "partial" | "failed") | null;
-            /**
-             * Streams
-             * @description Requests that one call makes at a time.
-             * @example 1
-             */
+            /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
-            /**
-             * Surprises
-             * @description Where it is not what was asked for: silent defaults of the engine.
-             */
-            surprises: components["schemas"]["SurpriseTold"][];
-            /**
-             * Throughput Per S
-             * @example 243.9
-             */
-            throughput_per_s: number | null;
+            /** @description Where it is not what was requested: silent defaults of the engine. */
+            surprises: components["schemas"]["Surprise"][];
+            /** @description Items per second. */
+            throughput_per_s: components["schemas"]["Figure"] | null;
         };
         /** ChangeTold */
         ChangeTold: {
@@ -2971,7 +2897,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /** ComparisonTold */
         ComparisonTold: {
@@ -3047,7 +2974,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /** ContenderTold */
         ContenderTold: {
@@ -3056,7 +2984,8 @@ export interface components {
              * @example 3
              */
             benchmark_id: number;
-            cell: components["schemas"]["CellTold"];
+            /** Cell */
+            cell: components["schemas"]["CellSummary"];
             /**
              * Model Id
              * @example 1
@@ -3143,8 +3072,11 @@ export interface components {
              * @example converting
              */
             doing: string;
-            /** @description Why nothing came of it, and what to do. */
-            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Failure
+             * @description Why nothing came of it, and what to do.
+             */
+            failure: components["schemas"]["FailureDocument"] | null;
             /**
              * Id
              * @example 1
@@ -3901,13 +3833,14 @@ export interface components {
         };
         /**
          * EffectiveDocument
-         * @description As what something really ran: read back from the engine, never echoed.
+         * @description As what something really ran: read back from the engine, never echoed. Rows that an earlier
+         *     version wrote have null where it kept less.
          */
         EffectiveDocument: {
             /** @description Device it really used. */
-            device: string;
+            device: string | null;
             /** @description Version of the engine, read back from the library. */
-            engine_version: string;
+            engine_version: string | null;
             /**
              * @description Share of the nodes that another provider or device ran than the one that was meant; null when
              *     the engine does not tell.
@@ -3925,7 +3858,7 @@ export interface components {
             /** @description How many nodes of the optimized graph each provider ran. */
             nodes_by_provider: {
                 [key: string]: number;
-            };
+            } | null;
             /** @description The other Python that the engine lives in; null: Modeldyno's own. */
             other_python: components["schemas"]["OtherPython"] | null;
             /**
@@ -3934,56 +3867,12 @@ export interface components {
              */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
-            providers: string[];
+            providers: string[] | null;
             /** @description Whether the thread pool spins while it waits; null with one thread or when unknown. */
             spinning: boolean | null;
             /** @description The same in words. */
             text: string;
             /** @description Threads that compute, counted after loading; null when unknown. */
-            threads: number | null;
-        };
-        /**
-         * EffectiveTold
-         * @description As what a cell really ran: read back from the engine, never echoed.
-         */
-        EffectiveTold: {
-            /**
-             * Fallback Share
-             * @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell.
-             * @example 0
-             */
-            fallback_share: number | null;
-            /**
-             * Input Dtypes
-             * @example {
-             *       "x": "float32"
-             *     }
-             */
-            input_dtypes: {
-                [key: string]: string;
-            };
-            /**
-             * Layout
-             * @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown.
-             * @example NCHWc
-             */
-            layout: string | null;
-            /**
-             * Precision
-             * @description Of the kernels that compute; null when the engine does not tell.
-             * @example fp32
-             */
-            precision: string | null;
-            /**
-             * Text
-             * @description The same in words.
-             * @example fp32 · float32 in · 2 threads · all 85 nodes on CPUExecutionProvider
-             */
-            text: string;
-            /**
-             * Threads
-             * @example 2
-             */
             threads: number | null;
         };
         /** EngineTold */
@@ -4255,23 +4144,6 @@ export interface components {
             title: string;
         };
         /**
-         * FailureTold
-         * @description Why a run failed; the words of a problem document.
-         */
-        FailureTold: {
-            /**
-             * Code
-             * @example ENGINE_CRASHED
-             */
-            code: string;
-            /** Detail */
-            detail: string;
-            /** Fix */
-            fix: string;
-            /** Title */
-            title: string;
-        };
-        /**
          * FetchMessage
          * @description Not kept either; that the model is there is told as ``model.created``.
          */
@@ -4320,7 +4192,8 @@ export interface components {
              * @example onnx-squeezenet
              */
             example: string;
-            failure: components["schemas"]["FailureTold"] | null;
+            /** Failure */
+            failure: components["schemas"]["FailureDocument"] | null;
             /**
              * Model Id
              * @description The model that became of it.
@@ -4381,27 +4254,6 @@ export interface components {
             of: ("sessions" | "samples" | "pairs" | "processes") | null;
             /** @description Null when too little was measured to know it: see `needs`. */
             value: number | null;
-        };
-        /**
-         * FigureTold
-         * @description A number with its 95 % interval over sessions; `interval_note` says why there is none.
-         */
-        FigureTold: {
-            /**
-             * High
-             * @example 4.16
-             */
-            high: number | null;
-            /**
-             * Low
-             * @example 4.05
-             */
-            low: number | null;
-            /**
-             * Value
-             * @example 4.1
-             */
-            value: number;
         };
         /** FilesTold */
         FilesTold: {
@@ -5102,7 +4954,8 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
-            failure: components["schemas"]["FailureTold"] | null;
+            /** Failure */
+            failure: components["schemas"]["FailureDocument"] | null;
             /** Finished At */
             finished_at: string | null;
             /**
@@ -6810,7 +6663,7 @@ export interface components {
              */
             about_s: number | null;
             /** Cells */
-            cells: components["schemas"]["CellTold"][];
+            cells: components["schemas"]["CellSummary"][];
             /**
              * Command
              * @example modeldyno bench resnet50.onnx --batch 1,8
@@ -7459,7 +7312,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /** ProfileTold */
         ProfileTold: {
@@ -7515,7 +7369,8 @@ export interface components {
              * @description Of its latest run; `draft` before the first.
              */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /**
          * ProgressMessage
@@ -7863,13 +7718,14 @@ export interface components {
              * Cells
              * @description Empty until it has ended, and of a comparison.
              */
-            cells: components["schemas"]["CellTold"][];
+            cells: components["schemas"]["CellSummary"][];
             /**
              * Created At
              * Format: date-time
              */
             created_at: string;
-            failure: components["schemas"]["FailureTold"] | null;
+            /** Failure */
+            failure: components["schemas"]["FailureDocument"] | null;
             /** Finished At */
             finished_at: string | null;
             /**
@@ -7917,7 +7773,8 @@ export interface components {
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
             /**
              * Tool Version
              * @example 0.1.0
@@ -7988,7 +7845,8 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
-            failure: components["schemas"]["FailureTold"] | null;
+            /** Failure */
+            failure: components["schemas"]["FailureDocument"] | null;
             /** Finished At */
             finished_at: string | null;
             /**
@@ -8019,7 +7877,8 @@ export interface components {
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
-            summary: components["schemas"]["SummaryTold"];
+            /** Summary */
+            summary: components["schemas"]["SummaryDocument"];
             /**
              * Tool Version
              * @example 0.1.0
@@ -8269,115 +8128,47 @@ export interface components {
             next_steps: components["schemas"]["NextStepTold"][];
         };
         /**
-         * SummaryTold
-         * @description Of several cells, the one with the lowest typical latency.
+         * SummaryDocument
+         * @description What a list shows of a run; of several cells, that of the lowest typical latency.
          */
-        SummaryTold: {
-            /** Accuracy */
+        SummaryDocument: {
+            /** @description Null: not measured. */
             accuracy: number | null;
-            /**
-             * Batch Size
-             * @example 1
-             */
+            /** @description Items per call, as it really ran. */
             batch_size: number | null;
-            /**
-             * Cores
-             * @example 2
-             */
+            /** @description Cores requested. */
             cores: number | null;
-            /**
-             * Device
-             * @example cpu
-             */
+            /** @description Device it really used. */
             device: string | null;
-            /**
-             * Engine
-             * @example onnxruntime
-             */
+            /** @description Null before one was chosen, and where cells differ. */
             engine: string | null;
-            /**
-             * Floor Ms
-             * @description What the work costs.
-             * @example 3.9
-             */
-            floor_ms: number | null;
-            /** @description What the work costs. */
-            floor_ms_per_item: components["schemas"]["FigureTold"] | null;
-            /**
-             * Instances
-             * @example 1
-             */
+            /** @description Processes running side by side. */
             instances: number | null;
-            /**
-             * Interval Note
-             * @description Why there is no interval, where there is none.
-             */
+            /** @description Why there is no interval, where there is none. */
             interval_note: string | null;
-            /** @description Everything done over all the time. */
-            items_per_s: components["schemas"]["FigureTold"] | null;
-            /**
-             * Latency Ms
-             * @description Typical, of a whole batch.
-             * @example 4.1
-             */
-            latency_ms: number | null;
-            /** @description Typical latency. */
-            ms_per_batch: components["schemas"]["FigureTold"] | null;
-            /** @description Typical latency over the batch size. */
-            ms_per_item: components["schemas"]["FigureTold"] | null;
-            /**
-             * Noise
-             * @example quiet
-             */
+            /** @description Items per call in all its streams: what per-item figures are divided by. */
+            items: number;
+            /** @description Of a whole batch; null before it is measured. */
+            latency_ms: components["schemas"]["LevelDocument"] | null;
+            /** @description How far to trust it. */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
-            /**
-             * Noise Reasons
-             * @description Why it is called so, and what to do about it.
-             * @example [
-             *       "Nothing disturbed it (contention 1.00, undisturbed is 1)."
-             *     ]
-             */
+            /** @description Why it is called so, and what to do about it. */
             noise_reasons: string[];
-            /**
-             * Peak Memory Bytes
-             * @description Of model and inferences, without the engine.
-             * @example 52428800
-             */
+            /** @description Of model and inferences, without the engine. */
             peak_memory_bytes: number | null;
-            /**
-             * Precision
-             * @example fp32
-             */
+            /** @description Of its kernels, or else the one that was requested. */
             precision: string | null;
-            /**
-             * Ratio
-             * @description B's time by A's.
-             */
-            ratio: number | null;
-            /** Ratio High */
-            ratio_high: number | null;
-            /** Ratio Low */
-            ratio_low: number | null;
-            /**
-             * Samples
-             * @example 2212
-             */
+            /** @description Of a comparison: B's time by A's. */
+            ratio: components["schemas"]["Figure"] | null;
+            /** @description Timings taken. */
             samples: number | null;
-            /**
-             * Sessions
-             * @description What an interval counts.
-             * @example 12
-             */
+            /** @description What an interval counts. */
             sessions: number | null;
-            /**
-             * Throughput Per S
-             * @example 243.9
-             */
-            throughput_per_s: number | null;
-            /**
-             * Verdict
-             * @description Of a comparison.
-             */
+            /** @description Requests that one call makes at the same time, inside the engine. */
+            streams: number | null;
+            /** @description Items per second. */
+            throughput_per_s: components["schemas"]["Figure"] | null;
+            /** @description Of a comparison. */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
         /**
@@ -8396,28 +8187,6 @@ export interface components {
              */
             fix: string;
             /** @description One plain sentence. */
-            text: string;
-        };
-        /**
-         * SurpriseTold
-         * @description One thing that is not as it was asked for.
-         */
-        SurpriseTold: {
-            /**
-             * About
-             * @example precision
-             * @enum {string}
-             */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
-            /**
-             * Fix
-             * @example compare it with care
-             */
-            fix: string;
-            /**
-             * Text
-             * @example asked for fp32, computed in bf16
-             */
             text: string;
         };
         /** SystemTold */
@@ -8652,8 +8421,11 @@ export interface components {
          * @description Exactly one of the two.
          */
         TriedTold: {
-            /** @description Why it did not work, and what to do. */
-            failure: components["schemas"]["FailureTold"] | null;
+            /**
+             * Failure
+             * @description Why it did not work, and what to do.
+             */
+            failure: components["schemas"]["FailureDocument"] | null;
             inference: components["schemas"]["InferenceTold"] | null;
         };
         /** TrustAsked */
@@ -8938,7 +8710,7 @@ export type CellDocument = components['schemas']['CellDocument'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
-export type CellTold = components['schemas']['CellTold'];
+export type CellSummary = components['schemas']['CellSummary'];
 export type ChangeTold = components['schemas']['ChangeTold'];
 export type CheckTold = components['schemas']['CheckTold'];
 export type CodeTold = components['schemas']['CodeTold'];
@@ -8965,7 +8737,6 @@ export type EditBenchmarkRequest = components['schemas']['EditBenchmarkRequest']
 export type EditComparisonRequest = components['schemas']['EditComparisonRequest'];
 export type EditProfileRequest = components['schemas']['EditProfileRequest'];
 export type EffectiveDocument = components['schemas']['EffectiveDocument'];
-export type EffectiveTold = components['schemas']['EffectiveTold'];
 export type EngineTold = components['schemas']['EngineTold'];
 export type EnginesTold = components['schemas']['EnginesTold'];
 export type EntryTold = components['schemas']['EntryTold'];
@@ -8978,12 +8749,10 @@ export type ExamplesDocumentExample = components['schemas']['ExamplesDocumentExa
 export type ExamplesDocumentFetched = components['schemas']['ExamplesDocumentFetched'];
 export type ExternalFile = components['schemas']['ExternalFile'];
 export type FailureDocument = components['schemas']['FailureDocument'];
-export type FailureTold = components['schemas']['FailureTold'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
 export type Figure = components['schemas']['Figure'];
-export type FigureTold = components['schemas']['FigureTold'];
 export type FilesTold = components['schemas']['FilesTold'];
 export type FindingTold = components['schemas']['FindingTold'];
 export type GateDocument = components['schemas']['GateDocument'];
@@ -9095,9 +8864,8 @@ export type SideSettingsDocument = components['schemas']['SideSettingsDocument']
 export type SignatureDocument = components['schemas']['SignatureDocument'];
 export type StandingDocument = components['schemas']['StandingDocument'];
 export type StandingTold = components['schemas']['StandingTold'];
-export type SummaryTold = components['schemas']['SummaryTold'];
+export type SummaryDocument = components['schemas']['SummaryDocument'];
 export type Surprise = components['schemas']['Surprise'];
-export type SurpriseTold = components['schemas']['SurpriseTold'];
 export type SystemTold = components['schemas']['SystemTold'];
 export type TensorDocument = components['schemas']['TensorDocument'];
 export type TensorTold = components['schemas']['TensorTold'];

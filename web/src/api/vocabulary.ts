@@ -1,4 +1,4 @@
-import type { BenchmarkRowTold, SummaryTold } from "@/api/schema.gen";
+import type { BenchmarkRowTold, SummaryDocument } from "@/api/schema.gen";
 
 export type State = BenchmarkRowTold["state"];
-export type Noise = NonNullable<SummaryTold["noise"]>;
+export type Noise = NonNullable<SummaryDocument["noise"]>;

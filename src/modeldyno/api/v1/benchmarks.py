@@ -35,6 +35,7 @@ from modeldyno.core.benchmarks import (
 )
 from modeldyno.core.codec import encode
 from modeldyno.core.commands import bench_command, config_of
+from modeldyno.core.documents.summary import CellSummary
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
@@ -251,7 +252,7 @@ def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> dict[str, Any]
 def _row(
     row: BenchmarkRow | Benchmark,
     model_name: str,
-    cells: list[dict[str, Any]],
+    cells: Sequence[CellSummary],
     held: dict[str, Any] | None,
 ) -> dict[str, Any]:
     return {
@@ -277,26 +278,26 @@ def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
     return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
 
 
-def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[dict[str, Any]]:
+def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[CellSummary]:
     """As they came out, or as they were asked for."""
     if found:
         return [outcome_of(cell) for cell in found]
     return [cell_of(number, cell) for number, cell in enumerate(asked)]
 
 
-def _worst_noise(cells: list[dict[str, Any]]) -> dict[str, Any] | None:
+def _worst_noise(cells: Sequence[CellSummary]) -> dict[str, Any] | None:
     """As WorstNoiseTold describes."""
-    found = [cell["noise"] for cell in cells if cell["noise"]]
+    found = [cell.noise for cell in cells if cell.noise]
     if not found:
         return None
     worst = max(found, key=get_args(Noise).index)
     return {"noise": worst, "cells": found.count(worst), "of": len(found)}
 
 
-def _axes(cells: list[dict[str, Any]]) -> dict[str, list[Any]]:
+def _axes(cells: Sequence[CellSummary]) -> dict[str, list[Any]]:
     """As AxesTold describes."""
     return {
-        axis.field: list(dict.fromkeys(cell[axis.name] for cell in cells if cell[axis.name]))
+        axis.field: list(dict.fromkeys(filter(None, (getattr(cell, axis.name) for cell in cells))))
         for axis in AXES
     }
 

@@ -11,15 +11,16 @@ from modeldyno.core.surprises import fallback_share, ran_as
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EffectiveDocument(Described):
-    """As what something really ran: read back from the engine, never echoed."""
+    """As what something really ran: read back from the engine, never echoed. Rows that an earlier
+    version wrote have null where it kept less."""
 
-    engine_version: str
+    engine_version: str | None
     """Version of the engine, read back from the library."""
     other_python: OtherPython | None
     """The other Python that the engine lives in; null: Modeldyno's own."""
-    device: str
+    device: str | None
     """Device it really used."""
-    providers: tuple[str, ...]
+    providers: tuple[str, ...] | None
     """Back ends inside the engine, in order of preference."""
     precision: str | None
     """Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. Null
@@ -33,7 +34,7 @@ class EffectiveDocument(Described):
     """Threads that compute, counted after loading; null when unknown."""
     spinning: bool | None
     """Whether the thread pool spins while it waits; null with one thread or when unknown."""
-    nodes_by_provider: dict[str, int]
+    nodes_by_provider: dict[str, int] | None
     """How many nodes of the optimized graph each provider ran."""
     fallback_share: Share | None
     """Share of the nodes that another provider or device ran than the one that was meant; null when

@@ -30,7 +30,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
   const [looked, setLooked] = useState<Looked>({ tab: "baseline", metric: "ms_item" });
   const state = benchmark?.state ?? row.state;
   const head = headOf(benchmark ?? row);
-  const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.ms_per_batch !== null) ?? false, [benchmark]);
+  const hasNumbers = useMemo(() => benchmark?.cells.some((cell) => cell.latency_ms !== null) ?? false, [benchmark]);
   const title = `benchmark-${row.id}-title`;
   return (
     <Card component="article" ref={ref} id={`benchmark-${row.id}`} data-benchmark={row.id} tabIndex={-1} aria-labelledby={title}>

@@ -70,7 +70,7 @@ export function BenchmarkPage() {
   }
   const benchmark = found.data;
   const isRunning = isActive(benchmark.state);
-  const hasNumbers = benchmark.cells.some((cell) => cell.ms_per_batch !== null);
+  const hasNumbers = benchmark.cells.some((cell) => cell.latency_ms !== null);
   return (
     <Page
       title={`#${benchmark.id} ${benchmark.name}`}

@@ -1,6 +1,7 @@
 import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
+import { itemsPerSecond, msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkRowTold } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
@@ -62,8 +63,8 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", "), show: (row) => <Counts of={row.axes.cores} /> },
     { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
     { id: "streams", header: "Streams", value: (row) => row.axes.streams.join(", "), show: (row) => <Counts of={row.axes.streams} />, isHidden: rows.every((row) => row.axes.streams.every((one) => one === 1)) },
-    { id: "ms_item", header: "ms per item", value: (row) => row.summary.ms_per_item?.value ?? null, show: (row) => <Told figure={row.summary.ms_per_item} n={row.summary.sessions} />, isNumber: true },
-    { id: "items_s", header: "items per second", value: (row) => row.summary.items_per_s?.value ?? null, show: (row) => <Told figure={row.summary.items_per_s} n={null} />, isNumber: true },
+    { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
+    { id: "items_s", header: "items per second", value: (row) => itemsPerSecond(row.summary)?.value ?? null, show: (row) => <Told figure={itemsPerSecond(row.summary)} n={null} />, isNumber: true },
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
     { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
@@ -109,7 +110,7 @@ function Counts({ of }: { of: readonly number[] }) {
   );
 }
 
-function Told({ figure, n }: { figure: Row["summary"]["ms_per_item"]; n: number | null }) {
+function Told({ figure, n }: { figure: Known | null; n: number | null }) {
   const told = quantity(figure?.value, intervalOf(figure), "");
   return (
     <>

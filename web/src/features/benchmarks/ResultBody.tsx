@@ -3,7 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactNode } from "react";
 
 import { samplesQuery } from "@/api/queries";
-import type { CellTold } from "@/api/schema.gen";
+import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
+import type { CellSummary } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
@@ -16,7 +17,7 @@ import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
 import { NoiseBadge } from "@/ui/badges";
 
-type Props = { cells: readonly CellTold[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
+type Props = { cells: readonly CellSummary[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
 
 /** Numbers at the left, the chart that they belong to at the right. */
 export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
@@ -35,7 +36,7 @@ export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
   );
 }
 
-export function Quality({ cell }: { cell: CellTold }) {
+export function Quality({ cell }: { cell: CellSummary }) {
   return (
     <Group gap={6}>
       <NoiseBadge noise={cell.noise} why={cell.noise_reasons.join(" ")} />
@@ -49,7 +50,7 @@ export function Quality({ cell }: { cell: CellTold }) {
 }
 
 /** As what it really ran, and each thing that is not as it was asked for. */
-export function RanAs({ cell }: { cell: CellTold }) {
+export function RanAs({ cell }: { cell: CellSummary }) {
   if (!cell.effective) return null;
   return (
     <Stack gap={4}>
@@ -66,7 +67,7 @@ export function RanAs({ cell }: { cell: CellTold }) {
 }
 
 /** Three numbers of one cell, each with its interval and what it rests on. */
-export function Numbers({ cell }: { cell: CellTold }) {
+export function Numbers({ cell }: { cell: CellSummary }) {
   if (cell.status === "failed" && cell.error?.code === "CANCELLED") {
     return (
       <Alert color="gray" variant="light" title={cellName(cell)}>
@@ -81,18 +82,18 @@ export function Numbers({ cell }: { cell: CellTold }) {
       </Alert>
     );
   }
-  const basis = (what: string) => (cell.ms_per_batch ? `${what} · measured · ${basisOf(cell)}` : "not measured");
+  const basis = (what: string) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell)}` : "not measured");
   return (
     <>
       <Text size="sm" fw={600}>
         {cellName(cell)}
       </Text>
-      <Figure label="ms per item" value={cell.ms_per_item?.value} interval={intervalOf(cell.ms_per_item)} unit="ms" basis={basis("median")} />
+      <Figure label="ms per item" value={msPerItem(cell)?.value} interval={intervalOf(msPerItem(cell))} unit="ms" basis={basis("median")} />
       {cell.noise === "contended" && (
-        <Figure label="ms per item, floor" value={cell.floor_ms_per_item?.value} interval={intervalOf(cell.floor_ms_per_item)} unit="ms" basis="what the work costs when nobody disturbs it: read this one, other work ran beside" />
+        <Figure label="ms per item, floor" value={floorMsPerItem(cell)?.value} interval={intervalOf(floorMsPerItem(cell))} unit="ms" basis="what the work costs when nobody disturbs it: read this one, other work ran beside" />
       )}
-      <Figure label="ms per batch" value={cell.ms_per_batch?.value} interval={intervalOf(cell.ms_per_batch)} unit="ms" basis={basis("median")} />
-      <Figure label="items per second" value={cell.items_per_s?.value} interval={intervalOf(cell.items_per_s)} unit="items/s" basis={basis("sustained, from the mean")} />
+      <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
+      <Figure label="items per second" value={itemsPerSecond(cell)?.value} interval={intervalOf(itemsPerSecond(cell))} unit="items/s" basis={basis("sustained, from the mean")} />
       <Quality cell={cell} />
       <RanAs cell={cell} />
     </>
@@ -101,7 +102,7 @@ export function Numbers({ cell }: { cell: CellTold }) {
 
 const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_size", name: "batch size" } } as const;
 
-function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; cell: CellTold; looked: Looked }) {
+function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellSummary[]; cell: CellSummary; looked: Looked }) {
   const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
   const { label, unit, isRate } = METRIC_WORDS[looked.metric];
   const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
@@ -131,7 +132,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellTold[]; c
   );
 }
 
-function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellTold[]; choice: Choice; chosen: CellTold; looked: Looked }) {
+function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellSummary[]; choice: Choice; chosen: CellSummary; looked: Looked }) {
   const isCores = looked.tab === "cores";
   const along = isCores ? ALONG.cores : ALONG.batches;
   const scaling = useMemo<Scaling>(() => {
@@ -179,13 +180,13 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellTold
   );
 }
 
-function IterationsOf({ cell, runId }: { cell: CellTold; runId: string | null }) {
-  const isThere = runId !== null && cell.ms_per_batch !== null;
+function IterationsOf({ cell, runId }: { cell: CellSummary; runId: string | null }) {
+  const isThere = runId !== null && cell.latency_ms !== null;
   const csv = useQuery({ ...samplesQuery(runId ?? ""), enabled: isThere });
   const told = useMemo(() => {
     if (!csv.data) return null;
     const samples = samplesOf(csv.data, cell.number);
-    return { samples, typical: cell.ms_per_batch, look: (isDark: boolean) => engineLook(cell.engine, isDark) };
+    return { samples, typical: msPerBatch(cell), look: (isDark: boolean) => engineLook(cell.engine, isDark) };
   }, [csv.data, cell]);
   const draw = useMemo(() => told && drawIterations(told), [told]);
   if (!isThere) return <Text className="dim">No samples of this cell.</Text>;

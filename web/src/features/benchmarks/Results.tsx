@@ -1,7 +1,7 @@
 import { Group, Tabs } from "@mantine/core";
 import { useMemo, type ReactNode } from "react";
 
-import type { CellTold } from "@/api/schema.gen";
+import type { CellSummary } from "@/api/schema.gen";
 import { ResultBody } from "@/features/benchmarks/ResultBody";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
 import { choose, type Choice } from "@/features/benchmarks/cells";
@@ -9,7 +9,7 @@ import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
 
 type Props = {
-  cells: readonly CellTold[];
+  cells: readonly CellSummary[];
   runId: string | null;
   looked: Looked;
   change: Change;

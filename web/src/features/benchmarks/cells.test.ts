@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 
-import type { CellTold } from "@/api/schema.gen";
+import type { CellSummary } from "@/api/schema.gen";
 import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
 
-const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1 });
-function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellTold {
+const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1, level: 0.95, of: "sessions" as const, n: 8, needs: null });
+function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellSummary {
   return {
     number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1, streams: 1,
-    status: ms === null ? null : "done", latency_ms: ms, floor_ms: ms, throughput_per_s: null, error_code: null, error: null,
-    ms_per_item: ms === null ? null : figure(ms / batch), ms_per_batch: ms === null ? null : figure(ms),
-    floor_ms_per_item: null, items_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,
+    status: ms === null ? null : "done", items: batch, error: null,
+    latency_ms: ms === null ? null : { typical: figure(ms), floor: figure(ms) },
+    throughput_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,
     sessions: ms === null ? null : 8, samples: 80, noise: ms === null ? null : "quiet", noise_reasons: [], peak_memory_bytes: null,
     effective: null, surprises: [],
   };

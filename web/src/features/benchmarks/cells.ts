@@ -1,4 +1,5 @@
-import type { BenchmarkTold, CellTold, FigureTold } from "@/api/schema.gen";
+import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
+import type { BenchmarkTold, CellSummary } from "@/api/schema.gen";
 import type { Metric } from "@/app/search";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
@@ -11,25 +12,24 @@ export const METRIC_WORDS: Record<Metric, { label: string; unit: string; isRate:
   floor_item: { label: "ms per item, floor", unit: "ms", isRate: false },
 };
 
-type Measured = Pick<CellTold, "ms_per_item" | "ms_per_batch" | "items_per_s" | "floor_ms_per_item">;
+const FIGURES: Record<Metric, (cell: Timed) => Known | null> = { ms_item: msPerItem, ms_batch: msPerBatch, items_s: itemsPerSecond, floor_item: floorMsPerItem };
 
-export function figureOf(cell: Measured, metric: Metric): FigureTold | null {
-  const figures = { ms_item: cell.ms_per_item, ms_batch: cell.ms_per_batch, items_s: cell.items_per_s, floor_item: cell.floor_ms_per_item };
-  return figures[metric];
+export function figureOf(cell: Timed, metric: Metric): Known | null {
+  return FIGURES[metric](cell);
 }
 
-export function intervalOf(figure: FigureTold | null): Interval | null {
+export function intervalOf(figure: Known | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }
 
 /** Everything but cores and batch size: what a series of a chart is. */
-export function variantOf(cell: Pick<CellTold, "engine" | "device" | "precision" | "instances" | "streams">): string {
+export function variantOf(cell: Pick<CellSummary, "engine" | "device" | "precision" | "instances" | "streams">): string {
   return [cell.engine, cell.device, cell.precision ?? "", cell.instances, cell.streams].join(" ");
 }
 
 /** Its name: the engine, and what else tells it apart from the others. */
-export function variantName(cell: CellTold, among: readonly CellTold[]): string {
-  const differs = (of: (cell: CellTold) => unknown) => new Set(among.map(of)).size > 1;
+export function variantName(cell: CellSummary, among: readonly CellSummary[]): string {
+  const differs = (of: (cell: CellSummary) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
@@ -46,12 +46,12 @@ export type Choice = {
   variants: { value: string; label: string }[];
   cores: number[];
   batches: number[];
-  chosen: CellTold | undefined;
+  chosen: CellSummary | undefined;
 };
 
 /** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
-export function choose(cells: readonly CellTold[], view: View): Choice {
-  const first = cells.find((cell) => cell.ms_per_batch !== null) ?? cells[0];
+export function choose(cells: readonly CellSummary[], view: View): Choice {
+  const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
   const variants = unique(cells.map(variantOf)).map((value) => {
     const cell = cells.find((one) => variantOf(one) === value);
     return { value, label: cell ? variantName(cell, cells) : value };
@@ -60,7 +60,7 @@ export function choose(cells: readonly CellTold[], view: View): Choice {
   const own = cells.filter((cell) => variantOf(cell) === engine);
   const cores = unique(own.map((cell) => cell.cores)).sort((a, b) => a - b);
   const batches = unique(own.map((cell) => cell.batch_size)).sort((a, b) => a - b);
-  const start = own.find((cell) => cell.ms_per_batch !== null) ?? own[0];
+  const start = own.find((cell) => cell.latency_ms !== null) ?? own[0];
   const core = view.cores !== undefined && cores.includes(view.cores) ? view.cores : start?.cores;
   const batch = view.batch !== undefined && batches.includes(view.batch) ? view.batch : start?.batch_size;
   const chosen = own.find((cell) => cell.cores === core && cell.batch_size === batch) ?? start;
@@ -68,7 +68,7 @@ export function choose(cells: readonly CellTold[], view: View): Choice {
 }
 
 /** Points of one variant along an axis, the other axis held as in `fixed`. */
-export function pointsOf(cells: readonly CellTold[], variant: string, along: "cores" | "batch_size", fixed: CellTold, metric: Metric): Point[] {
+export function pointsOf(cells: readonly CellSummary[], variant: string, along: "cores" | "batch_size", fixed: CellSummary, metric: Metric): Point[] {
   const held = along === "cores" ? "batch_size" : "cores";
   return cells
     .filter((cell) => variantOf(cell) === variant && cell[held] === fixed[held])
@@ -87,7 +87,7 @@ export function pointsOf(cells: readonly CellTold[], variant: string, along: "co
 }
 
 /** What stands under a number: "12 sessions", and why there is no interval. */
-export function basisOf(cell: Pick<CellTold, "sessions" | "samples" | "interval_note">): string {
+export function basisOf(cell: Pick<CellSummary, "sessions" | "samples" | "interval_note">): string {
   const n = cell.sessions === null ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
   return cell.interval_note ? `no interval: ${cell.interval_note}` : n;
 }
@@ -109,16 +109,16 @@ export function axesText(row: Pick<BenchmarkTold, "axes">): string {
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */
-export type Slot<Told> = { cell: CellTold; told: Told | undefined };
+export type Slot<Told> = { cell: CellSummary; told: Told | undefined };
 
 /** What a job tells of each cell: by its place, or by its name where cells are left out. */
-export function slotsOf<Told extends { name: string }>(cells: readonly CellTold[], told: readonly Told[]): Slot<Told>[] {
+export function slotsOf<Told extends { name: string }>(cells: readonly CellSummary[], told: readonly Told[]): Slot<Told>[] {
   const isWhole = told.length === cells.length;
   return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
 }
 
 /** What engines did on their own account, each sentence once; of several cells, with the cell it is about. */
-export function surprisesOf(cells: readonly CellTold[]): string[] {
+export function surprisesOf(cells: readonly CellSummary[]): string[] {
   const told = cells.flatMap((cell) => cell.surprises.map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
   return [...new Set(told)];
 }

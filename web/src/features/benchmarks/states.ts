@@ -10,7 +10,7 @@ export function stateWord(benchmark: Pick<BenchmarkTold, "state"> & { latest_run
 export const isActive = (state: BenchmarkTold["state"]): boolean => state === "queued" || state === "running";
 
 /** "4 of 9 cells are kept": of what was stopped. */
-export function keptWords(cells: readonly { status: string | null; ms_per_batch: unknown }[]): string {
-  const kept = cells.filter((cell) => cell.ms_per_batch !== null).length;
+export function keptWords(cells: readonly { status: string | null; latency_ms: unknown }[]): string {
+  const kept = cells.filter((cell) => cell.latency_ms !== null).length;
   return `${kept} of ${cells.length} ${cells.length === 1 ? "cell" : "cells"} ${kept === 1 ? "is" : "are"} kept`;
 }

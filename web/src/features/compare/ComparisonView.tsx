@@ -119,7 +119,7 @@ function Decided({ comparison }: { comparison: ComparisonTold }) {
   const result = useQuery({ ...comparisonResultQuery(run?.id ?? ""), enabled: run != null });
   const clear = summary.verdict === "faster" ? "b" : summary.verdict === "slower" ? "a" : null;
   const found: Ratio[] = useMemo(() => {
-    const { ratio: value, ratio_low: low, ratio_high: high } = summary;
+    const { value, low, high } = summary.ratio ?? { value: null, low: null, high: null };
     if (value === null || low === null || high === null) return [];
     return [{ row: "B by A", value, low, high, faster: clear, basis: "alternation" }];
   }, [summary, clear]);

@@ -2,6 +2,7 @@ import { NumberInput, Stack, Text } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useMemo } from "react";
 
+import { itemsPerSecond, msPerBatch } from "@/api/figures";
 import { Chart } from "@/charts/Chart";
 import { drawTradeoff, tradeoffTable, type Curve } from "@/charts/tradeoff";
 import { looksOf } from "@/features/compare/looks";
@@ -29,8 +30,8 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
-        cell.ms_per_batch && cell.items_per_s
-          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: lineOf(cell), isNoisy: cell.noise !== "quiet", latency: cell.ms_per_batch.value, rate: cell.items_per_s.value, isWinner: winners.has(cell) }]
+        msPerBatch(cell) && itemsPerSecond(cell)
+          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: lineOf(cell), isNoisy: cell.noise !== "quiet", latency: msPerBatch(cell)?.value ?? 0, rate: itemsPerSecond(cell)?.value ?? 0, isWinner: winners.has(cell) }]
           : [],
       );
       return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];

@@ -1,7 +1,8 @@
 import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantine/core";
 import { useMemo } from "react";
 
-import type { CellJudgementTold, CellTold } from "@/api/schema.gen";
+import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known } from "@/api/figures";
+import type { CellJudgementTold, CellSummary } from "@/api/schema.gen";
 import { METRICS, type Metric } from "@/app/search";
 import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
@@ -12,11 +13,11 @@ import { seriesNames, type SeriesNames } from "@/features/compare/seriesNames";
 import type { Change, Chosen } from "@/features/compare/search";
 import { engineName } from "@/format/words";
 
-export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellTold) => CellTold["ms_per_item"] }> = {
-  ms_item: { label: "ms per item", unit: "ms", of: (cell) => cell.ms_per_item },
-  ms_batch: { label: "ms per batch", unit: "ms", of: (cell) => cell.ms_per_batch },
-  items_s: { label: "items per second", unit: "items/s", of: (cell) => cell.items_per_s },
-  floor_item: { label: "ms per item, floor", unit: "ms", of: (cell) => cell.floor_ms_per_item },
+export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellSummary) => Known | null }> = {
+  ms_item: { label: "ms per item", unit: "ms", of: msPerItem },
+  ms_batch: { label: "ms per batch", unit: "ms", of: msPerBatch },
+  items_s: { label: "items per second", unit: "items/s", of: itemsPerSecond },
+  floor_item: { label: "ms per item, floor", unit: "ms", of: floorMsPerItem },
 };
 
 type Props = { sides: readonly Side[]; cells: readonly CellJudgementTold[]; chosen: Chosen; change: Change };

@@ -1,7 +1,8 @@
-import type { CellTold } from "@/api/schema.gen";
+import { itemsPerSecond, msPerBatch } from "@/api/figures";
+import type { CellSummary } from "@/api/schema.gen";
 import { plain, quantity } from "@/format/numbers";
 
-export type Candidate = { name: string; cell: CellTold };
+export type Candidate = { name: string; cell: CellSummary };
 export type SweetSpot = { winners: Candidate[]; reason: string };
 
 /**
@@ -9,7 +10,7 @@ export type SweetSpot = { winners: Candidate[]; reason: string };
  * intervals overlap: those are not ranked.
  */
 export function sweetSpot(candidates: readonly Candidate[], limitMs: number): SweetSpot {
-  const usable = candidates.filter(({ cell }) => cell.items_per_s !== null && cell.ms_per_batch !== null && cell.noise !== "unusable");
+  const usable = candidates.filter(({ cell }) => cell.throughput_per_s !== null && cell.latency_ms !== null && cell.noise !== "unusable");
   // The upper end: a limit that is kept half of the time is not kept.
   const within = usable.filter(({ cell }) => slowest(cell) <= limitMs);
   const ranked = [...within].sort((a, b) => rate(b).value - rate(a).value);
@@ -31,15 +32,17 @@ export function sweetSpot(candidates: readonly Candidate[], limitMs: number): Sw
 }
 
 function rate({ cell }: Candidate): { value: number; low: number | null; high: number | null } {
-  return cell.items_per_s ?? { value: 0, low: null, high: null };
+  return itemsPerSecond(cell) ?? { value: 0, low: null, high: null };
 }
 
-function slowest(cell: CellTold): number {
-  return cell.ms_per_batch?.high ?? cell.ms_per_batch?.value ?? Infinity;
+function slowest(cell: CellSummary): number {
+  const figure = msPerBatch(cell);
+  return figure?.high ?? figure?.value ?? Infinity;
 }
 
-function latency(cell: CellTold): string {
-  const told = quantity(cell.ms_per_batch?.value, cell.ms_per_batch && intervalOf(cell.ms_per_batch), "ms");
+function latency(cell: CellSummary): string {
+  const figure = msPerBatch(cell);
+  const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
   return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;
 }
 

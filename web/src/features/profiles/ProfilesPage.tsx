@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 
 import { modelsQuery, profilesQuery } from "@/api/queries";
+import { msPerBatch } from "@/api/figures";
 import type { ProfileRowTold } from "@/api/schema.gen";
 import { profileKey } from "@/features/profiles/actions";
 import { AddProfile } from "@/features/profiles/AddProfile";
@@ -74,8 +75,8 @@ export function ProfilesPage() {
 
 function ProfileCard({ row, modelName }: { row: ProfileRowTold; modelName: string }) {
   const { summary } = row;
-  const { ms_per_batch: figure } = summary;
-  const told = quantity(summary.latency_ms, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");
+  const figure = msPerBatch(summary);
+  const told = quantity(figure?.value, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");
   const settings = [
     summary.engine && engineName(summary.engine),
     summary.cores !== null && summary.batch_size !== null ? cellName({ cores: summary.cores, batch_size: summary.batch_size }) : null,

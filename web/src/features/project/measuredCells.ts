@@ -1,4 +1,5 @@
-import type { BenchmarkRowTold, CellTold } from "@/api/schema.gen";
+import { msPerItem } from "@/api/figures";
+import type { BenchmarkRowTold, CellSummary } from "@/api/schema.gen";
 import { engineLook, look } from "@/charts/palette";
 import type { Dot, Dots } from "@/charts/dots";
 import { cellName, engineName } from "@/format/words";
@@ -10,10 +11,10 @@ const MOST_SERIES = 6;
 export function dotsSoFar(newestFirst: readonly Row[]): Dots {
   const models = new Set(newestFirst.map((row) => row.model_id));
   const series = new Map<string, { engine: string; dots: Map<string, Dot> }>();
-  const cells = new Map<string, CellTold>();
+  const cells = new Map<string, CellSummary>();
   for (const row of newestFirst) {
     for (const cell of row.cells ?? []) {
-      const figure = cell.ms_per_item;
+      const figure = msPerItem(cell);
       if (!figure) continue;
       const name = [engineName(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""].filter(Boolean).join(" · ");
       const found = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };
