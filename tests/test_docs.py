@@ -24,13 +24,14 @@ import typer
 from jsonschema import Draft202012Validator
 from onnx import TensorProto, helper, numpy_helper, save
 
-from modeldyno.cli import bench, compare, jobs, main, note, rm
-from modeldyno.core import errors, public, public_graphs, public_profiles
+from modeldyno.cli import bench, compare, main
+from modeldyno.core import errors
 from modeldyno.core.documents.catalog import DOCUMENTS
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.demo import model_path
 from modeldyno.selftest import catalog as selftests
 from scripts.write_schemas import texts
+from tests.packages import python_path
 from tests.terminal import serving
 
 ROOT = Path(__file__).parents[1]
@@ -384,19 +385,9 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples", "graph"),
-    *(
-        "jobs",
-        "model",
-        "note",
-        "profile-diff",
-        "profile",
-        "ranking",
-        "reindex",
-        "removed",
-        "runs",
-        "trust",
-    ),
+    *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples"),
+    *("graph-view", "graph", "jobs", "model", "note", "profile-diff", "profile", "ranking"),
+    *("reindex", "removed", "report", "runs", "trust"),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -410,21 +401,23 @@ def test_there_is_a_schema_for_every_document():
     assert [schema(name)["properties"]["schema"]["const"] for name in NAMES] == [
         "modeldyno.benchmark/2",
         "modeldyno.comparison/2",
-        public.CONVERSION_SCHEMA,
-        public.DOCTOR_SCHEMA,
+        "modeldyno.conversion/2",
+        "modeldyno.doctor/2",
         "modeldyno.engines/1",
         "modeldyno.error/2",
-        public.EXAMPLES_SCHEMA,
-        public_graphs.GRAPH_SCHEMA,
-        jobs.JOBS_SCHEMA,
+        "modeldyno.examples/1",
+        "modeldyno.graph-view/1",
+        "modeldyno.graph/1",
+        "modeldyno.jobs/1",
         "modeldyno.model/2",
-        note.NOTE_SCHEMA,
-        public_profiles.DIFF_SCHEMA,
-        public_profiles.PROFILE_SCHEMA,
-        public.RANKING_SCHEMA,
+        "modeldyno.note/1",
+        "modeldyno.profile-diff/2",
+        "modeldyno.profile/2",
+        "modeldyno.ranking/2",
         "modeldyno.reindex/1",
-        rm.REMOVED_SCHEMA,
-        public.RUNS_SCHEMA,
+        "modeldyno.removed/1",
+        "modeldyno.report/1",
+        "modeldyno.runs/2",
         "modeldyno.trust/1",
     ]
 
@@ -575,7 +568,7 @@ def test_engines_print_what_their_schema_says(tmp_path):
     broken.mkdir()
     (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     (broken / "entry_points.txt").write_text("[modeldyno.engines]\nbroken = nowhere:ENTRY\n")
-    found = document("engines", home=tmp_path, env={"PYTHONPATH": str(tmp_path)})
+    found = document("engines", home=tmp_path, env={"PYTHONPATH": python_path(tmp_path)})
     check("engines", found)
     states = {engine["name"]: engine["usable"] for engine in found["engines"]}
     names = ("litert", "onnxruntime", "openvino", "pytorch", "scripted", "tensorflow")

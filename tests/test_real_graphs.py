@@ -8,7 +8,8 @@ import onnx
 import pytest
 
 import modeldyno
-from modeldyno.core.public_graphs import graph_json
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.graph import GraphDocument
 from modeldyno.formats import catalog
 from tests import schemas
 from tests.test_real_models import FETCHED, LIGHT, MINILM, SILERO
@@ -28,7 +29,7 @@ def test_every_node_of_a_real_file_is_in_its_graph(model: Path):
     assert [graph.tensor[id_].name for id_ in graph.outputs] == [t.name for t in facts.outputs]
     assert not any(tensor.kind == "missing" for tensor in graph.tensors)
     assert not any("circle" in note or "twice" in note for note in graph.notes)
-    schemas.check("graph", graph_json(graph))
+    schemas.check("graph", json_value(GraphDocument.of(graph)))
     first = graph.view()
     assert sum(box.nodes for box in first.boxes) == len(graph.nodes)
     everything = graph.view([group.scope for group in graph.groups])

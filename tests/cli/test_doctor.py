@@ -92,7 +92,7 @@ def test_a_measurement_elsewhere_is_seen_and_not_disturbed(tmp_path):
 def test_peaks_are_measured_and_kept(tmp_path):
     measured = document(tmp_path, "--peaks")["peaks"]
     assert measured["cores"][0]["cores"] == 1
-    assert all(p["gflop_per_s"] > 0.1 and p["gb_per_s"] > 0.1 for p in measured["cores"])
+    assert all(p["gflop_per_s"] > 0.1 and p["gbyte_per_s"] > 0.1 for p in measured["cores"])
     assert document(tmp_path)["peaks"] == measured
     assert not (tmp_path / "runs").exists()
 

@@ -20,11 +20,13 @@ def test_the_document_is_what_the_schema_promises():
     assert told.pop("device_notes").keys() == {*here[1:]}
     assert told == {
         "name": "onnxruntime",
+        "title": "ONNX Runtime",
         "usable": True,
         "version": VERSION,
         "why_not": None,
         "install": "pip install onnxruntime",
         "formats": ["onnx"],
+        "has_streams": False,
         "adapter": "onnxruntime",
         "python": None,
         "origin": "",
@@ -48,12 +50,14 @@ def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
     assert ended.code == 0
     assert ended.document["engines"][-1] == {
         "name": "abacus",
+        "title": "abacus",
         "usable": False,
         "version": None,
         "why_not": "its entry point cannot be loaded: OSError: no beads",
         "install": "repair the package behind abacus:E",
         "devices": [],
         "formats": [],
+        "has_streams": False,
         "unavailable_devices": {},
         "device_notes": {},
         "adapter": "abacus",

@@ -1,14 +1,14 @@
 """Two profiles side by side: aligned by node, by what nodes are made of, by operator and place."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 import modeldyno
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 from modeldyno.core.profile_diffs import diff, diff_sentence
 from modeldyno.core.profile_tables import profile_rows
-from modeldyno.core.public_profiles import diff_json
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence
 from tests import schemas
@@ -41,7 +41,7 @@ def changes(profile, a, b, by="node", engine="scripted"):
     facts = replace(profile.facts, engine=engine)
     sides = replace(profile, rows=tuple(a)), replace(profile, rows=tuple(b), facts=facts)
     found = diff(*sides, by)
-    schemas.check("profile-diff", json.loads(json.dumps(diff_json(found))))
+    schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     return found.changes
 
 

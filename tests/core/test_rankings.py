@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.ranking import RankingDocument
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.public import ranking_json
 from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed
 from modeldyno.core.results import Estimate, SideResult
 from modeldyno.core.sessions import SessionFacts
@@ -47,7 +48,7 @@ def test_a_call_of_several_streams_has_the_time_of_all_their_items():
     """The ratio is that of one item."""
     found = Ranking((with_streams(1, 0.001), with_streams(2, 0.0018, "run")), "1")
     assert found.floor_s(found.sides[1]) == pytest.approx(0.0018)
-    document = ranking_json(found)
+    document = json_value(RankingDocument.of(found))
     schemas.check("ranking", document)
     assert [one["streams"] for one in document["sides"]] == [1, 2]
     head, rows = ranking_rows(found)

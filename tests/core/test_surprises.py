@@ -9,9 +9,9 @@ import modeldyno
 from modeldyno.core.documents.benchmark import BenchmarkDocument
 from modeldyno.core.documents.comparison import ComparisonDocument
 from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.profile import ProfileDocument
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.models import InputSpec, ModelFacts
-from modeldyno.core.public_profiles import profile_json
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
 from modeldyno.core.surprises import fallback_share, ran_as, surprises
@@ -125,7 +125,7 @@ def test_an_engine_that_lies_is_found_out_wherever_its_number_is_shown(tmp_path)
     )
     schemas.check("comparison", json_value(ComparisonDocument.of(compared)))
     profiled = modeldyno.profile(liar, repeats=1, **said)
-    schemas.check("profile", profile_json(profiled))
+    schemas.check("profile", json_value(ProfileDocument.of(profiled)))
     for result in (benched, compared, profiled):
         assert "asked for fp32, computed in bf16" in markdown_of(result)
 

@@ -4,14 +4,15 @@ import sys
 
 import pytest
 
+from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.engines import devices
-from modeldyno.engines.availability import Availability, availability_of
+from modeldyno.engines.availability import availability_of
 from modeldyno.engines.catalog import Entry
 
 DEVICES = ("cpu", "cuda", "mps", "tpu")
 
 
-def told(package: str | None = None) -> Availability:
+def told(package: str | None = None) -> EngineDocument:
     """Of an engine that has many devices."""
     entry = Entry("abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",))
     return availability_of(entry)

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
-from modeldyno.engines.availability import Availability, availability
+from modeldyno.engines.availability import availability
 from modeldyno.engines.catalog import (
     BUILT_IN,
     Entry,
@@ -54,8 +55,21 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
     install(site, "abacus", ABACUS, "abacus = abacus:ENTRY")
     assert names() == [*(entry.name for entry in BUILT_IN), "abacus"]
     assert find("abacus") == THEIRS
-    assert availability()[-1] == Availability(
-        "abacus", True, "1.0", None, "pip install abacus", ("cpu",), ("beads",), adapter="abacus"
+    assert availability()[-1] == EngineDocument(
+        name="abacus",
+        title="abacus",
+        usable=True,
+        version="1.0",
+        why_not=None,
+        install="pip install abacus",
+        devices=("cpu",),
+        unavailable_devices={},
+        device_notes={},
+        formats=("beads",),
+        has_streams=False,
+        adapter="abacus",
+        python=None,
+        origin="",
     )
     assert for_format("beads") == THEIRS
     assert load("abacus").name == "abacus"

@@ -53,9 +53,9 @@ MUTATIONS = (
     ),
     Mutation(
         "the floor is shown as the typical latency",
-        "core/public.py",
-        "    typical = latency.typical\n",
-        "    typical = latency.floor\n",
+        "core/documents/latency.py",
+        "            typical=Figure.of_estimate(latency.typical, 1e3),\n",
+        "            typical=Figure.of_estimate(latency.floor, 1e3),\n",
         ("tests/recording/test_recording.py::test_terminal",),
     ),
     Mutation(

@@ -2,8 +2,9 @@
 
 import pytest
 
+from modeldyno.core.documents.described import json_value
+from modeldyno.core.documents.ranking import RankingDocument
 from modeldyno.core.errors import Cancelled, EngineFailed, TimedOut
-from modeldyno.core.public import ranking_json
 from modeldyno.core.rankings import ranking_remarks
 from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest
 from modeldyno.core.specs import (
@@ -92,7 +93,7 @@ def rank(tmp_path):
         )
         runs = open_workbench(Settings(tmp_path / "workspace")).service
         found = ranking(sides, like, runs, None, SHORT)
-        schemas.check("ranking", ranking_json(found))
+        schemas.check("ranking", json_value(RankingDocument.of(found)))
         return found
 
     return of

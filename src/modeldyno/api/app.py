@@ -55,7 +55,6 @@ from modeldyno.api.v1 import (
     standings,
     system,
 )
-from modeldyno.api.v1.documents import with_written_documents
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.versions import tool_version
 from modeldyno.store.web_client import WebClient
@@ -136,7 +135,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
 
     def describe() -> openapi.Json:
         if not described:
-            described.append(with_documents(with_written_documents(openapi.document(app))))
+            described.append(with_documents(openapi.document(app)))
         return described[0]
 
     app.openapi = describe  # type: ignore[method-assign]  # how FastAPI wants it done

@@ -37,6 +37,14 @@ def reference(kind: type[Any]) -> Json:
     return {"$ref": _COMPONENTS + kind.__name__}
 
 
+def answers(description: str, json: Json | None, *texts: str) -> dict[int | str, Json]:
+    """For ``responses`` of a route: JSON of this schema, or text of these media types."""
+    content = {media_type: {"schema": {"type": "string"}} for media_type in texts}
+    if json is not None:
+        content["application/json"] = {"schema": json}
+    return {200: {"description": description, "content": content}}
+
+
 def with_documents(openapi: Json) -> Json:
     """The description of all routes, with the documents that it refers to, and their parts."""
     components = openapi.setdefault("components", {}).setdefault("schemas", {})

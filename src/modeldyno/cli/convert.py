@@ -61,7 +61,9 @@ def convert(
         result = service.run(spec, listen)
     assert isinstance(result, ConversionResult)
     if json:
-        output.document(result.to_json())
+        from modeldyno.core.documents.conversion import ConversionDocument
+
+        output.document(ConversionDocument.of(result))
     else:
         show(result, quiet)
 

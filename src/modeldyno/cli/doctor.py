@@ -46,9 +46,9 @@ def doctor(
     with live(quiet, "Looking at the machine") as listen:
         checkup = service.examine(peaks, listen)
     if json:
-        from modeldyno.core.public import checkup_json
+        from modeldyno.core.documents.doctor import DoctorDocument
 
-        output.document(checkup_json(checkup))
+        output.document(DoctorDocument.of(checkup))
     else:
         _show(checkup.findings, checkup.peaks, quiet)
     raise typer.Exit(UNFIT if strict and checkup.fitness == "unfit" else 0)

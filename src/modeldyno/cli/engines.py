@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +12,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from modeldyno.engines.availability import Availability
+    from modeldyno.core.documents.engines import EngineDocument
 
 
 app = typer.Typer(invoke_without_command=True)
@@ -136,13 +135,13 @@ def remove(
         output.say(f"removed: {name}")
 
 
-def _document(found: Sequence[Availability]) -> None:
-    from modeldyno.core.public import ENGINES_SCHEMA
+def _document(found: Sequence[EngineDocument]) -> None:
+    from modeldyno.core.documents.engines import EnginesDocument
 
-    output.document({"schema": ENGINES_SCHEMA, "engines": [asdict(engine) for engine in found]})
+    output.document(EnginesDocument(engines=tuple(found)))
 
 
-def _show(found: Sequence[Availability]) -> None:
+def _show(found: Sequence[EngineDocument]) -> None:
     head = ("engine", "usable", "version", "devices", "formats", "install")
     rows = [
         (
@@ -172,7 +171,7 @@ def _show(found: Sequence[Availability]) -> None:
         output.table(titles, remarks, left=titles)
 
 
-def _remarks(engine: Availability) -> Iterator[tuple[str, str, str, str]]:
+def _remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
     """What is to be said of its devices; those of which the same is to be said, together."""
     for here, told in (("?", engine.device_notes), ("no", engine.unavailable_devices)):
         for why in dict.fromkeys(told.values()):
@@ -180,10 +179,10 @@ def _remarks(engine: Availability) -> Iterator[tuple[str, str, str, str]]:
             yield engine.name, ", ".join(named), here, why
 
 
-def _there(server: str, workspace: Path | None) -> Sequence[Availability]:
+def _there(server: str, workspace: Path | None) -> Sequence[EngineDocument]:
     from modeldyno.cli.remote import connected
     from modeldyno.client.reading import read
-    from modeldyno.engines.availability import Availability
+    from modeldyno.core.documents.engines import EngineDocument
 
     told = connected(server, workspace).engines.list()["engines"]
-    return [read(Availability, engine) for engine in told]
+    return [read(EngineDocument, engine) for engine in told]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.core.examples import ExampleShown
+    from modeldyno.core.documents.examples import ExamplesDocument, FetchedDocument
     from modeldyno.services.examples import FetchedExample
 
 app = typer.Typer(invoke_without_command=True)
@@ -44,14 +44,14 @@ def examples(
     head = ("example", "framework", "domain", "size", "runs here", "available")
     rows = [
         (
-            shown["slug"],
-            shown["framework"],
-            shown["domain"],
-            size(shown["size_bytes"]),
-            "yes" if shown["can_run"] else "no",
-            "yes" if shown["available"] else f"no: {shown['why_not']}",
+            example.slug,
+            example.framework,
+            example.domain,
+            size(example.size_bytes),
+            "yes" if example.can_run else "no",
+            "yes" if example.available else f"no: {example.why_not}",
         )
-        for shown in found["examples"]
+        for example in found.examples
     ]
     output.table(head, rows, left=set(head) - {"size"})
     if server is None:
@@ -60,18 +60,21 @@ def examples(
         )
 
 
-def _here(workspace: Path | None) -> dict[str, Any]:
+def _here(workspace: Path | None) -> ExamplesDocument:
+    from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_examples
 
-    return _document(open_examples(Settings.read(workspace)).list())
+    shown = open_examples(Settings.read(workspace)).list()
+    return ExamplesDocument(examples=tuple(map(ExampleDocument.of, shown)))
 
 
-def _there(server: str, workspace: Path | None) -> dict[str, Any]:
+def _there(server: str, workspace: Path | None) -> ExamplesDocument:
     from modeldyno.cli.remote import connected
+    from modeldyno.client.reading import read
+    from modeldyno.core.documents.examples import ExamplesDocument
 
-    found: dict[str, Any] = connected(server, workspace).examples.list()
-    return found
+    return read(ExamplesDocument, connected(server, workspace).examples.list())
 
 
 @app.command("get")
@@ -112,7 +115,10 @@ def get(
     if target is not None:
         _copy(fetched.path, target)
     if json:
-        output.document(_document((service.get(name),), fetched, target))
+        from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
+
+        example = ExampleDocument.of(service.get(name))
+        output.document(ExamplesDocument(examples=(example,), fetched=_fetched(fetched, target)))
         return
     output.say(str(target or fetched.path))
     if not quiet:
@@ -121,24 +127,15 @@ def get(
             output.warn("no engine that is installed runs it", "modeldyno engines")
 
 
-def _document(
-    found: tuple[ExampleShown, ...],
-    fetched: FetchedExample | None = None,
-    copy: Path | None = None,
-) -> dict[str, Any]:
-    from modeldyno.core.public import EXAMPLES_SCHEMA, example_json
+def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
+    from modeldyno.core.documents.examples import FetchedDocument
 
-    told = fetched and {
-        "path": str(copy or fetched.path),
-        "sha256": fetched.stored.sha256,
-        "size_bytes": fetched.stored.size_bytes,
-        "source": fetched.source,
-    }
-    return {
-        "schema": EXAMPLES_SCHEMA,
-        "examples": [example_json(shown) for shown in found],
-        "fetched": told,
-    }
+    return FetchedDocument(
+        path=str(copy or fetched.path),
+        sha256=fetched.stored.sha256,
+        size_bytes=fetched.stored.size_bytes,
+        source=fetched.source,
+    )
 
 
 def _target(to: Path, file_name: str) -> Path:

@@ -77,9 +77,9 @@ def _inspect_graph(
 
     found = read(model, signature=signature, timeout=timeout, workspace=workspace)
     if as_json:
-        from modeldyno.core.public_graphs import graph_json
+        from modeldyno.core.documents.graph import GraphDocument
 
-        output.document(graph_json(found))
+        output.document(GraphDocument.of(found))
     else:
         from modeldyno.core import graph_tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,9 @@ from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from datetime import datetime
 
-    from modeldyno.client.values import JobSeen
+    from modeldyno.core.documents.jobs import JobDocument
 
-JOBS_SCHEMA = "modeldyno.jobs/1"
 LOOK_AGAIN_S = 0.5
 _LOST = "its server is gone; the next one makes it resumable"
 
@@ -128,9 +126,9 @@ def resume(
     _tell([client.jobs.resume(job) for job in jobs], json)
 
 
-def _kept(workspace: Path | None, count: int) -> list[JobSeen]:
+def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     """From the database, when no server runs: what it says is running is not."""
-    from modeldyno.client.values import JobSeen
+    from modeldyno.core.documents.jobs import JobDocument
     from modeldyno.core.pages import LARGEST_PAGE, Wanted
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_records
@@ -145,19 +143,8 @@ def _kept(workspace: Path | None, count: int) -> list[JobSeen]:
     finally:
         records.close()
     seen = [
-        JobSeen(
-            id=job.id,
-            run_id=job.run_id,
-            kind=job.kind,
-            project_id=job.project_id,
-            state=job.state,
-            place=waiting.get(job.id),
-            reason="no server runs" if job.state == "queued" else job.reason,
-            priority=job.priority,
-            attempts=job.attempts,
-            queued_at=job.queued_at,
-            started_at=job.started_at,
-            finished_at=job.finished_at,
+        JobDocument.of(
+            job, waiting.get(job.id), "no server runs" if job.state == "queued" else job.reason
         )
         for job in found
     ]
@@ -171,7 +158,7 @@ def _kept(workspace: Path | None, count: int) -> list[JobSeen]:
     ]
 
 
-def _tell(jobs: Sequence[JobSeen], as_json: bool, running: str = "running") -> None:
+def _tell(jobs: Sequence[JobDocument], as_json: bool, running: str = "running") -> None:
     if as_json:
         _document(jobs)
         return
@@ -180,7 +167,7 @@ def _tell(jobs: Sequence[JobSeen], as_json: bool, running: str = "running") -> N
         output.say(f"job {job.id}: {state}" + (f", {job.reason}" if job.reason else ""))
 
 
-def _show(jobs: Iterable[JobSeen]) -> None:
+def _show(jobs: Iterable[JobDocument]) -> None:
     from datetime import UTC, datetime
 
     from modeldyno.core import figures
@@ -193,7 +180,7 @@ def _show(jobs: Iterable[JobSeen]) -> None:
             job.state,
             job.kind,
             job.run_id,
-            figures.ago((now - job.queued_at).total_seconds()) if job.queued_at else "",
+            figures.ago((now - job.queued_at).total_seconds()),
             _about(job),
         )
         for job in jobs
@@ -201,7 +188,7 @@ def _show(jobs: Iterable[JobSeen]) -> None:
     output.table(head, rows, left=head[1:])
 
 
-def _about(job: JobSeen) -> str:
+def _about(job: JobDocument) -> str:
     """``3 of 8 units, about 12 s more``, or why it waits, or what became of it."""
     from modeldyno.core import figures
 
@@ -212,35 +199,7 @@ def _about(job: JobSeen) -> str:
     return f"{standing.units_done} of {standing.units_planned} units{left}"
 
 
-def _document(jobs: Iterable[JobSeen]) -> None:
-    output.document({"schema": JOBS_SCHEMA, "jobs": [_job(job) for job in jobs]})
+def _document(jobs: Iterable[JobDocument]) -> None:
+    from modeldyno.core.documents.jobs import JobsDocument
 
-
-def _job(job: JobSeen) -> dict[str, Any]:
-    standing = job.progress
-    return {
-        "id": job.id,
-        "run_id": job.run_id,
-        "kind": job.kind,
-        "project_id": job.project_id,
-        "state": job.state,
-        "place": job.place,
-        "reason": job.reason,
-        "attempts": job.attempts,
-        "queued_at": _moment(job.queued_at),
-        "started_at": _moment(job.started_at),
-        "finished_at": _moment(job.finished_at),
-        "progress": standing
-        and {
-            "units_done": standing.units_done,
-            "units_planned": standing.units_planned,
-            "doing": standing.doing,
-            "estimate_ms": standing.estimate_ms,
-            "relative_half_width": standing.relative_half_width,
-            "remaining_s": standing.remaining_s,
-        },
-    }
-
-
-def _moment(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat().replace("+00:00", "Z")
+    output.document(JobsDocument(jobs=tuple(jobs)))

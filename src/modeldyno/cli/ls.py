@@ -33,9 +33,9 @@ def ls(
     settings = Settings.read(workspace)
     runs, unreadable = kept_runs(server, workspace).recent(count)
     if json:
-        from modeldyno.core.public import runs_json
+        from modeldyno.core.documents.runs import RunsDocument
 
-        output.document(runs_json(runs, unreadable))
+        output.document(RunsDocument.of(runs, unreadable))
         return
     now = datetime.now(UTC)
     head = ("run", "when", "kind", "model", "state", "result")

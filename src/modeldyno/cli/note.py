@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.core.notes import Note
-
-NOTE_SCHEMA = "modeldyno.note/1"
+    from modeldyno.core.documents.note import NoteDocument
 
 
 def note(
@@ -38,23 +36,26 @@ def note(
         _here(about, text, workspace) if server is None else _there(about, text, server, workspace)
     )
     if json:
-        output.document(_document(found))
+        output.document(found)
     elif text is None:
         _show(found)
     else:
-        output.tell(f"Noted on {found.subject.kind} {found.subject.id}")
+        output.tell(f"Noted on {found.kind} {found.id}")
 
 
-def _here(about: str, text: str | None, workspace: Path | None) -> Note:
+def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
+    from modeldyno.core.documents.note import NoteDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_archive
 
     archive = open_archive(Settings.read(workspace), needs_database=True)
     subject = archive.subject(about)
-    return archive.note(subject) if text is None else archive.write_note(subject, text)
+    return NoteDocument.of(
+        archive.note(subject) if text is None else archive.write_note(subject, text)
+    )
 
 
-def _there(about: str, text: str | None, server: str, workspace: Path | None) -> Note:
+def _there(about: str, text: str | None, server: str, workspace: Path | None) -> NoteDocument:
     from modeldyno.cli.remote import ServerRuns, connected
     from modeldyno.core.notes import Subject, subject_of
 
@@ -69,20 +70,8 @@ def _there(about: str, text: str | None, server: str, workspace: Path | None) ->
     return notes.write(subject.kind, subject.id, text)
 
 
-def _show(note: Note) -> None:
+def _show(note: NoteDocument) -> None:
     if note.text:
         output.export(note.text)
     else:
-        output.tell(f"There is no note on {note.subject.kind} {note.subject.id} yet")
-
-
-def _document(note: Note) -> dict[str, Any]:
-    moment = note.modified_at
-    return {
-        "schema": NOTE_SCHEMA,
-        "kind": note.subject.kind,
-        "id": note.subject.id,
-        "text": note.text,
-        "version": note.version,
-        "modified_at": moment.isoformat().replace("+00:00", "Z") if moment else None,
-    }
+        output.tell(f"There is no note on {note.kind} {note.id} yet")

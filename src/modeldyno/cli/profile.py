@@ -200,9 +200,9 @@ def present(
     if csv is not None:
         _write(result, by, csv)
     if as_json:
-        from modeldyno.core.public_profiles import profile_json
+        from modeldyno.core.documents.profile import ProfileDocument
 
-        output.document(profile_json(result, peaks))
+        output.document(ProfileDocument.of(result, peaks))
     else:
         show(result, by, top, quiet, peaks)
 
@@ -233,11 +233,12 @@ def present_diff(
 ) -> None:
     from modeldyno.core.profile_diffs import diff, diff_sentence
     from modeldyno.core.profile_tables import DIFF_LEFT, diff_rows
-    from modeldyno.core.public_profiles import diff_json
 
     found = diff(a, b, by.value)
     if as_json:
-        output.document(diff_json(found))
+        from modeldyno.core.documents.profile_diff import ProfileDiffDocument
+
+        output.document(ProfileDiffDocument.of(found))
         return
     head, rows = diff_rows(found, top or None)
     output.table(head, rows, left=DIFF_LEFT)

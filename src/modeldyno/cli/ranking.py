@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 def present(found: Ranking, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from modeldyno.core.public import ranking_json
+        from modeldyno.core.documents.ranking import RankingDocument
 
-        output.document(ranking_json(found))
+        output.document(RankingDocument.of(found))
         return
     _show(found, quiet)
 

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
-    from modeldyno.client.values import JobSeen, ModelSeen, RunSeen
+    from modeldyno.client.values import ModelSeen, RunSeen
     from modeldyno.core.documents.failure import FailureDocument
+    from modeldyno.core.documents.jobs import JobDocument
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, MeasuringResult
     from modeldyno.core.specs import MeasuringSpec
-    from modeldyno.core.trust import Code, Tier
+    from modeldyno.core.trust import Code, Tier, Trusted
     from modeldyno.services.trust import Granted
-    from modeldyno.store.trust import Trusted
 
     Listener = Callable[[JobMessage], None] | None
 
@@ -188,7 +188,7 @@ class ServerTrust:
 
 
 def _trusted(model: ModelSeen) -> Trusted:
-    from modeldyno.store.trust import Trusted
+    from modeldyno.core.trust import Trusted
 
     told = model.trust or {}
     since, reason = told.get("since") or "", told.get("reason") or ""
@@ -280,7 +280,7 @@ def gone_on(client: Client, word: str, listen: Listener) -> MeasuringResult:
     return to_the_end(client, client.jobs.resume(run.job_id), listen)
 
 
-def to_the_end(client: Client, job: JobSeen, listen: Listener) -> MeasuringResult:
+def to_the_end(client: Client, job: JobDocument, listen: Listener) -> MeasuringResult:
     """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
     from modeldyno.core.errors import Cancelled, RunFailed, error_classes
     from modeldyno.core.jobs import Started

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from modeldyno.core.ids import RunId
 
-REMOVED_SCHEMA = "modeldyno.removed/1"
-
 
 def rm(
     runs: Annotated[
@@ -47,7 +45,9 @@ def rm(
     for run_id in ids:
         remove(run_id)
     if json:
-        output.document({"schema": REMOVED_SCHEMA, "removed": ids})
+        from modeldyno.core.documents.removed import RemovedDocument
+
+        output.document(RemovedDocument(removed=tuple(ids)))
     else:
         output.tell(f"Removed {figures.counted(len(ids), 'run')}")
 

@@ -76,10 +76,10 @@ def show(
 
 def _document(kept: KeptRun, workspace: Path | None) -> None:
     from modeldyno.cli.profile import peaks_in
-    from modeldyno.core import public
+    from modeldyno.core.documents.runs import RunsDocument
 
     if kept.result is None:
-        output.document(public.runs_json([kept]))
+        output.document(RunsDocument.of([kept]))
     else:
         output.document(kept.result.document(peaks_in(workspace)))
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,8 +10,8 @@ from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
     from modeldyno.cli.remote import ServerTrust
+    from modeldyno.core.trust import Trusted
     from modeldyno.services.trust import Granted, TrustService
-    from modeldyno.store.trust import Trusted
 
 _MEANING = {
     "data": "it is data and needed no trust",
@@ -63,7 +62,9 @@ def trust(
     elif revoke:
         sha256 = service.revoke(file)
         if json:
-            output.document(_document(revoked=sha256))
+            from modeldyno.core.documents.trust import TrustDocument
+
+            output.document(TrustDocument(revoked=sha256))
         else:
             output.say(f"no longer trusted: {sha256}")
     else:
@@ -73,25 +74,12 @@ def trust(
         _show(service.grant(file, reason, architecture, arguments), json)
 
 
-def _document(
-    entries: tuple[Trusted, ...] = (),
-    revoked: str | None = None,
-    tier: str | None = None,
-    can_run: bool | None = None,
-) -> dict[str, Any]:
-    return {
-        "schema": "modeldyno.trust/1",
-        "trusted": [asdict(entry) for entry in entries],
-        "revoked": revoked,
-        "tier": tier,
-        "can_run": can_run,
-    }
-
-
 def _show(granted: Granted, as_json: bool) -> None:
     entry = granted.entry
     if as_json:
-        output.document(_document((entry,), tier=granted.tier, can_run=granted.can_run))
+        from modeldyno.core.documents.trust import TrustDocument
+
+        output.document(TrustDocument(trusted=(entry,), tier=granted.tier, can_run=granted.can_run))
         return
     output.say(f"trusted: {entry.name}  {entry.sha256}")
     if entry.code is not None:
@@ -114,7 +102,9 @@ def _show(granted: Granted, as_json: bool) -> None:
 
 def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
     if as_json:
-        output.document(_document(entries))
+        from modeldyno.core.documents.trust import TrustDocument
+
+        output.document(TrustDocument(trusted=entries))
         return
     head = ("file", "since", "reason", "built by", "sha256")
     rows = [(e.name, e.at, e.reason, str(e.code or ""), e.sha256) for e in entries]

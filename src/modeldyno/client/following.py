@@ -8,7 +8,8 @@ from typing import Any
 
 from modeldyno.client.reading import read
 from modeldyno.client.steps import Cut, Listen, Receive, Say, Sleep, get
-from modeldyno.client.values import MISSED, EventHeard, JobSeen, StandingSeen
+from modeldyno.client.values import MISSED, EventHeard
+from modeldyno.core.documents.jobs import JobDocument, ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
 
 LOOK_AGAIN_S = 10.0  # however quiet it is: a job that ended unheard is not waited for forever
@@ -23,7 +24,7 @@ def follow_job(job_id: int) -> Generator[Any, Any, None]:
     Events only tell when to look; what is said comes from the job itself. So after a cut, or a
     server's restart, it goes on with what is true then.
     """
-    job = read(JobSeen, (yield get(f"/jobs/{job_id}")).json)
+    job = read(JobDocument, (yield get(f"/jobs/{job_id}")).json)
     yield Say(job)
     heard: int | None = None
     fails = 0
@@ -63,12 +64,12 @@ def follow_job(job_id: int) -> Generator[Any, Any, None]:
             continue
 
 
-def _looked(before: JobSeen) -> Generator[Any, Any, tuple[JobSeen, bool]]:
+def _looked(before: JobDocument) -> Generator[Any, Any, tuple[JobDocument, bool]]:
     """The job as it is now; a server that is away for a moment is waited for."""
     waited_s = 0.0
     while True:
         try:
-            now = read(JobSeen, (yield get(f"/jobs/{before.id}")).json)
+            now = read(JobDocument, (yield get(f"/jobs/{before.id}")).json)
         except ServerUnreachable:
             if waited_s >= PATIENCE_S:
                 raise
@@ -88,13 +89,13 @@ def _said(message: Any) -> EventHeard | None:
     return read(EventHeard, data)
 
 
-def _progress(job: JobSeen, said: EventHeard) -> JobSeen | None:
+def _progress(job: JobDocument, said: EventHeard) -> JobDocument | None:
     if said.kind != "job.progress" or said.data.get("id") != job.id:
         return None
-    return replace(job, state="running", place=None, progress=read(StandingSeen, said.data))
+    return replace(job, state="running", place=None, progress=read(ProgressDocument, said.data))
 
 
-def _is_about(job: JobSeen, said: EventHeard) -> bool:
+def _is_about(job: JobDocument, said: EventHeard) -> bool:
     """Whatever moves in the queue may change the place of one that waits."""
     if said.data.get("run_id") == job.run_id and said.kind != "job.progress":
         return True

@@ -24,8 +24,9 @@ from modeldyno.client.steps import (
     pages,
     post,
 )
-from modeldyno.client.values import JobSeen, ModelSeen, RunSeen
+from modeldyno.client.values import ModelSeen, RunSeen
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
@@ -197,11 +198,11 @@ def _to_the_end(job_id: int, listen: Listener | None) -> Steps[None]:
         yield order(f"/jobs/{job_id}/cancel")
         if isinstance(stop, asyncio.CancelledError):
             raise
-        while not read(JobSeen, (yield get(f"/jobs/{job_id}")).json).is_over:
+        while not read(JobDocument, (yield get(f"/jobs/{job_id}")).json).is_over:
             yield Sleep(0.1)
 
 
-def _tell(job: JobSeen, listen: Listener | None, has_begun: bool) -> bool:
+def _tell(job: JobDocument, listen: Listener | None, has_begun: bool) -> bool:
     standing = job.progress
     if listen is None or standing is None:
         return has_begun

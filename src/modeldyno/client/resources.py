@@ -37,7 +37,6 @@ from modeldyno.client.values import (
     ComparisonSeen,
     EventHeard,
     EventsFound,
-    JobSeen,
     ModelSeen,
     ProfileSeen,
     ProjectDetails,
@@ -45,6 +44,8 @@ from modeldyno.client.values import (
 )
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.codec import Mismatch, decode
+from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.errors import (
     Cancelled,
     FileNotFound,
@@ -53,7 +54,7 @@ from modeldyno.core.errors import (
     ServerFailed,
     error_classes,
 )
-from modeldyno.core.notes import Note, Subject, SubjectKind
+from modeldyno.core.notes import SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import MeasuringResult
 
@@ -239,9 +240,9 @@ class BenchmarkCalls:
         return read(BenchmarkSeen, (yield patch(f"/benchmarks/{benchmark_id}", changes)).json)
 
     @operation
-    def start(self, benchmark_id: int) -> Steps[JobSeen]:
+    def start(self, benchmark_id: int) -> Steps[JobDocument]:
         """One more run of it."""
-        return read(JobSeen, (yield post(f"/benchmarks/{benchmark_id}/runs")).json)
+        return read(JobDocument, (yield post(f"/benchmarks/{benchmark_id}/runs")).json)
 
     @operation
     def rerun(self, benchmark_id: int) -> Steps[BenchmarkSeen]:
@@ -283,8 +284,8 @@ class ComparisonCalls:
         yield from each(pages("/comparisons", **wanted), lambda item: read(ComparisonSeen, item))
 
     @operation
-    def start(self, comparison_id: int) -> Steps[JobSeen]:
-        return read(JobSeen, (yield post(f"/comparisons/{comparison_id}/runs")).json)
+    def start(self, comparison_id: int) -> Steps[JobDocument]:
+        return read(JobDocument, (yield post(f"/comparisons/{comparison_id}/runs")).json)
 
     @operation
     def rerun(self, comparison_id: int) -> Steps[ComparisonSeen]:
@@ -322,9 +323,9 @@ class ProfileCalls:
         return read(ProfileSeen, (yield patch(f"/profiles/{profile_id}", changes)).json)
 
     @operation
-    def start(self, profile_id: int) -> Steps[JobSeen]:
+    def start(self, profile_id: int) -> Steps[JobDocument]:
         """One more run of it."""
-        return read(JobSeen, (yield post(f"/profiles/{profile_id}/runs")).json)
+        return read(JobDocument, (yield post(f"/profiles/{profile_id}/runs")).json)
 
     @stream
     def rows(
@@ -399,26 +400,26 @@ class RunCalls:
 
 class JobCalls:
     @operation
-    def get(self, job_id: int) -> Steps[JobSeen]:
-        return read(JobSeen, (yield get(f"/jobs/{job_id}")).json)
+    def get(self, job_id: int) -> Steps[JobDocument]:
+        return read(JobDocument, (yield get(f"/jobs/{job_id}")).json)
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[JobSeen], Any, None]:
-        yield from each(pages("/jobs", **wanted), lambda item: read(JobSeen, item))
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[JobDocument], Any, None]:
+        yield from each(pages("/jobs", **wanted), lambda item: read(JobDocument, item))
 
     @operation
-    def cancel(self, job_id: int) -> Steps[JobSeen]:
+    def cancel(self, job_id: int) -> Steps[JobDocument]:
         """Within two seconds; what it measured is kept."""
-        return read(JobSeen, (yield order(f"/jobs/{job_id}/cancel")).json)
+        return read(JobDocument, (yield order(f"/jobs/{job_id}/cancel")).json)
 
     @operation
-    def resume(self, job_id: int) -> Steps[JobSeen]:
-        return read(JobSeen, (yield order(f"/jobs/{job_id}/resume", False)).json)
+    def resume(self, job_id: int) -> Steps[JobDocument]:
+        return read(JobDocument, (yield order(f"/jobs/{job_id}/resume", False)).json)
 
     @operation
-    def next(self, job_id: int) -> Steps[JobSeen]:
+    def next(self, job_id: int) -> Steps[JobDocument]:
         """Before everything else that waits."""
-        return read(JobSeen, (yield order(f"/jobs/{job_id}/next")).json)
+        return read(JobDocument, (yield order(f"/jobs/{job_id}/next")).json)
 
     @operation
     def log(self, job_id: int) -> Steps[str]:
@@ -433,24 +434,24 @@ class JobCalls:
         return (yield from _log_from(f"/jobs/{job_id}/log", offset))
 
     @stream
-    def follow(self, job_id: int) -> Generator[Step | Say[JobSeen], Any, None]:
+    def follow(self, job_id: int) -> Generator[Step | Say[JobDocument], Any, None]:
         """The job whenever something about it changes; the last one is over."""
         yield from follow_job(job_id)
 
 
 class NoteCalls:
     @operation
-    def get(self, kind: SubjectKind, id: int) -> Steps[Note]:
-        return _note(Subject(kind, id), (yield get(f"/{kind}s/{id}/note")).json)
+    def get(self, kind: SubjectKind, id: int) -> Steps[NoteDocument]:
+        return read(NoteDocument, (yield get(f"/{kind}s/{id}/note")).json)
 
     @operation
     def write(
         self, kind: SubjectKind, id: int, text: str, version: int | None = None
-    ) -> Steps[Note]:
+    ) -> Steps[NoteDocument]:
         """Raises EditedMeanwhile unless ``version`` is the one that is there; None: whatever is."""
         match = "*" if version is None else f'"{version}"'
         answer = yield put(f"/{kind}s/{id}/note", {"text": text}, If_Match=match)
-        return _note(Subject(kind, id), answer.json)
+        return read(NoteDocument, answer.json)
 
 
 class EventCalls:
@@ -596,13 +597,6 @@ def _whole_log(path: str) -> Steps[str]:
 def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
     answer: Answer = yield get(path, offset=offset)
     return answer.text, int(answer.headers.get("x-next-offset", offset))
-
-
-def _note(subject: Subject, told: Told) -> Note:
-    found = read(Note, {key: value for key, value in told.items() if key != "subject"})
-    return Note(
-        subject=subject, text=found.text, version=found.version, modified_at=found.modified_at
-    )
 
 
 # ---------------------------------------------------------------- the two kinds

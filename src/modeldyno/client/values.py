@@ -12,9 +12,7 @@ from typing import Any
 
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.summary import CellSummary, SummaryDocument
-from modeldyno.core.events import CellStanding
-from modeldyno.core.jobs import CellProgress, Progress
-from modeldyno.core.runs import ACTIVE, RunKind, RunState, RunSummary, State
+from modeldyno.core.runs import RunKind, RunState, RunSummary, State
 
 EMPTY = SummaryDocument.of(RunSummary())
 
@@ -151,70 +149,6 @@ class RunSeen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StandingSeen:
-    """Where a running job stands."""
-
-    headline: str = ""
-    units_done: int = 0
-    units_planned: int = 0
-    doing: str = ""
-    estimate_ms: float | None = None
-    relative_half_width: float | None = None
-    remaining_s: float | None = None
-    ratio: float | None = None
-    cells: tuple[CellStanding, ...] = ()
-
-    def progress(self) -> Progress:
-        """As listeners of ``modeldyno.bench`` hear it."""
-        return Progress(
-            self.units_done,
-            self.units_planned,
-            self.doing,
-            _seconds(self.estimate_ms),
-            self.relative_half_width,
-            self.remaining_s,
-            self.ratio,
-            tuple(
-                CellProgress(
-                    cell.name,
-                    cell.sessions,
-                    cell.state,
-                    _seconds(cell.estimate_ms),
-                    cell.relative_half_width,
-                )
-                for cell in self.cells
-            ),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class JobSeen:
-    """A run that waits or executes; afterwards, what became of it."""
-
-    id: int
-    run_id: str
-    kind: RunKind
-    project_id: int
-    state: RunState
-    place: int | None = None
-    reason: str = ""
-    priority: int = 0
-    attempts: int = 0
-    queued_at: datetime | None = None
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    progress: StandingSeen | None = None
-
-    @property
-    def is_over(self) -> bool:
-        return self.state not in ACTIVE
-
-    @property
-    def estimate_ms(self) -> float | None:
-        return self.progress.estimate_ms if self.progress else None
-
-
-@dataclass(frozen=True, kw_only=True)
 class EventHeard:
     """``number`` is None for progress, which is not kept."""
 
@@ -233,7 +167,3 @@ class EventsFound:
     events: tuple[EventHeard, ...]
     last: int
     is_complete: bool
-
-
-def _seconds(ms: float | None) -> float | None:
-    return None if ms is None else ms / 1e3

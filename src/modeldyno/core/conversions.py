@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from pathlib import Path
+from typing import Literal
 
+from modeldyno.core.documents.described import Amount, Described, Size
 from modeldyno.core.models import ModelFacts
 
 Goal = Literal["onnx", "openvino", "litert"]
@@ -13,12 +15,15 @@ SUFFIXES: dict[Goal, str] = {"onnx": ".onnx", "openvino": ".xml", "litert": ".tf
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Described):
     """Source and result on one input."""
 
-    batch_size: int
-    max_abs_error: float
-    max_rel_error: float  # of the largest magnitude in the same output
+    batch_size: Size
+    """Items of the input."""
+    max_abs_error: Amount
+    """The largest difference of outputs."""
+    max_rel_error: Amount
+    """The same, of the largest value of the same output."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,10 @@ class ConversionResult:
     seconds: float
     notes: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno convert --json`` prints."""
-        from modeldyno.core.public import conversion_json
+        from modeldyno.core.documents.conversion import ConversionDocument
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.exports import deliver
 
-        return conversion_json(self)
+        return deliver(json_text(ConversionDocument.of(self)), path)

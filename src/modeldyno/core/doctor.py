@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.documents.described import Described
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.results import Noise
 
@@ -15,12 +16,19 @@ NONE = "none"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Described):
+    """One check."""
+
     name: str
+    """What was looked at."""
     state: State
+    """unknown is not held against the machine."""
     value: str
-    effect: str = NONE  # on numbers
-    fix: str = NONE  # a command where there is one
+    """What was found."""
+    effect: str = NONE
+    """What it does to numbers; "none" when nothing."""
+    fix: str = NONE
+    """A command where there is one, else advice, else "none"."""
 
 
 @dataclass(frozen=True)

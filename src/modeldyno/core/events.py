@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 from modeldyno.core.conversions import Goal
+from modeldyno.core.documents.described import Amount, Count, Described
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Progress
 from modeldyno.core.runs import RunState
@@ -86,12 +87,19 @@ class TrialThing:
 
 
 @dataclass(frozen=True)
-class CellStanding:
+class CellStanding(Described):
+    """How far one cell of a running benchmark is."""
+
     name: str
-    sessions: int
+    """In words: onnxruntime · 1 core · batch 1."""
+    sessions: Count
+    """That are kept."""
     state: Literal["measuring", "done", "failed"]
-    estimate_ms: float | None
-    relative_half_width: float | None
+    """Whether it is over."""
+    estimate_ms: Amount | None
+    """The latency so far."""
+    relative_half_width: Amount | None
+    """Half its interval, as a share of it."""
 
 
 @dataclass(frozen=True)

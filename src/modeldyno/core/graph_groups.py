@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.documents.described import Count, Described
 from modeldyno.core.graphs import Graph, GraphNode
 
 MOST_BOXES = 60  # of a first look: more is a haystack
@@ -33,25 +34,35 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Described):
     """One thing to draw. Its id tells kinds apart: a node and a group may share a name."""
 
-    id: str  # "node:…", "group:…", "input:…" or "output:…" with what it stands for
+    id: str
+    """`node:`, `group:`, `input:` or `output:`, and what it stands for."""
     kind: BoxKind
-    of: str  # the id of the node or tensor, or the group's scope
+    """What it stands for."""
+    of: str
+    """The id of the node or tensor, or the group's scope."""
     label: str
-    parent: str  # the innermost open group around it; empty: none
-    nodes: int  # that it stands for
-    op: str = ""  # of a node
+    """What to write on it."""
+    parent: str
+    """The innermost open group around it; empty: none."""
+    nodes: Count
+    """Nodes that it stands for."""
+    op: str = ""
+    """The operator of a node; empty of all else."""
 
 
 @dataclass(frozen=True)
-class Link:
+class Link(Described):
     """All tensors that go from one box to another."""
 
-    source: str  # ids of boxes
+    source: str
+    """Id of the box that they come from."""
     target: str
+    """Id of the box that they go to."""
     tensors: tuple[str, ...]
+    """Ids of tensors."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from modeldyno.core.documents.described import Described
 from modeldyno.core.models import Dim, ModelFormat
 
 if TYPE_CHECKING:
@@ -32,24 +33,39 @@ AttributeValue = Scalar | tuple[Scalar, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class GraphTensor:
+class GraphTensor(Described):
+    """A tensor of the graph."""
+
     id: str
+    """Unique among the tensors."""
     name: str
+    """As in the file, cut after 256 characters."""
     kind: TensorKind
-    dtype: str | None  # numpy's name; None: not known
-    shape: tuple[Dim, ...] | None  # None: not even the rank is known
+    """Who makes it: the caller, the file (a weight), a node, the node that a sub-graph or function
+    belongs to, or nobody."""
+    dtype: str | None
+    """Element type by NumPy's name (float32, int64, bool); null when it is not known."""
+    shape: tuple[Dim, ...] | None
+    """Sizes; null when not even the number of dimensions is known."""
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
-    """A setting of a node. What is large is described and not shown: then ``note`` says so."""
+class Attribute(Described):
+    """A setting of a node. What is large is described and not shown."""
 
     name: str
-    type: str  # "int", "floats", "tensor", "graph" …
-    value: AttributeValue  # of a tensor: its elements in one row
+    """Its name."""
+    type: str
+    """int, floats, string, tensor, graph and so on, as the format calls it."""
+    value: AttributeValue
+    """The value, of a small tensor its elements in one row; null for what is large or no value.
+    NaN, Infinity and -Infinity are texts."""
     note: str = ""
-    dtype: str | None = None  # of a tensor
+    """What was left out, in words; empty when nothing was."""
+    dtype: str | None = None
+    """Of a tensor: element type; null otherwise."""
     shape: tuple[Dim, ...] | None = None
+    """Of a tensor: sizes; null otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +92,19 @@ class GraphNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
-    """A graph inside the graph: a branch, a loop's body, or a local function (once, however often
-    it is called). Its nodes lie in ``scope`` or below."""
+class Body(Described):
+    """A graph inside the graph: a branch, a loop's body, or a local function."""
 
     scope: str
+    """The group that holds its nodes, there or below."""
     name: str
+    """What the file calls it; may be empty."""
     kind: BodyKind
-    inputs: tuple[str, ...]  # ids of tensors
+    """A sub-graph belongs to one node; a function is there once, however often it is called."""
+    inputs: tuple[str, ...]
+    """Ids of the tensors it is given."""
     outputs: tuple[str, ...]
+    """Ids of the tensors it returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +164,11 @@ class Graph:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --graph --json`` prints."""
-        from modeldyno.core import exports
-        from modeldyno.core.public_graphs import graph_json
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.documents.graph import GraphDocument
+        from modeldyno.core.exports import deliver
 
-        return exports.deliver(exports.json_text(graph_json(self)), path)
+        return deliver(json_text(GraphDocument.of(self)), path)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name!r}: {len(self.nodes)} nodes, {len(self.tensors)} tensors>"

@@ -21,7 +21,7 @@ TOP = 20
 LEFT = ("node", "operator", "where", "limit")
 CSV_COLUMNS = (
     *("node", "op_type", "provider", "calls", "nodes", "total_ms", "share", "cumulative_share"),
-    *("cpu_ms", "accelerator_ms", "told_ms", "flop", "bytes"),
+    *("cpu_ms", "accelerator_ms", "recorded_ms", "flop", "bytes"),
 )
 
 
@@ -221,7 +221,7 @@ def _csv_rows(result: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
             "cumulative_share": one.cumulative,
             "cpu_ms": one.cpu_s * 1e3,
             "accelerator_ms": None if one.accelerator_s is None else one.accelerator_s * 1e3,
-            "told_ms": one.told_s * 1e3,
+            "recorded_ms": one.told_s * 1e3,
             "flop": one.flop,
             "bytes": one.moved_bytes,
         }

@@ -63,9 +63,11 @@ class Ranking:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno compare --engine all --json`` prints."""
-        from modeldyno.core import exports, public
+        from modeldyno.core.documents.described import json_text
+        from modeldyno.core.documents.ranking import RankingDocument
+        from modeldyno.core.exports import deliver
 
-        return exports.deliver(exports.json_text(public.ranking_json(self)), path)
+        return deliver(json_text(RankingDocument.of(self)), path)
 
 
 def reference_of(levels: Sequence[SideResult]) -> Ranked:

@@ -447,7 +447,7 @@ class ProfileResult(_Result):
     weather: HostWeather
     facts: SessionFacts
     batch_size: int  # as it really ran
-    contract: str
+    contract: CallContract
     latency_s: float  # typical, of a call without the profiler
     floor_s: float
     profiled_s: float  # typical, with it
@@ -484,9 +484,9 @@ class ProfileResult(_Result):
         return profile_text(self)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
-        from modeldyno.core.public_profiles import profile_json
+        from modeldyno.core.documents.profile import ProfileDocument
 
-        return profile_json(self, peaks_of(self.host.fingerprint) if peaks_of else None)
+        return ProfileDocument.of(self, peaks_of(self.host.fingerprint) if peaks_of else None)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per node, and one for what is outside them."""

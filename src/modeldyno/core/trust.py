@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from modeldyno.core.documents.described import Described
 from modeldyno.core.models import Architecture, ModelFacts, ModelFormat
 
 Tier = Literal["data", "program", "code"]
@@ -27,14 +28,16 @@ TIERS: dict[ModelFormat, Tier] = {
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(Described):
     """What runs beside the bytes of a model: which function builds it, and with what."""
 
-    factory: str  # "package.module:factory"
+    factory: str
+    """`package.module:factory`."""
     arguments: dict[str, Any] = field(default_factory=dict)
-    # sha256 by path, of the factory's own files where they lie in a folder that was given.
-    # Installed packages are part of the environment, as Python itself is.
+    """Keyword arguments that it is called with."""
     sources: dict[str, str] = field(default_factory=dict)
+    """The sha256 of its files by path, where they lie in the folder that was current. Installed
+    packages are part of the environment, as Python itself is."""
 
     def __str__(self) -> str:
         """``nets:build(depth=50)``."""
@@ -43,6 +46,23 @@ class Code:
     def is_same(self, other: Code | None) -> bool:
         """As JSON tells values apart: 1, 1.0 and true are not the same argument."""
         return other is not None and _text(self) == _text(other)
+
+
+@dataclass(frozen=True)
+class Trusted(Described):
+    """A file that somebody vouched for."""
+
+    sha256: str
+    """Of the file's content: a changed byte is another file."""
+    name: str
+    """The file's name when somebody vouched for it: for people, not for decisions."""
+    at: str
+    """When, in UTC."""
+    reason: str = ""
+    """Why, in their words; may be empty."""
+    code: Code | None = None
+    """Of weights: what builds the model around them; null where nothing does. Another factory,
+    argument or source is not trusted."""
 
 
 def _text(code: Code) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from modeldyno.core.conversions import GOALS, Goal
+from modeldyno.core.documents.described import Described
 from modeldyno.core.errors import BadValue, PackageMissing
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec, format_title
@@ -94,13 +95,17 @@ ROUTES = (
 
 
 @dataclass(frozen=True)
-class Possibility:
-    """A goal, and why a model cannot be brought there; empty: it can."""
+class Possibility(Described):
+    """A format, and whether a model can be converted to it."""
 
     to: Goal
+    """What a conversion is asked for by."""
     title: str
+    """For people."""
     why_not: str = ""
+    """Empty: it can be made."""
     fix: str = ""
+    """What to do about it."""
 
 
 def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:

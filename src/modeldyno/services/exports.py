@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import (
@@ -214,9 +215,7 @@ class ExportService:
     def _report_text(self, report: Report, format: Format) -> str:
         match format:
             case "json":
-                results = [result.document(self._peaks_of) for result in report.results]
-                told = {"title": report.title, "results": results, "missing": [*report.missing]}
-                return json_text(told)
+                return json_text(ReportDocument.of(report, self._peaks_of))
             case "csv":
                 return cells_csv(report)
             case "md":

@@ -20,12 +20,12 @@ from modeldyno.core.specs import (
     ModelSpec,
     RunSpec,
 )
-from modeldyno.core.trust import architecture_of, needs_trust
+from modeldyno.core.trust import Trusted, architecture_of, needs_trust
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.model_files import UNREADABLE, looked_into
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.store.trust import Trust, Trusted, code_of, entry_of
+from modeldyno.store.trust import Trust, code_of, entry_of
 
 # unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
 ModelState = Literal["ready", "untrusted", "incomplete", "unread"]

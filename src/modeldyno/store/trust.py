@@ -7,24 +7,15 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import UnsafeFormat, WorkspaceUnusable
 from modeldyno.core.models import Architecture, ModelFacts
-from modeldyno.core.trust import Code, architecture_of, needs_trust, warning
+from modeldyno.core.trust import Code, Trusted, architecture_of, needs_trust, warning
 from modeldyno.store.models import hash_file
-
-
-@dataclass(frozen=True)
-class Trusted:
-    sha256: str
-    name: str  # of the file when it was vouched for: for people, not for decisions
-    at: str  # ISO 8601, UTC
-    reason: str = ""
-    code: Code | None = None  # of weights; older versions did not note it
 
 
 def code_of(facts: ModelFacts) -> Code | None:

@@ -38,7 +38,7 @@ def test_a_line_about_the_machine_and_its_health_is_typed(served):
 def test_the_doctor_examines_the_machine_and_tells_no_folder(served):
     told = served.post("system/doctor")
     assert told.status == 200
-    assert told.json["schema"] == "modeldyno.doctor/1"
+    assert told.json["schema"] == "modeldyno.doctor/2"
     disk = next(f for f in told.json["findings"] if f["name"] == "disk")
     assert "free for" in disk["value"]
     assert str(served.workspace.parent) not in json.dumps(told.json)

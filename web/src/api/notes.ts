@@ -2,14 +2,14 @@ import { queryOptions } from "@tanstack/react-query";
 
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { NoteTold } from "@/api/schema.gen";
+import type { NoteDocument } from "@/api/schema.gen";
 
 export type NoteSubject = { kind: "project" | "model" | "dataset" | "benchmark" | "comparison" | "optimization" | "profile"; id: number };
 
 export const noteQuery = ({ kind, id }: NoteSubject) =>
   queryOptions({ queryKey: [...queryKeys.notes, kind, id], queryFn: () => readNote({ kind, id }) });
 
-function readNote({ kind, id }: NoteSubject): Promise<NoteTold> {
+function readNote({ kind, id }: NoteSubject): Promise<NoteDocument> {
   switch (kind) {
     case "project":
       return told(api.GET("/api/v1/projects/{project_id}/note", { params: { path: { project_id: id } } }));
@@ -31,7 +31,7 @@ function readNote({ kind, id }: NoteSubject): Promise<NoteTold> {
 }
 
 /** Refused with 412 when it is of another version by now. */
-export function writeNote({ kind, id }: NoteSubject, text: string, version: number): Promise<NoteTold> {
+export function writeNote({ kind, id }: NoteSubject, text: string, version: number): Promise<NoteDocument> {
   const header = { "If-Match": `"${version}"` };
   const body = { text };
   switch (kind) {

@@ -118,7 +118,7 @@ export const profileResultQuery = (run_id: string) =>
     queryKey: [...queryKeys.runs, run_id, "profile"],
     queryFn: async () => {
       const found = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
-      return found.schema === "modeldyno.profile/1" ? found : null;
+      return found.schema === "modeldyno.profile/2" ? found : null;
     },
   });
 

@@ -1763,10 +1763,10 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AgreementTold
+         * AgreementDocument
          * @description How far the rows agree with the latency: `sum_ms` and `outside_ms` make it up.
          */
-        AgreementTold: {
+        AgreementDocument: {
             /**
              * Agrees
              * @description Within a tenth; if not, see the result's warnings.
@@ -1775,38 +1775,24 @@ export interface components {
             /**
              * Coverage
              * @description The sum by the latency.
-             * @example 0.98
              */
             coverage: number | null;
-            /**
-             * Latency Ms
-             * @description Typical, of a call without the profiler.
-             * @example 4.1
-             */
-            latency_ms: number | null;
+            /** @description Typical, of a call without the profiler. */
+            latency_ms: components["schemas"]["Figure"] | null;
             /**
              * Nodes
-             * @example 57
+             * @description How many there are.
              */
             nodes: number;
-            /**
-             * Outside Ms
-             * @description In no node.
-             * @example 0.1
-             */
-            outside_ms: number | null;
+            /** @description In no node. */
+            outside_ms: components["schemas"]["Figure"] | null;
             /**
              * Run Id
              * @description Whose rows are shown.
-             * @example 20261115-095116-3fa9c1
              */
             run_id: string;
-            /**
-             * Sum Ms
-             * @description Of all nodes.
-             * @example 4
-             */
-            sum_ms: number;
+            /** @description Of all nodes. */
+            sum_ms: components["schemas"]["Figure"];
         };
         /**
          * Architecture
@@ -1824,6 +1810,36 @@ export interface components {
              * @default null
              */
             folder: string | null;
+        };
+        /**
+         * Attribute
+         * @description A setting of a node. What is large is described and not shown.
+         */
+        Attribute: {
+            /**
+             * @description Of a tensor: element type; null otherwise.
+             * @default null
+             */
+            dtype: string | null;
+            /** @description Its name. */
+            name: string;
+            /**
+             * @description What was left out, in words; empty when nothing was.
+             * @default
+             */
+            note: string;
+            /**
+             * @description Of a tensor: sizes; null otherwise.
+             * @default null
+             */
+            shape: (number | string | null)[] | null;
+            /** @description int, floats, string, tensor, graph and so on, as the format calls it. */
+            type: string;
+            /**
+             * @description The value, of a small tensor its elements in one row; null for what is large or no value.
+             *     NaN, Infinity and -Infinity are texts.
+             */
+            value: boolean | number | string | (boolean | number | string)[] | null;
         };
         /**
          * AxesTold
@@ -2251,40 +2267,49 @@ export interface components {
              */
             tied: components["schemas"]["ContenderTold"][];
         };
-        /** BoxTold */
-        BoxTold: {
+        /**
+         * Body
+         * @description A graph inside the graph: a branch, a loop's body, or a local function.
+         */
+        Body: {
+            /** @description Ids of the tensors it is given. */
+            inputs: string[];
             /**
-             * Id
-             * @example group:encoder
+             * @description A sub-graph belongs to one node; a function is there once, however often it is called.
+             * @enum {string}
              */
+            kind: "subgraph" | "function";
+            /** @description What the file calls it; may be empty. */
+            name: string;
+            /** @description Ids of the tensors it returns. */
+            outputs: string[];
+            /** @description The group that holds its nodes, there or below. */
+            scope: string;
+        };
+        /**
+         * Box
+         * @description One thing to draw. Its id tells kinds apart: a node and a group may share a name.
+         */
+        Box: {
+            /** @description `node:`, `group:`, `input:` or `output:`, and what it stands for. */
             id: string;
             /**
-             * Kind
+             * @description What it stands for.
              * @enum {string}
              */
             kind: "node" | "group" | "input" | "output";
-            /** Label */
+            /** @description What to write on it. */
             label: string;
-            /**
-             * Nodes
-             * @description That it stands for.
-             */
+            /** @description Nodes that it stands for. */
             nodes: number;
-            /**
-             * Of
-             * @description The id of the node or tensor, or the group's scope.
-             */
+            /** @description The id of the node or tensor, or the group's scope. */
             of: string;
             /**
-             * Op
              * @description The operator of a node; empty of all else.
-             * @example Conv
+             * @default
              */
             op: string;
-            /**
-             * Parent
-             * @description The innermost open group around it; empty: none.
-             */
+            /** @description The innermost open group around it; empty: none. */
             parent: string;
         };
         /**
@@ -2623,18 +2648,34 @@ export interface components {
              */
             state: "measuring" | "done" | "failed";
         };
-        /** CellStanding */
+        /**
+         * CellStanding
+         * @description How far one cell of a running benchmark is.
+         */
         CellStanding: {
-            /** Estimate Ms */
+            /**
+             * Estimate Ms
+             * @description The latency so far.
+             */
             estimate_ms: number | null;
-            /** Name */
+            /**
+             * Name
+             * @description In words: onnxruntime · 1 core · batch 1.
+             */
             name: string;
-            /** Relative Half Width */
+            /**
+             * Relative Half Width
+             * @description Half its interval, as a share of it.
+             */
             relative_half_width: number | null;
-            /** Sessions */
+            /**
+             * Sessions
+             * @description That are kept.
+             */
             sessions: number;
             /**
              * State
+             * @description Whether it is over.
              * @enum {string}
              */
             state: "measuring" | "done" | "failed";
@@ -2689,44 +2730,43 @@ export interface components {
             /** @description Items per second. */
             throughput_per_s: components["schemas"]["Figure"] | null;
         };
-        /** ChangeTold */
-        ChangeTold: {
-            a: components["schemas"]["DiffPartTold"] | null;
-            b: components["schemas"]["DiffPartTold"] | null;
-            /**
-             * Delta Ms
-             * @description B less A.
-             * @example -0.12
-             */
+        /**
+         * ChangeDocument
+         * @description A node or an operator, and its counterpart.
+         */
+        ChangeDocument: {
+            /** @description What A has of it; null: nothing. */
+            a: components["schemas"]["DiffPartDocument"] | null;
+            /** @description What B has of it; null: nothing. */
+            b: components["schemas"]["DiffPartDocument"] | null;
+            /** @description B less A. */
             delta_ms: number;
             /**
-             * Matched By
-             * @description How its counterpart was found: by its name, by the model's nodes it is made of, by operator and place, or by its kind of work.
+             * @description How the counterpart was found: by its name, by the model's nodes it is made of, by operator
+             *     and place, or by its kind of work; null where there is none.
              */
             matched_by: ("name" | "parts" | "place" | "kind") | null;
-            /**
-             * Name
-             * @example /layer1/Conv
-             */
+            /** @description What it is called. */
             name: string;
             /**
-             * Standing
              * @description `moved`: in both, at another place in the order of execution, or run by another provider.
              * @enum {string}
              */
             standing: "kept" | "moved" | "appeared" | "vanished";
             /**
-             * Verdict
+             * @description Faster or slower where the intervals do not overlap.
              * @enum {string}
              */
             verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
         };
-        /** CheckTold */
-        CheckTold: {
+        /**
+         * Check
+         * @description Source and result on one input.
+         */
+        Check: {
             /**
              * Batch Size
              * @description Items of the input.
-             * @example 3
              */
             batch_size: number;
             /**
@@ -2737,9 +2777,22 @@ export interface components {
             /**
              * Max Rel Error
              * @description The same, of the largest value of the same output.
-             * @example 2.5e-7
              */
             max_rel_error: number;
+        };
+        /**
+         * ClockDocument
+         * @description The stopwatch.
+         */
+        ClockDocument: {
+            /** @description Of one reading. */
+            cost_ns: number;
+            /** @description How much later than requested a sleep of 1 ms ended, typically. */
+            oversleep_ms: number;
+            /** @description Smallest step seen. */
+            resolution_ns: number;
+            /** @description Whether it ever ran backwards. */
+            went_back: boolean;
         };
         /** CodeTold */
         CodeTold: {
@@ -3065,7 +3118,7 @@ export interface components {
              * Checks
              * @description One for each input on which both were run.
              */
-            checks: components["schemas"]["CheckTold"][];
+            checks: components["schemas"]["Check"][];
             /**
              * Doing
              * @description The step it is at.
@@ -3129,7 +3182,7 @@ export interface components {
              * Possible
              * @description Every format, whether it can be or not.
              */
-            possible: components["schemas"]["PossibilityTold"][];
+            possible: components["schemas"]["Possibility"][];
         };
         /** CoreTold */
         CoreTold: {
@@ -3296,129 +3349,37 @@ export interface components {
             project_id: number;
         };
         /**
-         * DiffPartTold
+         * DiffPartDocument
          * @description One node, or several that do the work of the other side's.
          */
-        DiffPartTold: {
-            /**
-             * Names
-             * @example [
-             *       "/layer1/Conv",
-             *       "/layer1/Relu"
-             *     ]
-             */
+        DiffPartDocument: {
+            /** @description Names of nodes, or of operators. */
             names: string[];
-            /**
-             * Nodes
-             * @example 2
-             */
+            /** @description How many nodes. */
             nodes: number;
-            /**
-             * Op Types
-             * @example [
-             *       "Conv",
-             *       "Relu"
-             *     ]
-             */
+            /** @description Kinds of operators. */
             op_types: string[];
-            /**
-             * Providers
-             * @example [
-             *       "CPUExecutionProvider"
-             *     ]
-             */
+            /** @description What ran them. */
             providers: string[];
-            /**
-             * Total Ci95 Ms
-             * @example [
-             *       0.3,
-             *       0.32
-             *     ]
-             */
-            total_ci95_ms: number[] | null;
-            /**
-             * Total Ms
-             * @example 0.31
-             */
-            total_ms: number;
+            /** @description In one call of the model. */
+            total_ms: components["schemas"]["Figure"];
         };
         /**
-         * DiffTold
-         * @description What changes from profile A to profile B.
+         * DiffSideDocument
+         * @description One of the two profiles.
          */
-        DiffTold: {
-            a: components["schemas"]["DiffedTold"];
-            b: components["schemas"]["DiffedTold"];
-            /**
-             * By
-             * @enum {string}
-             */
-            by: "node" | "op";
-            /**
-             * Changes
-             * @description The largest first.
-             */
-            changes: components["schemas"]["ChangeTold"][];
-            /**
-             * Delta Ms
-             * @example -0.4
-             */
-            delta_ms: number;
-            /**
-             * Differences
-             * @description What was not the same in how they were measured.
-             * @example [
-             *       "cores: 1 in A, 2 in B"
-             *     ]
-             */
-            differences: string[];
-            /** Text */
-            text: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
-        };
-        /** DiffedTold */
-        DiffedTold: {
-            /**
-             * Engine
-             * @example onnxruntime
-             */
+        DiffSideDocument: {
+            /** @description Engine that ran it. */
             engine: string;
-            /**
-             * Engine Version
-             * @example 1.31.0
-             */
+            /** @description Its version. */
             engine_version: string;
-            /**
-             * Latency Ci95 Ms
-             * @example [
-             *       4.05,
-             *       4.16
-             *     ]
-             */
-            latency_ci95_ms: number[] | null;
-            /**
-             * Latency Ms
-             * @example 4.1
-             */
-            latency_ms: number;
-            /**
-             * Model
-             * @example resnet50.onnx
-             */
+            /** @description Typical time of a call without the profiler. */
+            latency_ms: components["schemas"]["Figure"];
+            /** @description Name of the model's file. */
             model: string;
-            /**
-             * Repeats
-             * @example 5
-             */
+            /** @description Fresh sessions that were measured. */
             repeats: number;
-            /**
-             * Run Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description Name of the run's folder in the workspace. */
             run_id: string;
         };
         /** DistributionTold */
@@ -3465,52 +3426,56 @@ export interface components {
              */
             sessions: number;
         };
-        /** DoctorTold */
-        DoctorTold: {
-            /** Clock */
-            clock: {
-                [key: string]: unknown;
-            };
-            /** Created At */
+        /**
+         * DoctorDocument
+         * @description What `modeldyno doctor --json` gives: whether this machine is fit to measure, and why not.
+         */
+        DoctorDocument: {
+            clock: components["schemas"]["ClockDocument"];
+            /**
+             * Format: date-time
+             * @description When: ISO 8601 with zone.
+             */
             created_at: string;
+            /** @description One for each check, always all of them. */
+            findings: components["schemas"]["Finding"][];
+            /** @description The machine. */
+            host: components["schemas"]["HostFacts"];
+            /** @description A fixed piece of work, measured for a second; null when no core was free. */
+            noise: components["schemas"]["NoiseDocument"] | null;
+            /** @description What the machine reached with --peaks, now or earlier; null when never. */
+            peaks: components["schemas"]["PeaksDocument"] | null;
             /**
-             * Findings
-             * @description What was found, what it does to numbers, and how to mend it.
-             * @example [
-             *       {
-             *         "name": "load",
-             *         "state": "ok",
-             *         "value": "0.1"
-             *       }
-             *     ]
+             * @description Name and version of this format.
+             * @default modeldyno.doctor/2
+             * @constant
              */
-            findings: {
-                [key: string]: unknown;
-            }[];
-            /** Host */
-            host: {
-                [key: string]: unknown;
-            };
-            /** Noise */
-            noise: {
-                [key: string]: unknown;
-            } | null;
-            /** Peaks */
-            peaks: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * Schema
-             * @example modeldyno.doctor/1
-             */
-            schema: string;
-            /** Tool Version */
+            schema: "modeldyno.doctor/2";
+            /** @description Version of Modeldyno. */
             tool_version: string;
             /**
-             * Verdict
+             * @description unfit with any problem, fit with care with any warning, else fit.
              * @enum {string}
              */
             verdict: "fit" | "fit with care" | "unfit";
+            /** @description What the machine did meanwhile. */
+            weather: components["schemas"]["WeatherDocument"];
+        };
+        /**
+         * EdgeDocument
+         * @description A tensor between two nodes.
+         */
+        EdgeDocument: {
+            /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
+            dtype: string | null;
+            /** @description Sizes; null when not even the number of dimensions is known. */
+            shape: (number | string | null)[] | null;
+            /** @description Id of the node that makes it. */
+            source: string;
+            /** @description Id of a node that takes it. */
+            target: string;
+            /** @description Id of the tensor. */
+            tensor: string;
         };
         /**
          * EditBenchmarkRequest
@@ -3875,99 +3840,63 @@ export interface components {
             /** @description Threads that compute, counted after loading; null when unknown. */
             threads: number | null;
         };
-        /** EngineTold */
-        EngineTold: {
-            /**
-             * Adapter
-             * @description Which engine it is, where it goes by a name that somebody gave it.
-             * @example onnxruntime
-             */
+        /**
+         * EngineDocument
+         * @description One engine and whether it can be used here.
+         */
+        EngineDocument: {
+            /** @description Which engine it is, where it goes by a name that its user gave it. */
             adapter: string;
-            /**
-             * Device Notes
-             * @description Of `devices`: what only a worker that loads the engine can tell.
-             * @example {}
-             */
+            /** @description Of `devices`: what only a worker that loads the engine can find out. */
             device_notes: {
                 [key: string]: string;
             };
-            /**
-             * Devices
-             * @description Those that can be used here, as far as can be told without loading the engine.
-             * @example [
-             *       "cpu"
-             *     ]
-             */
+            /** @description Devices it can use here, as far as is known without loading it. */
             devices: string[];
-            /**
-             * Formats
-             * @example [
-             *       "onnx"
-             *     ]
-             */
+            /** @description Model formats it reads. */
             formats: string[];
-            /**
-             * Has Streams
-             * @description It can run several requests at a time: `streams` of a benchmark.
-             * @example false
-             */
+            /** @description Whether it can run several requests at a time: `streams` of a benchmark. */
             has_streams: boolean;
-            /**
-             * Install
-             * @description How to get it.
-             * @example pip install onnxruntime
-             */
+            /** @description How to get it. */
             install: string;
-            /**
-             * Name
-             * @example onnxruntime
-             */
+            /** @description As --engine takes it. */
             name: string;
             /**
-             * Origin
-             * @description How it came there: what pip installed. Empty for engines of the server's own environment.
-             * @example
+             * @description How it came there: what pip installed, or the path of its Python; empty for engines of
+             *     Modeldyno's own environment.
              */
             origin: string;
-            /**
-             * Python
-             * @description Version of the other Python that it lives in; null: the server's own.
-             * @example null
-             */
+            /** @description Version of the other Python that it lives in; null: Modeldyno's own. */
             python: string | null;
-            /**
-             * Title
-             * @description For people.
-             * @example ONNX Runtime
-             */
+            /** @description As its makers write it: ONNX Runtime. */
             title: string;
-            /**
-             * Unavailable Devices
-             * @description The others that it has, each with the reason why it cannot be used here.
-             * @example {
-             *       "coreml": "this is no Mac"
-             *     }
-             */
+            /** @description The others that it has, each with the reason why it cannot be used here. */
             unavailable_devices: {
                 [key: string]: string;
             };
-            /** Usable */
+            /** @description Whether its package is installed and its entry point loads. */
             usable: boolean;
-            /**
-             * Version
-             * @example 1.22.0
-             */
+            /** @description Version of its package. */
             version: string | null;
-            /**
-             * Why Not
-             * @example null
-             */
+            /** @description Why it is not usable; null when it is. */
             why_not: string | null;
         };
-        /** EnginesTold */
-        EnginesTold: {
-            /** Engines */
-            engines: components["schemas"]["EngineTold"][];
+        /**
+         * EnginesDocument
+         * @description What `modeldyno engines --json` gives.
+         */
+        EnginesDocument: {
+            /**
+             * @description Built-in engines first, then those that installed packages announce, then those that were
+             *     added.
+             */
+            engines: components["schemas"]["EngineDocument"][];
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.engines/1
+             * @constant
+             */
+            schema: "modeldyno.engines/1";
         };
         /** EntryTold */
         EntryTold: {
@@ -4036,10 +3965,106 @@ export interface components {
              */
             example: "onnx-alexnet" | "onnx-densenet121" | "onnx-inception-v1" | "onnx-inception-v2" | "onnx-resnet50" | "onnx-shufflenet" | "onnx-squeezenet" | "onnx-vgg19" | "onnx-zfnet512" | "keras-convnexttiny" | "keras-densenet121" | "keras-efficientnetb0" | "keras-efficientnetv2b0" | "keras-inceptionv3" | "keras-mobilenetv2" | "keras-mobilenetv3large" | "keras-mobilenetv3small" | "keras-nasnetmobile" | "keras-resnet50" | "keras-resnet50v2" | "keras-vgg16" | "keras-xception" | "tensorflow-inception-v3" | "tensorflow-inception-v4" | "tensorflow-mobilenetv1" | "tensorflow-resnet50-v1-5" | "tensorflow-resnet101" | "tensorflow-faster-rcnn-inception-resnet-v2" | "tensorflow-faster-rcnn-resnet101" | "tensorflow-mask-rcnn-inception-v2" | "tensorflow-ssd-mobilenet-v1" | "tensorflow-ssd-resnet50-v1";
         };
+        /**
+         * ExampleDocument
+         * @description A model to try, and what can be done with it here.
+         */
+        ExampleDocument: {
+            /**
+             * Available
+             * @description Whether it is here, or may be fetched.
+             */
+            available: boolean;
+            /**
+             * Can Run
+             * @description Whether an engine that is installed reads its format.
+             */
+            can_run: boolean;
+            /**
+             * Domain
+             * @description What it is for.
+             */
+            domain: string;
+            /**
+             * File
+             * @description Name of the model's file.
+             */
+            file: string;
+            /**
+             * Fix
+             * @description What to do about that; null when it is available.
+             */
+            fix: string | null;
+            /**
+             * Format
+             * @description Of its file, as engines name the formats they read.
+             */
+            format: string;
+            /**
+             * Framework
+             * @description What it was made with.
+             */
+            framework: string;
+            /**
+             * Input Shapes
+             * @description Shapes of the inputs for one item, without the batch.
+             */
+            input_shapes: number[][];
+            /**
+             * Inputs
+             * @description Names of the model's inputs, where the catalogue knows them.
+             */
+            inputs: string[];
+            /**
+             * Kind
+             * @description Where it comes from: the installed onnx package, Keras, or a download.
+             * @enum {string}
+             */
+            kind: "onnx-wheel" | "keras" | "download";
+            /**
+             * Name
+             * @description How its makers do.
+             */
+            name: string;
+            /**
+             * Note
+             * @description What it is, and what it is useless for.
+             */
+            note: string;
+            /**
+             * Outputs
+             * @description Names of the model's outputs, where the catalogue knows them.
+             */
+            outputs: string[];
+            /**
+             * Sha256
+             * @description Of what is downloaded; null when it is not known.
+             */
+            sha256: string | null;
+            /**
+             * Size Bytes
+             * @description Of the file, or of what is downloaded; null when that is not known before.
+             */
+            size_bytes: number | null;
+            /**
+             * Slug
+             * @description How commands name it.
+             */
+            slug: string;
+            /**
+             * Url
+             * @description Where a download comes from; null for other kinds.
+             */
+            url: string | null;
+            /**
+             * Why Not
+             * @description Why it is not available; null when it is.
+             */
+            why_not: string | null;
+        };
         /** ExampleTold */
         ExampleTold: {
-            /** Example */
-            example: components["schemas"]["ExamplesDocumentExample"];
+            example: components["schemas"]["ExampleDocument"];
             /**
              * Fetches
              * @description The latest into each project.
@@ -4047,72 +4072,23 @@ export interface components {
             fetches: components["schemas"]["FetchTold"][];
         };
         /**
-         * modeldyno examples --json
+         * ExamplesDocument
          * @description What `modeldyno examples --json` and `modeldyno examples get NAME --json` give.
          */
         ExamplesDocument: {
             /** @description The whole catalogue in its order; or the one that was got. */
-            examples: components["schemas"]["ExamplesDocumentExample"][];
-            /** @description Where the example that was got lies now; null for a list. */
-            fetched: null | components["schemas"]["ExamplesDocumentFetched"];
+            examples: components["schemas"]["ExampleDocument"][];
+            /**
+             * @description Where the example that was got lies now; null for a list.
+             * @default null
+             */
+            fetched: components["schemas"]["FetchedDocument"] | null;
             /**
              * @description Name and version of this format.
+             * @default modeldyno.examples/1
              * @constant
              */
             schema: "modeldyno.examples/1";
-        };
-        /** @description A model to try, and what can be done with it here. */
-        ExamplesDocumentExample: {
-            /** @description Whether it is here, or may be fetched. */
-            available: boolean;
-            /** @description Whether an engine that is installed reads its format. */
-            can_run: boolean;
-            /** @description What it is for. */
-            domain: string;
-            /** @description Name of the model's file. */
-            file: string;
-            /** @description What to do about that; null when it is available. */
-            fix: string | null;
-            /** @description Of its file, as engines name the formats they read. */
-            format: string;
-            /** @description What it was made with. */
-            framework: string;
-            /** @description Shapes of the inputs for one item, without the batch. */
-            input_shapes: number[][];
-            /** @description Names of the model's inputs, where the catalogue knows them. */
-            inputs: string[];
-            /**
-             * @description Where it comes from: the installed onnx package, Keras, or a download.
-             * @enum {unknown}
-             */
-            kind: "onnx-wheel" | "keras" | "download";
-            /** @description How its makers do. */
-            name: string;
-            /** @description What it is, and what it is useless for. */
-            note: string;
-            /** @description Names of the model's outputs, where the catalogue knows them. */
-            outputs: string[];
-            /** @description Of what is downloaded; null when nobody has told us. */
-            sha256: string | null;
-            /** @description Of the file, or of what is downloaded; null when that is not known before. */
-            size_bytes: number | null;
-            /** @description How commands name it. */
-            slug: string;
-            /** @description Where a download comes from; null for other kinds. */
-            url: string | null;
-            /** @description Why it is not available; null when it is. */
-            why_not: string | null;
-        };
-        /** @description A model in the workspace. */
-        ExamplesDocumentFetched: {
-            /** @description The file: the copy that --to asked for, or the one in the workspace. */
-            path: string;
-            /** @description Checksum of the model's file. */
-            sha256: string;
-            /** @description Size of the model's file. */
-            size_bytes: number;
-            /** @description Where it came from. */
-            source: string;
         };
         /**
          * ExternalFile
@@ -4216,43 +4192,60 @@ export interface components {
             total_bytes: number | null;
         };
         /**
+         * FetchedDocument
+         * @description A model in the workspace.
+         */
+        FetchedDocument: {
+            /** @description The file: the copy that --to asked for, or the one in the workspace. */
+            path: string;
+            /** @description Checksum of the model's file. */
+            sha256: string;
+            /** @description Size of the model's file. */
+            size_bytes: number;
+            /** @description Where it came from. */
+            source: string;
+        };
+        /**
          * Figure
          * @description A number, and the interval that covers the truth at `level`.
          */
         Figure: {
             /**
+             * High
              * @description Upper end of the interval.
-             * @default null
              */
             high: number | null;
             /**
+             * Level
              * @description At least 0.95; more where the data chose the moment to stop. Lower only where too few samples
              *     were taken to support it.
-             * @default null
              */
             level: number | null;
             /**
+             * Low
              * @description Lower end of the interval; null when there is none.
-             * @default null
              */
             low: number | null;
             /**
+             * N
              * @description How many of them there were.
-             * @default null
              */
             n: number | null;
             /**
+             * Needs
              * @description When `value` is null: about how many samples would give one.
-             * @default null
              */
             needs: number | null;
             /**
+             * Of
              * @description What the interval is over. One over samples says nothing about what differs between
              *     sessions.
-             * @default null
              */
-            of: ("sessions" | "samples" | "pairs" | "processes") | null;
-            /** @description Null when too little was measured to know it: see `needs`. */
+            of: ("sessions" | "samples" | "pairs" | "processes" | "repeats") | null;
+            /**
+             * Value
+             * @description Null when too little was measured to know it: see `needs`.
+             */
             value: number | null;
         };
         /** FilesTold */
@@ -4274,31 +4267,37 @@ export interface components {
              */
             path: string;
         };
-        /** FindingTold */
-        FindingTold: {
+        /**
+         * Finding
+         * @description One check.
+         */
+        Finding: {
             /**
              * Effect
-             * @description On numbers.
+             * @description What it does to numbers; "none" when nothing.
+             * @default none
              */
             effect: string;
             /**
              * Fix
-             * @description A command where there is one; `none`.
+             * @description A command where there is one, else advice, else "none".
+             * @default none
              */
             fix: string;
             /**
              * Name
-             * @example governor
+             * @description What was looked at.
              */
             name: string;
             /**
              * State
+             * @description unknown is not held against the machine.
              * @enum {string}
              */
             state: "ok" | "warning" | "problem" | "unknown";
             /**
              * Value
-             * @example powersave
+             * @description What was found.
              */
             value: string;
         };
@@ -4316,94 +4315,56 @@ export interface components {
             outcome: "pass" | "fail" | "inconclusive";
         };
         /**
-         * modeldyno inspect --graph --json
-         * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
+         * GraphDocument
+         * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made
+         *     unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
          */
         GraphDocument: {
             /** @description Graphs inside the graph: branches, loop bodies, local functions. */
-            bodies: components["schemas"]["GraphDocumentBody"][];
+            bodies: components["schemas"]["Body"][];
             /** @description From the node that makes a tensor to every node that takes it. */
-            edges: components["schemas"]["GraphDocumentEdge"][];
+            edges: components["schemas"]["EdgeDocument"][];
             /**
              * @description The file's format, recognised by content.
-             * @enum {unknown}
+             * @enum {string}
              */
-            format: "onnx" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export";
+            format: "onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert";
             /** @description Every scope with nodes in it, each before those inside it. */
-            groups: components["schemas"]["GraphDocumentGroup"][];
+            groups: components["schemas"]["GroupDocument"][];
             /** @description Ids of the tensors that a caller gives. */
             inputs: string[];
             /** @description What the file calls its graph; may be empty. */
             name: string;
             /** @description In the order of the file; nodes of a sub-graph follow the node it belongs to. */
-            nodes: components["schemas"]["GraphDocumentNode"][];
+            nodes: components["schemas"]["NodeDocument"][];
             /** @description What somebody should know about this graph. */
             notes: string[];
             /** @description Ids of the tensors that a call returns. */
             outputs: string[];
             /**
              * @description Name and version of this format.
+             * @default modeldyno.graph/1
              * @constant
              */
             schema: "modeldyno.graph/1";
             /** @description Of the model file; external files do not count. */
             sha256: string;
             /** @description Everything that nodes take or make, weights included. */
-            tensors: components["schemas"]["GraphDocumentGraphTensor"][];
+            tensors: components["schemas"]["GraphTensor"][];
         };
-        /** @description A setting of a node. */
-        GraphDocumentAttribute: {
-            /** @description Of a tensor: element type; null otherwise. */
-            dtype: string | null;
-            /** @description Its name. */
-            name: string;
-            /** @description What was left out, in words; empty when nothing was. */
-            note: string;
-            /** @description Of a tensor: sizes; null otherwise. */
-            shape: (number | string | null)[] | null;
-            /** @description int, floats, string, tensor, graph and so on, as the format calls it. */
-            type: string;
-            /** @description The value, of a small tensor its elements in one row; null for what is large or no value. NaN, Infinity and -Infinity are texts. */
-            value: boolean | number | string | (boolean | number | string)[] | null;
-        };
-        /** @description A graph inside the graph. */
-        GraphDocumentBody: {
-            /** @description Ids of the tensors it is given. */
-            inputs: string[];
-            /**
-             * @description A sub-graph belongs to one node; a function is there once, however often it is called.
-             * @enum {unknown}
-             */
-            kind: "subgraph" | "function";
-            /** @description What the file calls it; may be empty. */
-            name: string;
-            /** @description Ids of the tensors it returns. */
-            outputs: string[];
-            /** @description The group that holds its nodes. */
-            scope: string;
-        };
-        /** @description A tensor between two nodes. */
-        GraphDocumentEdge: {
-            /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
-            dtype: string | null;
-            /** @description Sizes; null when not even the number of dimensions is known. */
-            shape: (number | string | null)[] | null;
-            /** @description Id of the node that makes it. */
-            source: string;
-            /** @description Id of a node that takes it. */
-            target: string;
-            /** @description Id of the tensor. */
-            tensor: string;
-        };
-        /** @description A tensor of the graph. */
-        GraphDocumentGraphTensor: {
+        /**
+         * GraphTensor
+         * @description A tensor of the graph.
+         */
+        GraphTensor: {
             /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
             dtype: string | null;
             /** @description Unique among the tensors. */
             id: string;
             /**
-             * @description Who makes it: the caller, the file (a weight), a node, the node that a sub-graph or function belongs to, or nobody.
-             * @enum {unknown}
+             * @description Who makes it: the caller, the file (a weight), a node, the node that a sub-graph or function
+             *     belongs to, or nobody.
+             * @enum {string}
              */
             kind: "input" | "initializer" | "node" | "argument" | "missing";
             /** @description As in the file, cut after 256 characters. */
@@ -4411,8 +4372,11 @@ export interface components {
             /** @description Sizes; null when not even the number of dimensions is known. */
             shape: (number | string | null)[] | null;
         };
-        /** @description A scope with everything below it. */
-        GraphDocumentGroup: {
+        /**
+         * GroupDocument
+         * @description A scope with everything below it.
+         */
+        GroupDocument: {
             /** @description Nodes in it, at any depth. */
             nodes: number;
             /** @description How many nodes there are of each operator, the most frequent first. */
@@ -4422,49 +4386,6 @@ export interface components {
             /** @description The scope around it; null at the top. */
             parent: string | null;
             /** @description Its path, parts joined by /. */
-            scope: string;
-        };
-        /** @description One operator. */
-        GraphDocumentNode: {
-            /** @description Its settings. */
-            attributes: components["schemas"]["GraphDocumentAttribute"][];
-            /** @description Scopes of the branches, loop bodies or functions it runs. */
-            bodies: string[];
-            /** @description Whose operator it is; empty for the format's own. */
-            domain: string;
-            /** @description Unique among the nodes. */
-            id: string;
-            /** @description Ids of tensors, weights included; null where an optional input is left out. */
-            inputs: (string | null)[];
-            /** @description As in the file; may be empty, and is cut after 256 characters. */
-            name: string;
-            /** @description The operator. */
-            op_type: string;
-            /** @description Ids of tensors; null where an optional output is left out. */
-            outputs: (string | null)[];
-            /** @description The group it lies in, parts joined by /; empty at the top. */
-            scope: string;
-        };
-        /** GroupTold */
-        GroupTold: {
-            /** Nodes */
-            nodes: number;
-            /**
-             * Nodes By Op
-             * @example {
-             *       "Add": 4,
-             *       "MatMul": 6
-             *     }
-             */
-            nodes_by_op: {
-                [key: string]: number;
-            };
-            /** Parent */
-            parent: string;
-            /**
-             * Scope
-             * @example encoder/layer.0
-             */
             scope: string;
         };
         /** HappenedTold */
@@ -4503,7 +4424,7 @@ export interface components {
          */
         HealthTold: {
             /** Findings */
-            findings: components["schemas"]["FindingTold"][];
+            findings: components["schemas"]["Finding"][];
             /**
              * Governor
              * @example performance
@@ -4545,78 +4466,134 @@ export interface components {
          * @description The machine the numbers were made on; null where the system does not say.
          */
         HostFacts: {
-            /** @description Whether the CPU may exceed its nominal frequency. */
+            /**
+             * Boost
+             * @description Whether the CPU may exceed its nominal frequency.
+             */
             boost: boolean | null;
-            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
+            /**
+             * Cache Bytes
+             * @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3.
+             */
             cache_bytes: {
                 [key: string]: number;
             };
             /**
+             * Clocksource
              * @description What the kernel tells the time by.
-             * @default null
              */
             clocksource: string | null;
             /**
+             * Container
              * @description Kind of container we run in; null when none is seen.
-             * @default null
              */
             container: string | null;
-            /** @description As the CPU calls itself. */
+            /**
+             * Cpu Model
+             * @description As the CPU calls itself.
+             */
             cpu_model: string;
-            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
+            /**
+             * Cpu Quota
+             * @description Cores' worth of CPU time that the cgroup allows; null when there is no limit.
+             */
             cpu_quota: number | null;
-            /** @description CPUs the system sees. */
+            /**
+             * Cpus
+             * @description CPUs the system sees.
+             */
             cpus: number;
-            /** @description Numbers of the CPUs we may run on. */
+            /**
+             * Cpus Allowed
+             * @description Numbers of the CPUs we may run on.
+             */
             cpus_allowed: number[];
-            /** @description Short hash of everything below but the weather: another value means another machine. */
+            /**
+             * Fingerprint
+             * @description Short hash of everything below but the weather: another value means another machine.
+             */
             fingerprint: string;
-            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
+            /**
+             * Governor
+             * @description CPU frequency governor of all CPUs, joined by + where they differ.
+             */
             governor: string | null;
             /**
+             * Has Pressure
              * @description Whether the kernel says how long tasks waited for CPUs.
-             * @default null
              */
             has_pressure: boolean | null;
-            /** @description Transparent huge pages: always, madvise or never. */
+            /**
+             * Huge Pages
+             * @description Transparent huge pages: always, madvise or never.
+             */
             huge_pages: string | null;
-            /** @description Whether this is a virtual machine. */
+            /**
+             * Hypervisor
+             * @description Whether this is a virtual machine.
+             */
             hypervisor: boolean | null;
-            /** @description Those that matter for inference, by the kernel's names. */
+            /**
+             * Instruction Sets
+             * @description Those that matter for inference, by the kernel's names.
+             */
             instruction_sets: string[];
             /**
+             * Isolated Cpus
              * @description CPUs kept free of other programs at boot.
              * @default []
              */
             isolated_cpus: number[];
-            /** @description Its kernel release. */
+            /**
+             * Kernel
+             * @description Its kernel release.
+             */
             kernel: string;
-            /** @description C library and version. */
+            /**
+             * Libc
+             * @description C library and version.
+             */
             libc: string;
-            /** @description Memory of the machine, or the cgroup's limit where that is less. */
+            /**
+             * Memory Bytes
+             * @description Memory of the machine, or the cgroup's limit where that is less.
+             */
             memory_bytes: number;
-            /** @description The CPU's microcode revision. */
+            /**
+             * Microcode
+             * @description The CPU's microcode revision.
+             */
             microcode: string | null;
             /**
+             * Nohz Full
              * @description CPUs without a periodic tick.
              * @default []
              */
             nohz_full: number[];
-            /** @description Memory nodes. */
+            /**
+             * Numa Nodes
+             * @description Memory nodes.
+             */
             numa_nodes: number | null;
-            /** @description Python version. */
+            /**
+             * Python
+             * @description Python version.
+             */
             python: string;
             /**
+             * Smt
              * @description Whether two CPUs may share a core.
-             * @default null
              */
             smt: boolean | null;
             /**
+             * Swap Bytes
              * @description Size of the swap space.
-             * @default null
              */
             swap_bytes: number | null;
-            /** @description Operating system. */
+            /**
+             * System
+             * @description Operating system.
+             */
             system: string;
         };
         /** ImportAsked */
@@ -5010,19 +4987,16 @@ export interface components {
             /** @description What a caller typically sees: the median. */
             typical: components["schemas"]["Figure"];
         };
-        /** LinkTold */
-        LinkTold: {
-            /**
-             * Source
-             * @description The id of a box.
-             */
+        /**
+         * Link
+         * @description All tensors that go from one box to another.
+         */
+        Link: {
+            /** @description Id of the box that they come from. */
             source: string;
-            /** Target */
+            /** @description Id of the box that they go to. */
             target: string;
-            /**
-             * Tensors
-             * @description All that go from one to the other.
-             */
+            /** @description Ids of tensors. */
             tensors: string[];
         };
         /**
@@ -6066,6 +6040,44 @@ export interface components {
             sentence: string;
         };
         /**
+         * NodeDocument
+         * @description One operator.
+         */
+        NodeDocument: {
+            /** @description Its settings. */
+            attributes: components["schemas"]["Attribute"][];
+            /** @description Scopes of the branches, loop bodies or functions it runs. */
+            bodies: string[];
+            /** @description Whose operator it is; empty for the format's own. */
+            domain: string;
+            /** @description Unique among the nodes. */
+            id: string;
+            /** @description Ids of tensors, weights included; null where an optional input is left out. */
+            inputs: (string | null)[];
+            /** @description As in the file; may be empty, and is cut after 256 characters. */
+            name: string;
+            /** @description The operator. */
+            op_type: string;
+            /** @description Ids of tensors; null where an optional output is left out. */
+            outputs: (string | null)[];
+            /** @description The group it lies in, parts joined by /; empty at the top. */
+            scope: string;
+        };
+        /**
+         * NoiseDocument
+         * @description A fixed piece of work, measured for a second.
+         */
+        NoiseDocument: {
+            /** @description Wall over CPU time; 1 is undisturbed. */
+            contention: number;
+            /** @description What the work costs. */
+            floor_ms: number;
+            /** @description Timings taken. */
+            samples: number;
+            /** @description What it took typically: the median. */
+            typical_ms: number;
+        };
+        /**
          * NotMeasuredByName
          * @description One device of several.
          */
@@ -6100,6 +6112,31 @@ export interface components {
              * @example Measured on the box under the desk, fans at full speed.
              */
             text: string;
+        };
+        /**
+         * NoteDocument
+         * @description What `modeldyno note --json` gives, and `/note` of whatever people write about.
+         */
+        NoteDocument: {
+            /** @description Its number. */
+            id: number;
+            /**
+             * @description What the note is about.
+             * @enum {string}
+             */
+            kind: "project" | "model" | "dataset" | "benchmark" | "comparison" | "optimization" | "profile";
+            /** @description When it was changed last, in UTC. */
+            modified_at: string | null;
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.note/1
+             * @constant
+             */
+            schema: "modeldyno.note/1";
+            /** @description The note; empty when nobody wrote one. */
+            text: string;
+            /** @description Grows with every change; 0: never written. */
+            version: number;
         };
         /** NoteMessage */
         NoteMessage: {
@@ -6157,22 +6194,6 @@ export interface components {
              */
             project?: number | null;
             /** Version */
-            version: number;
-        };
-        /** NoteTold */
-        NoteTold: {
-            /** Modified At */
-            modified_at: string | null;
-            /**
-             * Text
-             * @example Measured on the box under the desk, fans at full speed.
-             */
-            text: string;
-            /**
-             * Version
-             * @description 0: nobody wrote anything yet.
-             * @example 3
-             */
             version: number;
         };
         /** OptimizationAsked */
@@ -6425,6 +6446,42 @@ export interface components {
             max_abs_error: number;
             /** @description The same as a share of the largest magnitude in its output. */
             max_rel_error: number;
+        };
+        /**
+         * PeakDocument
+         * @description The most that so many cores reached.
+         */
+        PeakDocument: {
+            /** @description CPUs used. */
+            cores: number;
+            /** @description Billions of bytes a second, read and written. */
+            gbyte_per_s: number;
+            /** @description Billions of fp32 operations a second. */
+            gflop_per_s: number;
+            /**
+             * @description Of the worse of both measurements; unless quiet, more may be possible.
+             * @enum {string}
+             */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+        };
+        /**
+         * PeaksDocument
+         * @description What the machine reached with --peaks, now or earlier.
+         */
+        PeaksDocument: {
+            /** @description For one core and for all. */
+            cores: components["schemas"]["PeakDocument"][];
+            /**
+             * Format: date-time
+             * @description When: ISO 8601 with zone.
+             */
+            created_at: string;
+            /** @description Engine and version whose kernels were used. */
+            engine: string;
+            /** @description What was moved for GB/s. */
+            traffic: string;
+            /** @description What was computed for GFLOP/s. */
+            work: string;
         };
         /** PercentileTold */
         PercentileTold: {
@@ -6699,23 +6756,32 @@ export interface components {
              */
             session: number;
         };
-        /** PossibilityTold */
-        PossibilityTold: {
-            /** Fix */
+        /**
+         * Possibility
+         * @description A format, and whether a model can be converted to it.
+         */
+        Possibility: {
+            /**
+             * Fix
+             * @description What to do about it.
+             * @default
+             */
             fix: string;
             /**
              * Title
-             * @example OpenVINO IR
+             * @description For people.
              */
             title: string;
             /**
              * To
+             * @description What a conversion is asked for by.
              * @enum {string}
              */
             to: "onnx" | "openvino" | "litert";
             /**
              * Why Not
              * @description Empty: it can be made.
+             * @default
              */
             why_not: string;
         };
@@ -6760,7 +6826,42 @@ export interface components {
             type?: string;
         };
         /**
-         * modeldyno profile --json
+         * ProfileDiffDocument
+         * @description What `modeldyno profile --against RUN --json` and `modeldyno show RUN --against RUN --json`
+         *     print: what changes from profile A to profile B.
+         */
+        ProfileDiffDocument: {
+            /** @description The profile before. */
+            a: components["schemas"]["DiffSideDocument"];
+            /** @description The profile after. */
+            b: components["schemas"]["DiffSideDocument"];
+            /**
+             * @description Whether changes are of nodes or of operators.
+             * @enum {string}
+             */
+            by: "node" | "op";
+            /** @description The largest first. */
+            changes: components["schemas"]["ChangeDocument"][];
+            /** @description Latency of B less that of A. */
+            delta_ms: number;
+            /** @description What was not the same in how they were measured. */
+            differences: string[];
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.profile-diff/2
+             * @constant
+             */
+            schema: "modeldyno.profile-diff/2";
+            /** @description The same in words. */
+            text: string;
+            /**
+             * @description Faster or slower where the intervals do not overlap.
+             * @enum {string}
+             */
+            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+        };
+        /**
+         * ProfileDocument
          * @description What `modeldyno profile --json` and `ProfileResult.to_json()` give.
          */
         ProfileDocument: {
@@ -6768,12 +6869,12 @@ export interface components {
             batch_size: number;
             /**
              * @description What one call includes: hot, api or e2e.
-             * @enum {unknown}
+             * @enum {string}
              */
             call_contract: "hot" | "api" | "e2e";
             /** @description Calls of the model that the rows are made of. */
             calls: number;
-            /** @description Cores asked for. */
+            /** @description Cores requested. */
             cores: number;
             /** @description The sum of all nodes by the latency. */
             coverage: number;
@@ -6784,393 +6885,68 @@ export interface components {
             created_at: string;
             /** @description Device it really used. */
             device: string;
+            /** @description As what it really ran. */
+            effective: components["schemas"]["EffectiveDocument"];
             /** @description Engine that ran it. */
             engine: string;
-            /** @description Its version, read back from the library. */
-            engine_version: string;
             /** @description Taken out of a node for each event that was recorded in it. */
             event_cost_us: number;
-            /** @description Share of the nodes that another provider or device ran than the one that was meant; null when the engine does not tell. */
-            fallback_share: number | null;
-            /** @description What the work costs: the lower tenth of the calls. */
-            floor_ms: number;
-            host: components["schemas"]["ProfileDocumentHost"];
-            /** @description Types of the inputs as the engine takes them, by name. */
-            input_dtypes: {
-                [key: string]: string;
-            };
+            /** @description The machine. */
+            host: components["schemas"]["HostFacts"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
             interrupted: boolean;
-            /** @description Low and high end of the 95 % interval of the latency, over repeats; null where there are fewer than four. */
-            latency_ci95_ms: number[] | null;
-            /** @description Typical time of a call without the profiler, of a whole batch. */
-            latency_ms: number;
-            /** @description How pictures are arranged inside the engine: NCHW, NHWC, or NCHWc (channels in blocks); null where there are none, or when unknown. */
-            layout: string | null;
-            model: components["schemas"]["ProfileDocumentModel"];
+            /** @description Of calls without the profiler. */
+            latency_ms: components["schemas"]["LevelDocument"];
+            /** @description What was measured. */
+            model: components["schemas"]["ModelDocument"];
             /** @description The slowest first. */
-            nodes: components["schemas"]["ProfileDocumentNode"][];
-            /** @description How many nodes of the optimized graph each provider ran. */
-            nodes_by_provider: {
-                [key: string]: number;
-            };
+            nodes: components["schemas"]["TimeDocument"][];
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
-            operators: components["schemas"]["ProfileDocumentOperator"][];
-            /** @description The other Python that the engine lives in (`modeldyno engines add`), as it tells of itself; null: Modeldyno's own. */
-            other_python: {
-                /** @description Which engine it is: `engine` is the name that its user gave it. */
-                engine: string;
-                /** @description Version of NumPy there. */
-                numpy: string | null;
-                /** @description Version of that Python. */
-                python: string;
-            } | null;
-            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
-            outside_ci95_ms: number[] | null;
+            operators: components["schemas"]["TimeDocument"][];
             /** @description Of the latency, what is in no node: with `sum_ms` it makes up the latency. */
-            outside_ms: number;
-            /** @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. null when the engine does not tell. */
+            outside_ms: components["schemas"]["Figure"];
+            /** @description Of the computing kernels; null when the engine does not tell. */
             precision: string | null;
             /** @description Typical time of a call with the profiler. */
             profiled_latency_ms: number;
             /** @description By which share the profiler made calls longer. */
             profiler_overhead: number;
-            /** @description Back ends inside the engine, in order of preference. */
-            providers: string[];
-            /** @description Fresh sessions that were measured with the profiler and without. */
+            /** @description Of all nodes, as the profiler recorded it, its own cost included. */
+            recorded_sum_ms: number;
+            /**
+             * @description Fresh sessions that were measured with the profiler and without. Intervals are over them;
+             *     fewer than four give none.
+             */
             repeats: number;
             /** @description The machine's peaks that operators and nodes are held against. */
-            roof: components["schemas"]["ProfileDocumentRoof"];
+            roof: components["schemas"]["RoofDocument"];
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
-            /** @description How far the worker was confined: full, or partial or none with what was missing in brackets. */
+            /**
+             * @description How far the worker was confined: full, or partial or none with what was missing in
+             *     brackets.
+             */
             sandbox: string | null;
             /** @description All nodes were multiplied by it afterwards: the machine was not always as quick. */
             scale: number;
             /**
              * @description Name and version of this format.
+             * @default modeldyno.profile/2
              * @constant
              */
-            schema: "modeldyno.profile/1";
-            /** @description Low and high end of the 95 % interval of the sum, over repeats; null where there are fewer than four. */
-            sum_ci95_ms: number[] | null;
+            schema: "modeldyno.profile/2";
             /** @description Of all nodes. */
-            sum_ms: number;
-            /** @description Where it is not what was asked for: silent defaults of the engine, in plain words. */
-            surprises: components["schemas"]["ProfileDocumentSurprise"][];
-            /** @description Threads that compute, counted after loading; null when unknown. */
-            threads: number | null;
-            /** @description Of all nodes, as the profiler told it, its own cost included. */
-            told_sum_ms: number;
+            sum_ms: components["schemas"]["Figure"];
+            /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
+            surprises: components["schemas"]["Surprise"][];
             /** @description Version of Modeldyno. */
             tool_version: string;
             /** @description Why not to rely on it, in plain words. */
             warnings: string[];
-        };
-        /** @description A file beside the model that holds some of its weights. */
-        ProfileDocumentExternalFile: {
-            /** @description Relative to the model's folder. */
-            location: string;
-            /** @description Of the whole file. */
-            sha256: string;
-            /** @description Size of the whole file. */
-            size_bytes: number;
-        };
-        /** @description The machine the numbers were made on; null where the system does not say. */
-        ProfileDocumentHost: {
-            /** @description Whether the CPU may exceed its nominal frequency. */
-            boost: boolean | null;
-            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
-            cache_bytes: {
-                [key: string]: number;
-            };
-            /** @description What the kernel tells the time by. */
-            clocksource: string | null;
-            /** @description Kind of container we run in; null when none is seen. */
-            container: string | null;
-            /** @description As the CPU calls itself. */
-            cpu_model: string;
-            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
-            cpu_quota: number | null;
-            /** @description CPUs the system sees. */
-            cpus: number;
-            /** @description Numbers of the CPUs we may run on. */
-            cpus_allowed: number[];
-            /** @description Short hash of everything below but weather: another value means another machine. */
-            fingerprint: string;
-            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
-            governor: string | null;
-            /** @description Whether the kernel says how long tasks waited for CPUs. */
-            has_pressure: boolean | null;
-            /** @description Transparent huge pages: always, madvise or never. */
-            huge_pages: string | null;
-            /** @description Whether this is a virtual machine. */
-            hypervisor: boolean | null;
-            /** @description Those that matter for inference, by the kernel's names. */
-            instruction_sets: string[];
-            /** @description CPUs kept free of other programs at boot. */
-            isolated_cpus: number[];
-            /** @description Its kernel release. */
-            kernel: string;
-            /** @description C library and version. */
-            libc: string;
-            /** @description Memory of the machine, or the cgroup's limit where that is less. */
-            memory_bytes: number;
-            /** @description The CPU's microcode revision. */
-            microcode: string | null;
-            /** @description CPUs without a periodic tick. */
-            nohz_full: number[];
-            /** @description Memory nodes. */
-            numa_nodes: number | null;
-            /** @description Python version. */
-            python: string;
-            /** @description Whether two CPUs may share a core. */
-            smt: boolean | null;
-            /** @description Size of the swap space. */
-            swap_bytes: number | null;
-            /** @description Operating system. */
-            system: string;
-            weather: components["schemas"]["ProfileDocumentWeather"];
-        };
-        /** @description The values an integer input may take, and how we know. */
-        ProfileDocumentIndexRange: {
-            /** @description The reason, in words: indexes an embedding of 30522 rows. */
-            because: string;
-            /** @description One more than the largest value. */
-            high: number;
-            /** @description Smallest value. */
-            low: number;
-        };
-        /** @description What the model file says about itself. */
-        ProfileDocumentModel: {
-            /** @description What builds the model around a checkpoint's weights; null for files that hold their own graph. */
-            architecture: null | {
-                /** @description Its keyword arguments. */
-                arguments: Record<string, never>;
-                /** @description package.module:factory. */
-                factory: string;
-                /** @description Where the package is looked for after everything that is installed. */
-                folder: string | null;
-            };
-            /** @description Files beside the model that hold weights. */
-            external: components["schemas"]["ProfileDocumentExternalFile"][];
-            /**
-             * @description Recognised by content, never by name. scripted is for tests and demonstrations.
-             * @enum {unknown}
-             */
-            format: "onnx" | "scripted" | "torchscript" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert" | "torch-export" | "torch-checkpoint";
-            /** @description The family the format belongs to. */
-            framework: string;
-            /** @description Names that the file's pickles would import, listed without unpickling. */
-            imports: string[];
-            /** @description What a caller must give; weights that old files list as inputs are left out. */
-            inputs: components["schemas"]["ProfileDocumentTensor"][];
-            /** @description ONNX's file format version; null for other formats. */
-            ir_version: number | null;
-            /** @description What a converted model was made of, with what, and how close it came; missing of all others. */
-            made?: {
-                /** @description ISO 8601, UTC. */
-                at: string;
-                /** @description Inputs on which both were run. */
-                checks: number;
-                /** @description The largest difference of outputs, of the largest value of the same output. */
-                max_rel_error: number;
-                /** @description Name of the file it was made of. */
-                source: string;
-                /** @description As `format`. */
-                source_format: string;
-                /** @description Of that file. */
-                source_sha256: string;
-                /** @description What converted it. */
-                tool: string;
-                /** @description Of the packages that took part, by name. */
-                versions: {
-                    [key: string]: string;
-                };
-            };
-            /** @description Nodes in all graphs, sub-graphs included. */
-            nodes: number;
-            /** @description How many nodes there are of each operator. */
-            nodes_by_op: {
-                [key: string]: number;
-            };
-            /** @description What somebody should know about the file. */
-            notes: string[];
-            /** @description Operator set version by domain; the empty domain is ONNX's own. */
-            opsets: {
-                [key: string]: number;
-            };
-            /** @description What a call returns. */
-            outputs: components["schemas"]["ProfileDocumentTensor"][];
-            /** @description Learned numbers: elements of initializers and of larger constants, without those of types that only shapes and indices have. */
-            parameters: number;
-            /** @description Absolute path of the file that was read. */
-            path: string;
-            /** @description What wrote the file; empty when it does not say. */
-            producer: string;
-            /** @description Of the model file itself; external files have their own. */
-            sha256: string;
-            /** @description Of a SavedModel: the signature that all this speaks of; missing of other formats. */
-            signature?: string;
-            /** @description Of a SavedModel: all its signatures, the usual one first; missing of other formats. */
-            signatures?: {
-                /** @description What a caller must give. */
-                inputs: components["schemas"]["ProfileDocumentTensor"][];
-                /** @description What `--signature` takes. */
-                name: string;
-                /** @description What a call returns. */
-                outputs: components["schemas"]["ProfileDocumentTensor"][];
-            }[];
-            /** @description Size of the model file and its external files together. */
-            size_bytes: number;
-            /**
-             * @description What loading the file can do: data can do nothing, a program runs in its engine, code runs in Python.
-             * @enum {unknown}
-             */
-            tier: "data" | "program" | "code";
-            /** @description Parameters by element type. */
-            weights_by_dtype: {
-                [key: string]: number;
-            };
-        };
-        /** @description One node. */
-        ProfileDocumentNode: {
-            /** @description On an accelerator, by its own clock; null where there is none. */
-            accelerator_ms: number | null;
-            /**
-             * @description What limits it; null without peaks, or where its work is not known.
-             * @enum {unknown}
-             */
-            bound: "compute" | "memory" | "overhead" | null;
-            /** @description The same in numbers, or why there is no answer. */
-            bound_reason: string;
-            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
-            bytes: number | null;
-            /** @description In one call of the model. */
-            calls: number;
-            /** @description Of that, not on an accelerator. */
-            cpu_ms: number;
-            /** @description With all that are slower. */
-            cumulative_share: number;
-            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
-            flop: number | null;
-            /** @description Its arithmetic for each byte that it moves. */
-            flop_per_byte: number | null;
-            /** @description What it reached. */
-            gbyte_per_s: number | null;
-            /** @description What it reached. */
-            gflop_per_s: number | null;
-            /** @description Its name in the model, or kind and place where it has none. */
-            node: string;
-            /** @description Kind of operator. */
-            op_type: string;
-            /** @description Names of nodes of the model that the engine made this one of; empty where it does not tell. */
-            parts: string[];
-            /** @description Who ran it; several joined by +. */
-            provider: string;
-            /** @description Of the latency. */
-            share: number;
-            /** @description As the profiler told it. */
-            told_ms: number;
-            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
-            total_ci95_ms: number[] | null;
-            /** @description In one call of the model, what the profiler added taken out. */
-            total_ms: number;
-        };
-        /** @description All nodes of one kind. */
-        ProfileDocumentOperator: {
-            /** @description On an accelerator, by its own clock; null where there is none. */
-            accelerator_ms: number | null;
-            /**
-             * @description What limits it; null without peaks, or where its work is not known.
-             * @enum {unknown}
-             */
-            bound: "compute" | "memory" | "overhead" | null;
-            /** @description The same in numbers, or why there is no answer. */
-            bound_reason: string;
-            /** @description Read and written in one call of the model, from the shapes: each operand once; null where not known. */
-            bytes: number | null;
-            /** @description In one call of the model. */
-            calls: number;
-            /** @description Of that, not on an accelerator. */
-            cpu_ms: number;
-            /** @description With all that are slower. */
-            cumulative_share: number;
-            /** @description Arithmetic of one call of the model, from the shapes: additions and multiplications; null where not known. */
-            flop: number | null;
-            /** @description Its arithmetic for each byte that it moves. */
-            flop_per_byte: number | null;
-            /** @description What it reached. */
-            gbyte_per_s: number | null;
-            /** @description What it reached. */
-            gflop_per_s: number | null;
-            /** @description Nodes of this kind that ran. */
-            nodes: number;
-            /** @description Kind of operator. */
-            op_type: string;
-            /** @description Who ran it; several joined by +. */
-            provider: string;
-            /** @description Of the latency. */
-            share: number;
-            /** @description As the profiler told it. */
-            told_ms: number;
-            /** @description Low and high end of the 95 % interval of that, over repeats; null where there are fewer than four. */
-            total_ci95_ms: number[] | null;
-            /** @description In one call of the model, what the profiler added taken out. */
-            total_ms: number;
-        };
-        /** @description What so many cores of this machine reach at the most, as `modeldyno doctor --peaks` measured it. */
-        ProfileDocumentRoof: {
-            /** @description Peak of moving data. */
-            gbyte_per_s: number | null;
-            /** @description Peak of arithmetic; null where none was measured, or none holds. */
-            gflop_per_s: number | null;
-            /** @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving data. */
-            ridge_flop_per_byte: number | null;
-            /** @description Where they come from, or how to get them. */
-            text: string;
-        };
-        /** @description One thing that is not as it was asked for. */
-        ProfileDocumentSurprise: {
-            /**
-             * @description What it is about.
-             * @enum {unknown}
-             */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
-            /** @description One plain sentence. */
-            text: string;
-        };
-        /** @description One input or output, as the model declares it. */
-        ProfileDocumentTensor: {
-            /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
-            dtype: string;
-            /** @description Only of integer inputs that provably index something. */
-            indices?: components["schemas"]["ProfileDocumentIndexRange"];
-            /** @description The tensor's name. */
-            name: string;
-            /** @description Sizes; null when the model does not even say how many dimensions there are. */
-            shape: (number | string | null)[] | null;
-        };
-        /** @description What the machine did to us while we measured. */
-        ProfileDocumentWeather: {
-            /** @description Share of all CPUs' time in use, by us and everybody. */
-            busy: number | null;
-            /** @description Share of the time in which some task on the machine waited for a CPU. */
-            cpu_pressure: number | null;
-            /** @description Load average over one minute, read at the end. */
-            load_1m: number | null;
-            /** @description Memory that programs could still get, at the end. */
-            memory_available_bytes: number | null;
-            /** @description Share of CPU time that the hypervisor gave to others. */
-            steal: number | null;
-            /** @description Swap space in use, at the end. */
-            swap_used_bytes: number | null;
-            /** @description Read back from swap meanwhile. */
-            swapped_in_bytes: number | null;
-            /** @description Time for which a cgroup quota held us back. */
-            throttled_ms: number | null;
+            /** @description What the machine did meanwhile. */
+            weather: components["schemas"]["WeatherDocument"];
         };
         /**
          * ProfileRequest
@@ -7318,7 +7094,7 @@ export interface components {
         /** ProfileTold */
         ProfileTold: {
             /** @description Null before a run has rows. */
-            agreement: components["schemas"]["AgreementTold"] | null;
+            agreement: components["schemas"]["AgreementDocument"] | null;
             /**
              * Command
              * @description Profiles the same in a terminal.
@@ -7653,6 +7429,24 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /**
+         * ReportDocument
+         * @description What `GET /api/v1/projects/{project_id}/report?format=json` gives.
+         */
+        ReportDocument: {
+            /** @description What ran and has no result, and why. */
+            missing: string[];
+            /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
+            results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.report/1
+             * @constant
+             */
+            schema: "modeldyno.report/1";
+            /** @description The project's name. */
+            title: string;
+        };
         /** ReproductionTold */
         ReproductionTold: {
             /**
@@ -7686,24 +7480,25 @@ export interface components {
             terminal: string;
         };
         /**
-         * RoofTold
-         * @description The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured.
+         * RoofDocument
+         * @description What so many cores of this machine reach at the most, as `modeldyno doctor --peaks` measured
+         *     it.
          */
-        RoofTold: {
+        RoofDocument: {
             /**
              * Gbyte Per S
-             * @example 11.2
+             * @description Peak of moving data.
              */
             gbyte_per_s: number | null;
             /**
              * Gflop Per S
-             * @example 86
+             * @description Peak of arithmetic; null where none was measured, or none holds.
              */
             gflop_per_s: number | null;
             /**
              * Ridge Flop Per Byte
-             * @description With more arithmetic per byte, arithmetic is the limit.
-             * @example 7.7
+             * @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving
+             *     data.
              */
             ridge_flop_per_byte: number | null;
             /**
@@ -8192,18 +7987,8 @@ export interface components {
         /** SystemTold */
         SystemTold: {
             health: components["schemas"]["HealthTold"];
-            /**
-             * Host
-             * @description CPU, memory, kernel and settings, as in every result.
-             * @example {
-             *       "cpu_model": "AMD EPYC 7763",
-             *       "cpus": 8,
-             *       "python": "3.11.9"
-             *     }
-             */
-            host: {
-                [key: string]: unknown;
-            };
+            /** @description CPU, memory, kernel and settings, as in every result. */
+            host: components["schemas"]["HostFacts"];
             /**
              * Leases
              * @description Which job has which CPU core.
@@ -8284,92 +8069,69 @@ export interface components {
             project_id: number | null;
         };
         /**
-         * TimeTold
+         * TimeDocument
          * @description A node, or all nodes of one operator; times are of one call of the model.
          */
-        TimeTold: {
+        TimeDocument: {
             /**
              * Accelerator Ms
-             * @description By an accelerator's own clock.
+             * @description On an accelerator, by its own clock; null where there is none.
              */
             accelerator_ms: number | null;
             /**
-             * Bound
-             * @description What limits it; null without peaks, or where its work is not known.
-             * @example compute
-             */
-            bound: ("compute" | "memory" | "overhead") | null;
-            /**
-             * Bound Reason
-             * @description The same in numbers, or why there is no answer.
-             * @example 61.2 GFLOP/s, 71 % of the peak
-             */
-            bound_reason: string;
-            /**
-             * Bytes
-             * @description Read and written, from the shapes; null where not known.
-             * @example 2457600
-             */
-            bytes: number | null;
-            /**
              * Calls
              * @description In one call of the model.
-             * @example 1
              */
             calls: number;
             /**
              * Cpu Ms
-             * @example 0.31
+             * @description Of that, not on an accelerator.
              */
             cpu_ms: number | null;
             /**
-             * Flop
-             * @description Arithmetic, from the shapes; null where not known.
-             * @example 236027904
+             * Cumulative Share
+             * @description With all that are slower.
              */
-            flop: number | null;
-            /**
-             * Flop Per Byte
-             * @example 14.1
-             */
-            flop_per_byte: number | null;
-            /**
-             * Gbyte Per S
-             * @example 4.3
-             */
-            gbyte_per_s: number | null;
-            /**
-             * Gflop Per S
-             * @example 61.2
-             */
-            gflop_per_s: number | null;
+            cumulative_share: number | null;
             /**
              * Node
-             * @description Null by operator.
-             * @example /layer1/Conv
+             * @description Its name in the model, or operator and place where it has none; null of an operator.
              */
             node: string | null;
             /**
              * Nodes
-             * @example 1
+             * @description How many nodes there are.
              */
             nodes: number;
             /**
              * Op Type
-             * @example Conv
+             * @description The operator.
              */
             op_type: string;
             /**
+             * Parts
+             * @description Names of nodes of the model that the engine made this one of; empty where it does not say.
+             */
+            parts: string[];
+            /**
+             * Provider
+             * @description What ran it; several joined by +. Null where it is not kept.
+             */
+            provider: string | null;
+            /**
+             * Recorded Ms
+             * @description As the profiler recorded it.
+             */
+            recorded_ms: number | null;
+            /**
              * Share
              * @description Of the latency.
-             * @example 0.076
              */
             share: number | null;
-            /**
-             * Total Ms
-             * @example 0.31
-             */
-            total_ms: number;
+            /** @description What the profiler added is taken out. */
+            total_ms: components["schemas"]["Figure"];
+            /** @description What it has to do in that time. */
+            work: components["schemas"]["WorkDocument"];
         };
         /** TimesTold */
         TimesTold: {
@@ -8379,13 +8141,13 @@ export interface components {
              */
             by: "node" | "op";
             /** Items */
-            items: components["schemas"]["TimeTold"][];
+            items: components["schemas"]["TimeDocument"][];
             /**
              * Next
              * @description The cursor of the next page; null: that was all.
              */
             next?: string | null;
-            roof: components["schemas"]["RoofTold"];
+            roof: components["schemas"]["RoofDocument"];
             /**
              * Run Id
              * @example 20261115-095116-3fa9c1
@@ -8598,23 +8360,26 @@ export interface components {
              */
             why: string;
         };
-        /** ViewTold */
-        ViewTold: {
-            /** Boxes */
-            boxes: components["schemas"]["BoxTold"][];
-            /**
-             * Expanded
-             * @description The open groups that can be seen.
-             */
+        /**
+         * ViewDocument
+         * @description What there is to draw when some groups are open and the others are closed.
+         */
+        ViewDocument: {
+            /** @description Nodes, closed groups, inputs and outputs. */
+            boxes: components["schemas"]["Box"][];
+            /** @description The open groups that can be seen. */
             expanded: string[];
+            /** @description Those that are drawn, open or closed. */
+            groups: components["schemas"]["GroupDocument"][];
+            /** @description Between boxes. */
+            links: components["schemas"]["Link"][];
             /**
-             * Groups
-             * @description Those that are drawn, open or closed.
+             * @description Name and version of this format.
+             * @default modeldyno.graph-view/1
+             * @constant
              */
-            groups: components["schemas"]["GroupTold"][];
-            /** Links */
-            links: components["schemas"]["LinkTold"][];
-            /** Sha256 */
+            schema: "modeldyno.graph-view/1";
+            /** @description Of the model file. */
             sha256: string;
         };
         /**
@@ -8638,6 +8403,47 @@ export interface components {
             swapped_in_bytes: number | null;
             /** @description Time for which a cgroup quota held us back. */
             throttled_ms: number | null;
+        };
+        /**
+         * WorkDocument
+         * @description Arithmetic and data of one call of the model, and what limits it.
+         */
+        WorkDocument: {
+            /**
+             * Bound
+             * @description What limits it; null without peaks, or where its work is not known.
+             */
+            bound: ("compute" | "memory" | "overhead") | null;
+            /**
+             * Bound Reason
+             * @description The same in numbers, or why there is no answer.
+             */
+            bound_reason: string;
+            /**
+             * Bytes
+             * @description Read and written, from the shapes: each operand once; null where not known.
+             */
+            bytes: number | null;
+            /**
+             * Flop
+             * @description Arithmetic, from the shapes: additions and multiplications; null where not known.
+             */
+            flop: number | null;
+            /**
+             * Flop Per Byte
+             * @description Its arithmetic for each byte that it moves.
+             */
+            flop_per_byte: number | null;
+            /**
+             * Gbyte Per S
+             * @description What it reached.
+             */
+            gbyte_per_s: number | null;
+            /**
+             * Gflop Per S
+             * @description What it reached.
+             */
+            gflop_per_s: number | null;
         };
         /** WorkspaceTold */
         WorkspaceTold: {
@@ -8695,8 +8501,9 @@ export interface components {
     headers: never;
     pathItems: never;
 }
-export type AgreementTold = components['schemas']['AgreementTold'];
+export type AgreementDocument = components['schemas']['AgreementDocument'];
 export type Architecture = components['schemas']['Architecture'];
+export type Attribute = components['schemas']['Attribute'];
 export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkRequest = components['schemas']['BenchmarkRequest'];
@@ -8704,15 +8511,17 @@ export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
 export type BenchmarkTold = components['schemas']['BenchmarkTold'];
 export type BestDocument = components['schemas']['BestDocument'];
 export type BestTold = components['schemas']['BestTold'];
-export type BoxTold = components['schemas']['BoxTold'];
+export type Body = components['schemas']['Body'];
+export type Box = components['schemas']['Box'];
 export type Budget = components['schemas']['Budget'];
 export type CellDocument = components['schemas']['CellDocument'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
 export type CellSummary = components['schemas']['CellSummary'];
-export type ChangeTold = components['schemas']['ChangeTold'];
-export type CheckTold = components['schemas']['CheckTold'];
+export type ChangeDocument = components['schemas']['ChangeDocument'];
+export type Check = components['schemas']['Check'];
+export type ClockDocument = components['schemas']['ClockDocument'];
 export type CodeTold = components['schemas']['CodeTold'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
 export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
@@ -8728,42 +8537,37 @@ export type CountsTold = components['schemas']['CountsTold'];
 export type DatasetAsked = components['schemas']['DatasetAsked'];
 export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
-export type DiffPartTold = components['schemas']['DiffPartTold'];
-export type DiffTold = components['schemas']['DiffTold'];
-export type DiffedTold = components['schemas']['DiffedTold'];
+export type DiffPartDocument = components['schemas']['DiffPartDocument'];
+export type DiffSideDocument = components['schemas']['DiffSideDocument'];
 export type DistributionTold = components['schemas']['DistributionTold'];
-export type DoctorTold = components['schemas']['DoctorTold'];
+export type DoctorDocument = components['schemas']['DoctorDocument'];
+export type EdgeDocument = components['schemas']['EdgeDocument'];
 export type EditBenchmarkRequest = components['schemas']['EditBenchmarkRequest'];
 export type EditComparisonRequest = components['schemas']['EditComparisonRequest'];
 export type EditProfileRequest = components['schemas']['EditProfileRequest'];
 export type EffectiveDocument = components['schemas']['EffectiveDocument'];
-export type EngineTold = components['schemas']['EngineTold'];
-export type EnginesTold = components['schemas']['EnginesTold'];
+export type EngineDocument = components['schemas']['EngineDocument'];
+export type EnginesDocument = components['schemas']['EnginesDocument'];
 export type EntryTold = components['schemas']['EntryTold'];
 export type EventMessage = components['schemas']['EventMessage'];
 export type EventsTold = components['schemas']['EventsTold'];
 export type ExampleAsked = components['schemas']['ExampleAsked'];
+export type ExampleDocument = components['schemas']['ExampleDocument'];
 export type ExampleTold = components['schemas']['ExampleTold'];
 export type ExamplesDocument = components['schemas']['ExamplesDocument'];
-export type ExamplesDocumentExample = components['schemas']['ExamplesDocumentExample'];
-export type ExamplesDocumentFetched = components['schemas']['ExamplesDocumentFetched'];
 export type ExternalFile = components['schemas']['ExternalFile'];
 export type FailureDocument = components['schemas']['FailureDocument'];
 export type FetchMessage = components['schemas']['FetchMessage'];
 export type FetchStanding = components['schemas']['FetchStanding'];
 export type FetchTold = components['schemas']['FetchTold'];
+export type FetchedDocument = components['schemas']['FetchedDocument'];
 export type Figure = components['schemas']['Figure'];
 export type FilesTold = components['schemas']['FilesTold'];
-export type FindingTold = components['schemas']['FindingTold'];
+export type Finding = components['schemas']['Finding'];
 export type GateDocument = components['schemas']['GateDocument'];
 export type GraphDocument = components['schemas']['GraphDocument'];
-export type GraphDocumentAttribute = components['schemas']['GraphDocumentAttribute'];
-export type GraphDocumentBody = components['schemas']['GraphDocumentBody'];
-export type GraphDocumentEdge = components['schemas']['GraphDocumentEdge'];
-export type GraphDocumentGraphTensor = components['schemas']['GraphDocumentGraphTensor'];
-export type GraphDocumentGroup = components['schemas']['GraphDocumentGroup'];
-export type GraphDocumentNode = components['schemas']['GraphDocumentNode'];
-export type GroupTold = components['schemas']['GroupTold'];
+export type GraphTensor = components['schemas']['GraphTensor'];
+export type GroupDocument = components['schemas']['GroupDocument'];
 export type HappenedTold = components['schemas']['HappenedTold'];
 export type HealthTold = components['schemas']['HealthTold'];
 export type HistogramTold = components['schemas']['HistogramTold'];
@@ -8781,7 +8585,7 @@ export type LatencyDocument = components['schemas']['LatencyDocument'];
 export type LatestRunTold = components['schemas']['LatestRunTold'];
 export type LeaseTold = components['schemas']['LeaseTold'];
 export type LevelDocument = components['schemas']['LevelDocument'];
-export type LinkTold = components['schemas']['LinkTold'];
+export type Link = components['schemas']['Link'];
 export type MachineTold = components['schemas']['MachineTold'];
 export type Making = components['schemas']['Making'];
 export type MeasuredByName = components['schemas']['MeasuredByName'];
@@ -8796,11 +8600,13 @@ export type NewBenchmarkRequest = components['schemas']['NewBenchmarkRequest'];
 export type NewComparisonRequest = components['schemas']['NewComparisonRequest'];
 export type NewProfileRequest = components['schemas']['NewProfileRequest'];
 export type NextStepTold = components['schemas']['NextStepTold'];
+export type NodeDocument = components['schemas']['NodeDocument'];
+export type NoiseDocument = components['schemas']['NoiseDocument'];
 export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
 export type NoteAsked = components['schemas']['NoteAsked'];
+export type NoteDocument = components['schemas']['NoteDocument'];
 export type NoteMessage = components['schemas']['NoteMessage'];
 export type NoteThing = components['schemas']['NoteThing'];
-export type NoteTold = components['schemas']['NoteTold'];
 export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
@@ -8816,6 +8622,8 @@ export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_']
 export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
 export type PairingTold = components['schemas']['PairingTold'];
 export type Parity = components['schemas']['Parity'];
+export type PeakDocument = components['schemas']['PeakDocument'];
+export type PeaksDocument = components['schemas']['PeaksDocument'];
 export type PercentileTold = components['schemas']['PercentileTold'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
@@ -8823,19 +8631,10 @@ export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanBenchmarkRequest = components['schemas']['PlanBenchmarkRequest'];
 export type PlanTold = components['schemas']['PlanTold'];
 export type PointTold = components['schemas']['PointTold'];
-export type PossibilityTold = components['schemas']['PossibilityTold'];
+export type Possibility = components['schemas']['Possibility'];
 export type Problem = components['schemas']['Problem'];
+export type ProfileDiffDocument = components['schemas']['ProfileDiffDocument'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
-export type ProfileDocumentExternalFile = components['schemas']['ProfileDocumentExternalFile'];
-export type ProfileDocumentHost = components['schemas']['ProfileDocumentHost'];
-export type ProfileDocumentIndexRange = components['schemas']['ProfileDocumentIndexRange'];
-export type ProfileDocumentModel = components['schemas']['ProfileDocumentModel'];
-export type ProfileDocumentNode = components['schemas']['ProfileDocumentNode'];
-export type ProfileDocumentOperator = components['schemas']['ProfileDocumentOperator'];
-export type ProfileDocumentRoof = components['schemas']['ProfileDocumentRoof'];
-export type ProfileDocumentSurprise = components['schemas']['ProfileDocumentSurprise'];
-export type ProfileDocumentTensor = components['schemas']['ProfileDocumentTensor'];
-export type ProfileDocumentWeather = components['schemas']['ProfileDocumentWeather'];
 export type ProfileRequest = components['schemas']['ProfileRequest'];
 export type ProfileRowTold = components['schemas']['ProfileRowTold'];
 export type ProfileTold = components['schemas']['ProfileTold'];
@@ -8849,8 +8648,9 @@ export type QueueTold = components['schemas']['QueueTold'];
 export type QueueViewTold = components['schemas']['QueueViewTold'];
 export type RatioTold = components['schemas']['RatioTold'];
 export type RefusedByName = components['schemas']['RefusedByName'];
+export type ReportDocument = components['schemas']['ReportDocument'];
 export type ReproductionTold = components['schemas']['ReproductionTold'];
-export type RoofTold = components['schemas']['RoofTold'];
+export type RoofDocument = components['schemas']['RoofDocument'];
 export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
@@ -8871,7 +8671,7 @@ export type TensorDocument = components['schemas']['TensorDocument'];
 export type TensorTold = components['schemas']['TensorTold'];
 export type Thing = components['schemas']['Thing'];
 export type ThingMessage = components['schemas']['ThingMessage'];
-export type TimeTold = components['schemas']['TimeTold'];
+export type TimeDocument = components['schemas']['TimeDocument'];
 export type TimesTold = components['schemas']['TimesTold'];
 export type TrialMessage = components['schemas']['TrialMessage'];
 export type TrialThing = components['schemas']['TrialThing'];
@@ -8883,8 +8683,9 @@ export type TuningAsked = components['schemas']['TuningAsked'];
 export type TuningTold = components['schemas']['TuningTold'];
 export type UnmeasuredDocument = components['schemas']['UnmeasuredDocument'];
 export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
-export type ViewTold = components['schemas']['ViewTold'];
+export type ViewDocument = components['schemas']['ViewDocument'];
 export type WeatherDocument = components['schemas']['WeatherDocument'];
+export type WorkDocument = components['schemas']['WorkDocument'];
 export type WorkspaceTold = components['schemas']['WorkspaceTold'];
 export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
 export type $defs = Record<string, never>;
@@ -9673,13 +9474,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9766,13 +9567,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10814,13 +10615,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10907,13 +10708,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11904,13 +11705,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11997,13 +11798,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12215,13 +12016,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description All engines. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EnginesTold"];
+                    "application/json": components["schemas"]["EnginesDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14316,13 +14117,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What there is to draw. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ViewTold"];
+                    "application/json": components["schemas"]["ViewDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14506,13 +14307,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14599,13 +14400,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15583,13 +15384,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15676,13 +15477,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -16831,13 +16632,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What changes from A to B. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiffTold"];
+                    "application/json": components["schemas"]["ProfileDiffDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -16917,13 +16718,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -17010,13 +16811,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18435,13 +18236,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18528,13 +18329,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description The note. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NoteTold"];
+                    "application/json": components["schemas"]["NoteDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18667,14 +18468,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description What ran and has no result, and why. */
-                        missing: string[];
-                        /** @description Of benchmarks, then comparisons, then profiles: the latest each. */
-                        results: (components["schemas"]["BenchmarkDocument"] | components["schemas"]["ComparisonDocument"] | components["schemas"]["ProfileDocument"])[];
-                        /** @description The project's name. */
-                        title: string;
-                    };
+                    "application/json": components["schemas"]["ReportDocument"];
                     "text/csv": string;
                     "text/html": string;
                     "text/markdown": string;
@@ -20125,13 +19919,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The machine, and how steady it is right now. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DoctorTold"];
+                    "application/json": components["schemas"]["DoctorDocument"];
                 };
             };
             /** @description The request cannot work */

@@ -7,7 +7,8 @@ const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
   name, op: name, ms, interval: half === null ? null : [ms - half, ms + half], share: ms / 10, nodes: 1, calls: 1, limit: { gflops: null, gbytes: null, bound: null, reason: "" },
 });
 
-const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: ms, total_ci95_ms: [ms - 0.1, ms + 0.1] });
+const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null });
+const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: figure(ms) });
 
 test("changes are told as the server aligned them, and names that repeat stay apart", () => {
   const changes = changesOf([

@@ -1,6 +1,6 @@
-import type { ChangeTold, ProfileDocument } from "@/api/schema.gen";
+import type { ChangeDocument, ProfileDocument, TimeDocument } from "@/api/schema.gen";
 import type { ChartTable } from "@/charts/Chart";
-import { NOTHING, decimals, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
+import { NOTHING, decimals, intervalOf, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
 
 /** A part of a call: a node, or all nodes of one operator. */
 export type Slice = { name: string; op: string; ms: number; interval: Interval | null; share: number; nodes: number; calls: number; limit: Limit };
@@ -13,14 +13,13 @@ export function slicesOf(profile: ProfileDocument, by: By): Slice[] {
   if (by === "operator") {
     return profile.operators.map((one) => ({ ...of(one), name: one.op_type, nodes: one.nodes }));
   }
-  return profile.nodes.map((one) => ({ ...of(one), name: one.node, nodes: 1 }));
+  return profile.nodes.map((one) => ({ ...of(one), name: one.node ?? one.op_type, nodes: 1 }));
 }
 
-type Row = ProfileDocument["operators"][number] | ProfileDocument["nodes"][number];
-
-function of(row: Row): Omit<Slice, "name" | "nodes"> {
-  const [low, high] = row.total_ci95_ms ?? [];
-  return { op: row.op_type, ms: row.total_ms, interval: low === undefined || high === undefined ? null : [low, high], share: row.share, calls: row.calls, limit: { gflops: row.gflop_per_s, gbytes: row.gbyte_per_s, bound: row.bound, reason: row.bound_reason } };
+function of(row: TimeDocument): Omit<Slice, "name" | "nodes"> {
+  const { gflop_per_s, gbyte_per_s, bound, bound_reason } = row.work;
+  const limit = { gflops: gflop_per_s, gbytes: gbyte_per_s, bound, reason: bound_reason };
+  return { op: row.op_type, ms: row.total_ms.value ?? 0, interval: intervalOf(row.total_ms), share: row.share ?? 0, calls: row.calls, limit };
 }
 
 export type Unit = { name: "ms" | "µs"; of: number };
@@ -66,13 +65,13 @@ export type Change = {
   a: Side | null;
   b: Side | null;
   deltaMs: number;
-  verdict: ChangeTold["verdict"];
-  standing: ChangeTold["standing"];
-  matchedBy: ChangeTold["matched_by"];
+  verdict: ChangeDocument["verdict"];
+  standing: ChangeDocument["standing"];
+  matchedBy: ChangeDocument["matched_by"];
 };
 
 /** As the server aligned them, the largest first; names that repeat are told apart, since charts find rows by them. */
-export function changesOf(told: readonly ChangeTold[]): Change[] {
+export function changesOf(told: readonly ChangeDocument[]): Change[] {
   const seen = new Map<string, number>();
   return told.map((one) => {
     const count = (seen.get(one.name) ?? 0) + 1;
@@ -89,10 +88,9 @@ export function changesOf(told: readonly ChangeTold[]): Change[] {
   });
 }
 
-function sideOf(part: ChangeTold["a"]): Side | null {
+function sideOf(part: ChangeDocument["a"]): Side | null {
   if (!part) return null;
-  const [low, high] = part.total_ci95_ms ?? [];
-  return { ms: part.total_ms, interval: low === undefined || high === undefined ? null : [low, high], nodes: part.nodes, names: part.names, ops: part.op_types };
+  return { ms: part.total_ms.value ?? 0, interval: intervalOf(part.total_ms), nodes: part.nodes, names: part.names, ops: part.op_types };
 }
 
 /** "slower", and "moved, slower" where it stands elsewhere now. */

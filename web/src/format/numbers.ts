@@ -31,6 +31,11 @@ export function count(value: number): string {
 }
 
 export type Interval = readonly [low: number, high: number];
+
+/** The interval of a figure, where it has one. */
+export function intervalOf(figure: { low: number | null; high: number | null }): Interval | null {
+  return figure.low === null || figure.high === null ? null : [figure.low, figure.high];
+}
 export type Quantity = { value: string; spread: string | null; unit: string };
 
 /** A value with its interval: `±` where it is symmetric, both ends where it is not. */

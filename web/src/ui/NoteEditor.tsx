@@ -5,7 +5,7 @@ import { lazy, Suspense, useCallback, useEffect, useReducer, useRef, useState } 
 
 import { Refused } from "@/api/client";
 import { noteQuery, writeNote, type NoteSubject } from "@/api/notes";
-import type { NoteTold } from "@/api/schema.gen";
+import type { NoteDocument } from "@/api/schema.gen";
 import { minute } from "@/format/dates";
 import { both, isClean, isDue, next, opened, type DraftedNote, type Written } from "@/ui/draftedNote";
 import { Trouble, toldOf } from "@/ui/Trouble";
@@ -28,7 +28,7 @@ export function NoteEditor({ kind, id, invitation = "Nothing written yet.", rows
   return <Editor key={`${kind} ${id}`} kind={kind} id={id} note={note.data} invitation={invitation} rows={rows} />;
 }
 
-function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: NoteTold }) {
+function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: NoteDocument }) {
   const place = `modeldyno.note.${kind}.${id}`;
   const [now, tell] = useReducer(next, null, () => opened(note, draftAt(place)));
   const [isEditing, setEditing] = useState(!isClean(now));

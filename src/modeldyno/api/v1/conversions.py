@@ -22,14 +22,6 @@ class ConversionAsked(Asked):
     to: Goal
 
 
-class CheckTold(Told):
-    batch_size: int = Field(description="Items of the input.", examples=[3])
-    max_abs_error: float = Field(description="The largest difference of outputs.")
-    max_rel_error: float = Field(
-        description="The same, of the largest value of the same output.", examples=[2.5e-7]
-    )
-
-
 class ConversionTold(Told):
     id: int = Field(examples=[1])
     project_id: int = Field(examples=[1])
@@ -40,20 +32,13 @@ class ConversionTold(Told):
     steps_done: int
     steps_planned: int = Field(description="0 as long as it has not begun.")
     made_id: int | None = Field(description="The new model, in the same project.")
-    checks: list[CheckTold] = Field(description="One for each input on which both were run.")
+    checks: list[Check] = Field(description="One for each input on which both were run.")
     notes: list[str]
     failure: FailureTold | None = Field(description="Why nothing came of it, and what to do.")
 
 
-class PossibilityTold(Told):
-    to: Goal
-    title: str = Field(examples=["OpenVINO IR"])
-    why_not: str = Field(description="Empty: it can be made.")
-    fix: str
-
-
 class ConversionsTold(Told):
-    possible: list[PossibilityTold] = Field(description="Every format, whether it can be or not.")
+    possible: list[Possibility] = Field(description="Every format, whether it can be or not.")
     conversions: list[ConversionTold] = Field(
         description="Of this model, oldest first, as far as this server remembers."
     )
@@ -70,9 +55,8 @@ def router(conversions: ConversionService) -> APIRouter:
     def list_conversions(model_id: Id) -> Response:
         """What the model can be converted to, why not to the rest, and what was tried."""
         number = ModelId(model_id)
-        possible = [_possibility(one) for one in conversions.possible(number)]
         tried = [_conversion(one) for one in conversions.of(number)]
-        return answer({"possible": possible, "conversions": tried})
+        return answer({"possible": conversions.possible(number), "conversions": tried})
 
     @routes.post(
         "/models/{model_id}/conversions",
@@ -110,15 +94,5 @@ def router(conversions: ConversionService) -> APIRouter:
 def _conversion(one: Conversion) -> dict[str, Any]:
     return {
         **vars(one),
-        "checks": [_check(check) for check in one.checks],
-        "notes": list(one.notes),
         "failure": failure_of(vars(one.failure) if one.failure else None),
     }
-
-
-def _check(check: Check) -> dict[str, Any]:
-    return {**vars(check)}
-
-
-def _possibility(one: Possibility) -> dict[str, Any]:
-    return {**vars(one)}

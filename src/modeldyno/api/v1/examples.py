@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import fastapi
 from fastapi import APIRouter, Response
-from pydantic import Field, WithJsonSchema
+from pydantic import Field
 
 from modeldyno.api.errors import Refused, refusal_of
-from modeldyno.api.v1.documents import EXAMPLES, document
+from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
 from modeldyno.api.v1.summaries import FailureTold, failure_of
+from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.public import EXAMPLES_SCHEMA, example_json
 from modeldyno.services.fetches import Fetch, FetchState
 from modeldyno.store.examples import catalogue
 
@@ -44,30 +44,29 @@ class FetchTold(Told):
     failure: FailureTold | None
 
 
-# Within a list of one: Pydantic looks up whatever a field refers to, and does not know this.
-_EXAMPLE = {"allOf": [document("examples", "example")]}
-
-
 class ExampleTold(Told):
-    example: Annotated[dict[str, Any], WithJsonSchema(_EXAMPLE)]
+    example: ExampleDocument
     fetches: list[FetchTold] = Field(description="The latest into each project.")
+
+
+_EXAMPLES = answers("The catalogue.", reference(ExamplesDocument))
 
 
 def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
     routes = APIRouter(tags=["examples"])
 
-    @routes.get("/examples", response_class=Response, responses={**EXAMPLES, **problems()})
+    @routes.get("/examples", response_class=Response, responses=_EXAMPLES | problems())
     def list_examples() -> Response:
         """The whole catalogue; each says whether it can be had here, and if not, why."""
-        found = [example_json(shown) for shown in examples.list()]
-        return answer({"schema": EXAMPLES_SCHEMA, "examples": found, "fetched": None})
+        shown = examples.list()
+        return answer(ExamplesDocument(examples=tuple(map(ExampleDocument.of, shown))))
 
     @routes.get("/examples/{example}", response_model=ExampleTold, responses=problems(404))
     def get_example(example: SlugInPath) -> Response:
         """One of them, and how far it is on its way into projects."""
         shown = examples.get(example)
         on_their_way = [_fetch(fetch) for fetch in fetches.of(shown.example.slug)]
-        return answer({"example": example_json(shown), "fetches": on_their_way})
+        return answer({"example": ExampleDocument.of(shown), "fetches": on_their_way})
 
     @routes.post(
         "/projects/{project_id}/models/example",

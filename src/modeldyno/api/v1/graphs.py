@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 from pydantic_core import to_json
 
 from modeldyno.api.kept_bytes import KeptBytes
-from modeldyno.api.v1.documents import GRAPH
-from modeldyno.api.v1.shape import Id, Told, answer, problems
+from modeldyno.api.schemas import answers, reference
+from modeldyno.api.v1.shape import Id, answer, problems
 from modeldyno.core import graph_groups
-from modeldyno.core.graph_groups import BoxKind
+from modeldyno.core.documents.graph import GraphDocument, ViewDocument
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
-from modeldyno.core.public_graphs import graph_json
 
 if TYPE_CHECKING:
     from modeldyno.services.models import ModelService
@@ -23,52 +22,27 @@ if TYPE_CHECKING:
 Scope = Annotated[str, Field(max_length=2000)]
 
 
-class BoxTold(Told):
-    id: str = Field(examples=["group:encoder"])
-    kind: BoxKind
-    of: str = Field(description="The id of the node or tensor, or the group's scope.")
-    label: str
-    parent: str = Field(description="The innermost open group around it; empty: none.")
-    nodes: int = Field(description="That it stands for.")
-    op: str = Field(description="The operator of a node; empty of all else.", examples=["Conv"])
-
-
-class LinkTold(Told):
-    source: str = Field(description="The id of a box.")
-    target: str
-    tensors: list[str] = Field(description="All that go from one to the other.")
-
-
-class GroupTold(Told):
-    scope: str = Field(examples=["encoder/layer.0"])
-    parent: str
-    nodes: int
-    nodes_by_op: dict[str, int] = Field(examples=[{"MatMul": 6, "Add": 4}])
-
-
-class ViewTold(Told):
-    sha256: str
-    boxes: list[BoxTold]
-    links: list[LinkTold]
-    expanded: list[str] = Field(description="The open groups that can be seen.")
-    groups: list[GroupTold] = Field(description="Those that are drawn, open or closed.")
+_GRAPH = answers("The whole graph.", reference(GraphDocument))
+_VIEW = answers("What there is to draw.", reference(ViewDocument))
 
 
 def router(models: ModelService) -> APIRouter:
     documents = KeptBytes()
     routes = APIRouter(prefix="/models/{model_id}/graph", tags=["models"])
 
-    @routes.get("", response_class=Response, responses={**GRAPH, **problems(404, 409)})
+    @routes.get("", response_class=Response, responses=_GRAPH | problems(404, 409))
     def get_graph(model_id: Id) -> Response:
         """Every node with its attributes, every tensor with its type and shape, and the groups.
 
         Read by a worker the first time, and kept by the content of the model.
         """
         graph = models.graph(ModelId(model_id))
-        body = documents.of(graph.sha256, lambda: to_json(graph_json(graph), inf_nan_mode="null"))
+        body = documents.of(
+            graph.sha256, lambda: to_json(GraphDocument.of(graph), inf_nan_mode="null")
+        )
         return Response(body, media_type="application/json")
 
-    @routes.get("/view", response_model=ViewTold, responses=problems(404, 409))
+    @routes.get("/view", response_class=Response, responses=_VIEW | problems(404, 409))
     def view_graph(
         model_id: Id,
         depth: Annotated[
@@ -86,7 +60,7 @@ def router(models: ModelService) -> APIRouter:
         """
         graph = models.graph(ModelId(model_id))
         opened = _opened(graph, depth, expand) - frozenset(collapse)
-        return answer(_view(graph, opened))
+        return answer(ViewDocument.of(graph, opened))
 
     return routes
 
@@ -97,15 +71,3 @@ def _opened(graph: Graph, depth: int | None, expand: list[str]) -> frozenset[str
     deep = [group.scope for group in graph.groups if group.scope.count("/") < (depth or 0)]
     inside = [scope for opened in expand for scope in graph_groups.around(opened)]
     return frozenset((*deep, *inside))
-
-
-def _view(graph: Graph, opened: frozenset[str]) -> dict[str, Any]:
-    drawn = graph_groups.view(graph, opened)
-    shown = {*drawn.expanded, *(box.of for box in drawn.boxes if box.kind == "group")}
-    return {
-        "sha256": graph.sha256,
-        "boxes": [vars(box) for box in drawn.boxes],
-        "links": [vars(link) for link in drawn.links],
-        "expanded": drawn.expanded,
-        "groups": [vars(group) for group in graph.groups if group.scope in shown],
-    }

@@ -8,7 +8,9 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from modeldyno.api.errors import VERSION_NEEDED, Refused
-from modeldyno.api.v1.shape import MOST_ID, Asked, Moment, Told, problems
+from modeldyno.api.schemas import answers, reference
+from modeldyno.api.v1.shape import MOST_ID, Asked, answer, problems
+from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.notes import SUBJECT_KINDS, Note, Subject, SubjectKind
 
 if TYPE_CHECKING:
@@ -35,12 +37,6 @@ class NoteAsked(Asked):
     )
 
 
-class NoteTold(Told):
-    text: str = Field(examples=["Measured on the box under the desk, fans at full speed."])
-    version: int = Field(description="0: nobody wrote anything yet.", examples=[3])
-    modified_at: Moment | None
-
-
 def router(notes: Notes) -> APIRouter:
     routes = APIRouter(tags=["notes"])
     for kind in SUBJECT_KINDS:
@@ -52,23 +48,30 @@ def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
     path = f"/{kind}s/{{{kind}_id}}/note"
     number = Path(alias=f"{kind}_id", ge=1, le=MOST_ID)
 
-    @routes.get(path, name=f"get_{kind}_note", responses=problems(404))
-    def read(response: Response, id: int = number) -> NoteTold:
+    @routes.get(
+        path,
+        name=f"get_{kind}_note",
+        response_class=Response,
+        responses=answers("The note.", reference(NoteDocument)) | problems(404),
+    )
+    def read(id: int = number) -> Response:
         """What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
         for `If-Match`."""
-        return _told(notes.get(Subject(kind, id)), response)
+        return _answer(notes.get(Subject(kind, id)))
 
-    @routes.put(path, name=f"write_{kind}_note", responses=problems(404, 412, 413, 428))
-    def write(
-        asked: NoteAsked, response: Response, if_match: IfMatch = None, id: int = number
-    ) -> NoteTold:
+    @routes.put(
+        path,
+        name=f"write_{kind}_note",
+        response_class=Response,
+        responses=answers("The note.", reference(NoteDocument)) | problems(404, 412, 413, 428),
+    )
+    def write(asked: NoteAsked, if_match: IfMatch = None, id: int = number) -> Response:
         """Replaces the note, unless somebody else changed it since you read it."""
         if if_match is None:
             raise Refused(VERSION_NEEDED)
         version = None if if_match == "*" else int(if_match.strip('"'))
-        return _told(notes.write(Subject(kind, id), asked.text, version), response)
+        return _answer(notes.write(Subject(kind, id), asked.text, version))
 
 
-def _told(note: Note, response: Response) -> NoteTold:
-    response.headers["ETag"] = f'"{note.version}"'
-    return NoteTold(text=note.text, version=note.version, modified_at=note.modified_at)
+def _answer(note: Note) -> Response:
+    return answer(NoteDocument.of(note), ETag=f'"{note.version}"')

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
-from modeldyno.api.v1.documents import TABLE
+from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -22,25 +22,16 @@ from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
 from modeldyno.api.v1.settings import Sent, changed, profiling_of
 from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import SummaryTold, ms, summary_of
+from modeldyno.api.v1.summaries import SummaryTold, summary_of
 from modeldyno.core.commands import profile_command
+from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
+from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
-from modeldyno.core.profile_diffs import MatchedBy, Standing, diff
-from modeldyno.core.profile_diffs import Verdict as ChangeVerdict
-from modeldyno.core.profiles import (
-    Agreement,
-    OpTypeRow,
-    Profile,
-    ProfileDetails,
-    ProfileRow,
-    RowsWanted,
-    spec_of,
-)
-from modeldyno.core.public_profiles import diff_json, roof_json, work_json
+from modeldyno.core.profile_diffs import diff
+from modeldyno.core.profiles import Agreement, Profile, ProfileDetails, RowsWanted, spec_of
 from modeldyno.core.requests.measuring import ProfileRequest, profile_request
 from modeldyno.core.requests.server import EditProfileRequest, NewProfileRequest
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.roofline import Bound, Roof
 from modeldyno.core.runs import State
 from modeldyno.services import requests
 
@@ -69,131 +60,23 @@ class ProfileRowTold(Told):
     summary: SummaryTold
 
 
-class AgreementTold(Told):
-    """How far the rows agree with the latency: `sum_ms` and `outside_ms` make it up."""
-
-    run_id: str = Field(description="Whose rows are shown.", examples=["20261115-095116-3fa9c1"])
-    nodes: int = Field(examples=[57])
-    latency_ms: float | None = Field(
-        description="Typical, of a call without the profiler.", examples=[4.1]
-    )
-    sum_ms: float = Field(description="Of all nodes.", examples=[4.0])
-    outside_ms: float | None = Field(description="In no node.", examples=[0.1])
-    coverage: float | None = Field(description="The sum by the latency.", examples=[0.98])
-    agrees: bool | None = Field(description="Within a tenth; if not, see the result's warnings.")
-
-
 class ProfileTold(ProfileRowTold):
     model_name: str = Field(examples=["resnet50.onnx"])
     modified_at: Moment | None
     dataset_id: int | None
     settings: ProfileRequest | None = Field(description="Null where another version wrote them.")
     latest_run: LatestRunTold | None
-    agreement: AgreementTold | None = Field(description="Null before a run has rows.")
+    agreement: AgreementDocument | None = Field(description="Null before a run has rows.")
     command: str = Field(
         description="Profiles the same in a terminal.",
         examples=["modeldyno profile resnet50.onnx --cores 2"],
     )
 
 
-class TimeTold(Told):
-    """A node, or all nodes of one operator; times are of one call of the model."""
-
-    node: str | None = Field(description="Null by operator.", examples=["/layer1/Conv"])
-    op_type: str = Field(examples=["Conv"])
-    nodes: int = Field(examples=[1])
-    calls: int = Field(description="In one call of the model.", examples=[1])
-    total_ms: float = Field(examples=[0.31])
-    share: float | None = Field(description="Of the latency.", examples=[0.076])
-    cpu_ms: float | None = Field(examples=[0.31])
-    accelerator_ms: float | None = Field(description="By an accelerator's own clock.")
-    flop: float | None = Field(
-        description="Arithmetic, from the shapes; null where not known.", examples=[236027904.0]
-    )
-    bytes: float | None = Field(
-        description="Read and written, from the shapes; null where not known.", examples=[2457600.0]
-    )
-    gflop_per_s: float | None = Field(examples=[61.2])
-    gbyte_per_s: float | None = Field(examples=[4.3])
-    flop_per_byte: float | None = Field(examples=[14.1])
-    bound: Bound | None = Field(
-        description="What limits it; null without peaks, or where its work is not known.",
-        examples=["compute"],
-    )
-    bound_reason: str = Field(
-        description="The same in numbers, or why there is no answer.",
-        examples=["61.2 GFLOP/s, 71 % of the peak"],
-    )
-
-
-class RoofTold(Told):
-    """The machine's peaks that rows are held against, as `modeldyno doctor --peaks` measured."""
-
-    gflop_per_s: float | None = Field(examples=[86.0])
-    gbyte_per_s: float | None = Field(examples=[11.2])
-    ridge_flop_per_byte: float | None = Field(
-        description="With more arithmetic per byte, arithmetic is the limit.", examples=[7.7]
-    )
-    text: str = Field(description="Where they come from, or how to get them.")
-
-
-class TimesTold(PageTold[TimeTold]):
+class TimesTold(PageTold[TimeDocument]):
     run_id: str = Field(examples=["20261115-095116-3fa9c1"])
     by: By
-    roof: RoofTold
-
-
-class DiffedTold(Told):
-    run_id: str = Field(examples=["20261115-095116-3fa9c1"])
-    model: str = Field(examples=["resnet50.onnx"])
-    engine: str = Field(examples=["onnxruntime"])
-    engine_version: str = Field(examples=["1.31.0"])
-    latency_ms: float = Field(examples=[4.1])
-    latency_ci95_ms: list[float] | None = Field(examples=[[4.05, 4.16]])
-    repeats: int = Field(examples=[5])
-
-
-class DiffPartTold(Told):
-    """One node, or several that do the work of the other side's."""
-
-    names: list[str] = Field(examples=[["/layer1/Conv", "/layer1/Relu"]])
-    op_types: list[str] = Field(examples=[["Conv", "Relu"]])
-    providers: list[str] = Field(examples=[["CPUExecutionProvider"]])
-    nodes: int = Field(examples=[2])
-    total_ms: float = Field(examples=[0.31])
-    total_ci95_ms: list[float] | None = Field(examples=[[0.3, 0.32]])
-
-
-class ChangeTold(Told):
-    name: str = Field(examples=["/layer1/Conv"])
-    standing: Standing = Field(
-        description="`moved`: in both, at another place in the order of execution, or run by "
-        "another provider."
-    )
-    matched_by: MatchedBy | None = Field(
-        description="How its counterpart was found: by its name, by the model's nodes it is made "
-        "of, by operator and place, or by its kind of work."
-    )
-    verdict: ChangeVerdict
-    delta_ms: float = Field(description="B less A.", examples=[-0.12])
-    a: DiffPartTold | None
-    b: DiffPartTold | None
-
-
-class DiffTold(Told):
-    """What changes from profile A to profile B."""
-
-    by: By
-    a: DiffedTold
-    b: DiffedTold
-    delta_ms: float = Field(examples=[-0.4])
-    verdict: ChangeVerdict
-    text: str
-    differences: list[str] = Field(
-        description="What was not the same in how they were measured.",
-        examples=[["cores: 1 in A, 2 in B"]],
-    )
-    changes: list[ChangeTold] = Field(description="The largest first.")
+    roof: RoofDocument
 
 
 Sort = Annotated[
@@ -204,6 +87,10 @@ Limit = Annotated[int, Query(ge=1, le=1000)]
 Cursor = Annotated[
     str | None, Query(pattern=r"^[0-9]{1,9}$", description="`next` of the page before.")
 ]
+
+
+_TABLE = answers("One line for each row.", None, "text/csv")
+_DIFF = answers("What changes from A to B.", reference(ProfileDiffDocument))
 
 
 def router(
@@ -287,11 +174,11 @@ def router(
         found = profiles.rows(ProfileId(profile_id), wanted)
         more = str(found.next) if found.next is not None else None
         roof = profiles.roof(ProfileId(profile_id))
-        items = [_time(row, found.latency_s, roof) for row in found.rows]
+        items = [TimeDocument.of_row(row, found.latency_s, roof) for row in found.rows]
         told = {"items": items, "next": more, "run_id": found.run_id, "by": by}
-        return answer(told | {"roof": roof_json(roof)})
+        return answer(told | {"roof": RoofDocument.of(roof)})
 
-    @routes.get("/{profile_id}/diff", response_model=DiffTold, responses=problems(404))
+    @routes.get("/{profile_id}/diff", response_class=Response, responses=_DIFF | problems(404))
     def diff_profiles(
         profile_id: Id,
         to: Annotated[int, Query(ge=1, le=MOST_ID, description="The other profile: B.")],
@@ -299,10 +186,9 @@ def router(
     ) -> Response:
         """What changes from this profile (A) to another (B): their latest runs, aligned by node
         and by operator."""
-        found = diff_json(diff(result(profile_id), result(to), by))
-        return answer({name: value for name, value in found.items() if name != "schema"})
+        return answer(ProfileDiffDocument.of(diff(result(profile_id), result(to), by)))
 
-    @routes.get("/{profile_id}/csv", response_class=Response, responses=TABLE | problems(404))
+    @routes.get("/{profile_id}/csv", response_class=Response, responses=_TABLE | problems(404))
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:
         """The same as a table for a spreadsheet, with a line for what is outside all nodes."""
         text = profiles.csv(ProfileId(profile_id), by)
@@ -339,32 +225,6 @@ def _details(found: ProfileDetails, agreement: Agreement | None) -> dict[str, An
         "dataset_id": profile.dataset_id,
         "settings": profiling_of(spec) if spec else None,
         "latest_run": latest_of(found.latest),
-        "agreement": _agreement(agreement) if agreement else None,
+        "agreement": AgreementDocument.of(agreement) if agreement else None,
         "command": profile_command(spec, found.model_name) if spec else "",
-    }
-
-
-def _agreement(found: Agreement) -> dict[str, Any]:
-    return {
-        "run_id": found.run_id,
-        "nodes": found.nodes,
-        "latency_ms": ms(found.latency_s),
-        "sum_ms": found.sum_s * 1e3,
-        "outside_ms": ms(found.outside_s),
-        "coverage": found.coverage,
-        "agrees": found.agrees,
-    }
-
-
-def _time(row: ProfileRow | OpTypeRow, latency_s: float | None, roof: Roof) -> dict[str, Any]:
-    return {
-        "node": row.node if isinstance(row, ProfileRow) else None,
-        "op_type": row.op_type,
-        "nodes": row.nodes if isinstance(row, OpTypeRow) else row.defined,
-        "calls": row.calls,
-        "total_ms": row.total_s * 1e3,
-        "share": row.total_s / latency_s if latency_s else None,
-        "cpu_ms": ms(row.cpu_s),
-        "accelerator_ms": ms(row.accelerator_s),
-        **work_json(row.flop, row.moved_bytes, row.total_s, roof),
     }

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.documents import REPORTED
+from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters, told
-from modeldyno.api.v1.runs import attached
+from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
 from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, problems
+from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.projects import Project
 from modeldyno.services.exports import Format
@@ -60,6 +61,9 @@ class ProjectDetails(ProjectTold):
     )
 
 
+_REPORTED = answers("A file to keep.", reference(ReportDocument), *EXPORT_TEXTS)
+
+
 def router(
     records: Records,
     service: ProjectService,
@@ -92,7 +96,9 @@ def router(
         counts = projects.counts(found.id)
         return ProjectDetails(**_told(found).model_dump(), counts=counts)
 
-    @routes.get("/{project_id}/report", response_class=Response, responses=REPORTED | problems(404))
+    @routes.get(
+        "/{project_id}/report", response_class=Response, responses=_REPORTED | problems(404)
+    )
     def report_project(project_id: Id, format: Format = "html") -> Response:
         """The latest result of every benchmark, comparison and profile in it, as one file: a page
         to read, without scripts, Markdown, JSON, or a table of all cells."""

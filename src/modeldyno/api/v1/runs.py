@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Path, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from modeldyno.api.v1.documents import EXPORTED, RECORD, RESULT, SAMPLES
+from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -28,6 +28,7 @@ from modeldyno.api.v1.summaries import (
     outcome_of,
     summary_of,
 )
+from modeldyno.core.documents.report import ResultDocument
 from modeldyno.core.ids import RunId
 from modeldyno.core.requests.measuring import BenchmarkRequest, ProfileRequest
 from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
@@ -92,6 +93,14 @@ class RunDetailsTold(RunTold):
     has_result: bool = Field(description="Whether there is something to export.")
 
 
+EXPORT_TEXTS = ("text/csv", "text/markdown", "text/html")
+_RESULT_SCHEMA = {"anyOf": [reference(kind) for kind in get_args(ResultDocument)]}
+_RESULT = answers("What came out: of a benchmark, a comparison or a profile.", _RESULT_SCHEMA)
+_RECORD = answers("The result as it is kept.", {"type": "object", "additionalProperties": True})
+_EXPORTED = answers("A file to keep.", _RESULT_SCHEMA, *EXPORT_TEXTS)
+_SAMPLES = answers("One line for each sample.", None, "text/csv")
+
+
 def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
@@ -117,18 +126,18 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         with archive.deleting():
             runs.delete(RunId(run_id))
 
-    @routes.get("/{run_id}/result", response_class=Response, responses=RESULT | problems(404, 409))
+    @routes.get("/{run_id}/result", response_class=Response, responses=_RESULT | problems(404, 409))
     def get_run_result(run_id: Word) -> Response:
         """The document that `modeldyno … --json` prints."""
         return answer(exports.document(RunId(run_id)))
 
-    @routes.get("/{run_id}/record", response_class=Response, responses=RECORD | problems(404, 409))
+    @routes.get("/{run_id}/record", response_class=Response, responses=_RECORD | problems(404, 409))
     def get_run_record(run_id: Word) -> Response:
         """The result as it is kept, in seconds; for our own clients, which make objects of it."""
         return answer(exports.record(RunId(run_id)))
 
     @routes.get(
-        "/{run_id}/export", response_class=Response, responses=EXPORTED | problems(404, 409)
+        "/{run_id}/export", response_class=Response, responses=_EXPORTED | problems(404, 409)
     )
     def export_run(run_id: Word, format: Format = "json") -> Response:
         """The result as a file: JSON, a table for a spreadsheet, Markdown to paste, or a page to
@@ -137,7 +146,7 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.get(
-        "/{run_id}/samples", response_class=StreamingResponse, responses=SAMPLES | problems(404)
+        "/{run_id}/samples", response_class=StreamingResponse, responses=_SAMPLES | problems(404)
     )
     def export_run_samples(run_id: Word) -> Response:
         """Every sample of it, in nanoseconds."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.shape import Moment, Told, problems
-from modeldyno.core.codec import encode
-from modeldyno.core.doctor import Fitness, fitness, verdict_sentence
-from modeldyno.core.doctor import State as FindingState
-from modeldyno.core.public import checkup_json
+from modeldyno.api.schemas import answers, reference
+from modeldyno.api.v1.shape import Moment, Told, answer, problems
+from modeldyno.core.doctor import Finding, Fitness, fitness, verdict_sentence
+from modeldyno.core.documents.doctor import DoctorDocument
+from modeldyno.core.hosts import HostFacts
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.system import SystemFacts
 
@@ -59,14 +60,6 @@ class MachineTold(Told):
     system: str = Field(examples=["Linux"])
 
 
-class FindingTold(Told):
-    name: str = Field(examples=["governor"])
-    state: FindingState
-    value: str = Field(examples=["powersave"])
-    effect: str = Field(description="On numbers.")
-    fix: str = Field(description="A command where there is one; `none`.")
-
-
 class HealthTold(Told):
     """From what the system says of itself; `POST /system/doctor` measures as well."""
 
@@ -74,15 +67,12 @@ class HealthTold(Told):
     sentence: str = Field(examples=["fit with care: governor"])
     governor: str | None = Field(examples=["performance"])
     load_1m: float | None = Field(examples=[0.1])
-    findings: list[FindingTold]
+    findings: list[Finding]
 
 
 class SystemTold(Told):
     version: str = Field(description="Of Modeldyno.", examples=["0.1.0"])
-    host: dict[str, Any] = Field(
-        description="CPU, memory, kernel and settings, as in every result.",
-        examples=[{"cpu_model": "AMD EPYC 7763", "cpus": 8, "python": "3.11.9"}],
-    )
+    host: HostFacts = Field(description="CPU, memory, kernel and settings, as in every result.")
     machine: MachineTold
     health: HealthTold
     sandbox: SandboxTold
@@ -92,19 +82,7 @@ class SystemTold(Told):
     telemetry: str = Field(examples=[TELEMETRY])
 
 
-class DoctorTold(Told):
-    schema_: str = Field(alias="schema", examples=["modeldyno.doctor/1"])
-    created_at: str
-    tool_version: str
-    verdict: Literal["fit", "fit with care", "unfit"]
-    findings: list[dict[str, Any]] = Field(
-        description="What was found, what it does to numbers, and how to mend it.",
-        examples=[[{"name": "load", "state": "ok", "value": "0.1"}]],
-    )
-    clock: dict[str, Any]
-    noise: dict[str, Any] | None
-    peaks: dict[str, Any] | None
-    host: dict[str, Any]
+_CHECKUP = answers("The machine, and how steady it is right now.", reference(DoctorDocument))
 
 
 def router(system: SystemService) -> APIRouter:
@@ -115,25 +93,31 @@ def router(system: SystemService) -> APIRouter:
         """The machine it runs on, the workspace, the queue, and who has which core."""
         return _told(system.facts())
 
-    @routes.post("/doctor", responses=problems(409))
-    def examine_system() -> DoctorTold:
+    @routes.post("/doctor", response_class=Response, responses=_CHECKUP | problems(409))
+    def examine_system() -> Response:
         """Is this machine fit to measure? Takes about two seconds, on a core of its own; the
         document is that of `modeldyno doctor --json`."""
-        document = checkup_json(system.examine())
-        document["findings"] = [
-            {name: without_folders(text) for name, text in finding.items()}
-            for finding in document["findings"]
-        ]
-        return DoctorTold(**document)
+        checkup = system.examine()
+        findings = tuple(map(_redacted, checkup.findings))
+        return answer(DoctorDocument.of(replace(checkup, findings=findings)))
 
     return routes
+
+
+def _redacted(finding: Finding) -> Finding:
+    return replace(
+        finding,
+        value=without_folders(finding.value),
+        effect=without_folders(finding.effect),
+        fix=without_folders(finding.fix),
+    )
 
 
 def _told(facts: SystemFacts) -> SystemTold:
     sandbox = facts.sandbox
     return SystemTold(
         version=facts.version,
-        host=encode(facts.host),
+        host=facts.host,
         machine=MachineTold(
             cpu_model=facts.host.cpu_model,
             cpus=facts.host.cpus,
@@ -146,7 +130,7 @@ def _told(facts: SystemFacts) -> SystemTold:
             sentence=verdict_sentence(facts.findings),
             governor=facts.host.governor,
             load_1m=facts.load_1m,
-            findings=[FindingTold(**vars(one)) for one in facts.findings],
+            findings=list(facts.findings),
         ),
         sandbox=SandboxTold(
             level=sandbox.level if sandbox else "unusable",

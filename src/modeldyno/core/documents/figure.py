@@ -22,7 +22,7 @@ class Figure(Described):
     level: Share | None = None
     """At least 0.95; more where the data chose the moment to stop. Lower only where too few samples
     were taken to support it."""
-    of: Literal["sessions", "samples", "pairs", "processes"] | None = None
+    of: Literal["sessions", "samples", "pairs", "processes", "repeats"] | None = None
     """What the interval is over. One over samples says nothing about what differs between
     sessions."""
     n: Count | None = None
@@ -42,6 +42,21 @@ class Figure(Described):
             level=estimate.level,
             of=estimate.units,
             n=estimate.n,
+        )
+
+    @classmethod
+    def of_span(cls, value_s: float, span_s: tuple[float, float] | None, repeats: int) -> Figure:
+        """Milliseconds, with the 95 % interval over the repeats of a profile."""
+        if span_s is None:
+            return cls(value=value_s * 1e3, of="repeats", n=repeats)
+        low_s, high_s = span_s
+        return cls(
+            value=value_s * 1e3,
+            low=low_s * 1e3,
+            high=high_s * 1e3,
+            level=0.95,
+            of="repeats",
+            n=repeats,
         )
 
     @classmethod

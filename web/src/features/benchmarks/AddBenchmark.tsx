@@ -5,7 +5,7 @@ import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
-import type { EngineTold, PlanTold } from "@/api/schema.gen";
+import type { EngineDocument, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
 import { MOST_BATCH, MOST_STREAMS, askedOf, compareCommands, effectiveOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, planWords, queuedWords, streamsNote, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
@@ -272,7 +272,7 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
   );
 }
 
-function More({ draft, change, engine, troubles }: PartProps & { engine: EngineTold | undefined; troubles: Troubles }) {
+function More({ draft, change, engine, troubles }: PartProps & { engine: EngineDocument | undefined; troubles: Troubles }) {
   const devices = [
     ...(engine?.devices ?? ["cpu"]).map((device) => ({ value: device, label: device, reason: null })),
     ...Object.entries(engine?.unavailable_devices ?? {}).map(([device, reason]) => ({ value: device, label: device, reason })),

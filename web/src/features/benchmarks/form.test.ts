@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import type { EngineTold } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/schema.gen";
 import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, streamsNote } from "@/features/benchmarks/form";
 
 describe("counts", () => {
@@ -30,7 +30,7 @@ test("of several words none is dropped silently", () => {
 });
 
 test("an engine says why it cannot", () => {
-  const engine: EngineTold = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], has_streams: true, adapter: "openvino", python: null, origin: "" };
+  const engine: EngineDocument = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], has_streams: true, adapter: "openvino", python: null, origin: "" };
   expect(engineTrouble(engine, { format: "onnx" })).toBe("openvino is not installed. To get it: pip install openvino");
   expect(engineTrouble({ ...engine, usable: true }, { format: "torchscript" })).toContain("does not read TorchScript");
   expect(engineTrouble({ ...engine, usable: true }, { format: "onnx" })).toBeNull();

@@ -1,4 +1,4 @@
-import type { BenchmarkTold, EngineTold, ModelTold, PlanBenchmarkRequest } from "@/api/schema.gen";
+import type { BenchmarkTold, EngineDocument, ModelTold, PlanBenchmarkRequest } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 
 /** What the dialog holds, also while it is closed. */
@@ -68,7 +68,7 @@ export function powersOfTwo(most: number): number[] {
 }
 
 /** Why an engine cannot run this model here; null when it can. */
-export function engineTrouble(engine: EngineTold, model: Pick<ModelTold, "format"> | undefined): string | null {
+export function engineTrouble(engine: EngineDocument, model: Pick<ModelTold, "format"> | undefined): string | null {
   if (!engine.usable) return `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}`;
   if (model?.format && !engine.formats.includes(model.format)) {
     return `It does not read ${formatName(model.format)} files; it reads ${engine.formats.map(formatName).join(", ")}`;
@@ -77,7 +77,7 @@ export function engineTrouble(engine: EngineTold, model: Pick<ModelTold, "format
 }
 
 /** Why a model cannot be measured by an engine; null when it can. */
-export function modelTrouble(model: ModelTold, engine: EngineTold | undefined): string | null {
+export function modelTrouble(model: ModelTold, engine: EngineDocument | undefined): string | null {
   if (model.state === "untrusted") return "It could run code, and nobody vouched for it yet: see its page";
   if (model.state === "incomplete") return "It lacks weights files: see its page";
   if (model.state === "unread") return "It was never looked into: see its page";
@@ -97,7 +97,7 @@ export function inputModel(models: readonly ModelTold[]): ModelTold | undefined 
   return models.findLast((one) => one.origin !== "optimization") ?? models[models.length - 1];
 }
 
-export function firstDraft(engines: readonly EngineTold[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
+export function firstDraft(engines: readonly EngineDocument[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
   const model = inputModel(models.filter((one) => one.state === "ready")) ?? inputModel(models);
   const able = engines.filter((one) => engineTrouble(one, model) === null && isForPeople(one));
   const any = engines.filter((one) => engineTrouble(one, model) === null);
@@ -154,7 +154,7 @@ export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
 /** A draft with no more in it than its model and its engines can do. */
 export type Effective = Draft & { otherStreams: number[] };
 
-export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Pick<EngineTold, "name" | "has_streams">[]): Effective {
+export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Pick<EngineDocument, "name" | "has_streams">[]): Effective {
   const streams = (engine: string) => (engines.find((one) => one.name === engine)?.has_streams ? draft.streams : [1]);
   const batches = fixed === null ? {} : { batches: [fixed], manyBatches: false };
   return { ...draft, ...batches, streams: streams(draft.engine), otherStreams: streams(draft.otherEngine) };

@@ -1,12 +1,12 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { memo } from "react";
 
-import type { BoxTold } from "@/api/schema.gen";
+import type { Box } from "@/api/schema.gen";
 import type { Look } from "@/features/graph/colouring";
 import type { Written } from "@/features/graph/sizes";
 
 type Doing = { toggle: (scope: string, isOpen: boolean) => void; near: (scope: string) => void };
-export type BoxNodeType = Node<Doing & { box: BoxTold; text: Written | undefined; look: Look; isSelected: boolean }, "box">;
+export type BoxNodeType = Node<Doing & { box: Box; text: Written | undefined; look: Look; isSelected: boolean }, "box">;
 export type FrameNodeType = Node<{ scope: string; isSelected: boolean }, "frame">;
 export type HeadNodeType = Node<Doing & { scope: string; text: Written | undefined }, "head">;
 

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { graphQuery, graphViewQuery, modelQuery } from "@/api/queries";
-import type { GraphDocumentNode } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/schema.gen";
 import { usePageKeys } from "@/app/shortcuts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";
@@ -24,7 +24,7 @@ import { Caution } from "@/ui/Caution";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-const NONE: GraphDocumentNode[] = [];
+const NONE: NodeDocument[] = [];
 const NO_SCOPES: string[] = [];
 const MANY = 2000; // boxes that take a while to draw
 const FROM = "/p/$pid/models/$mid/graph" as const;

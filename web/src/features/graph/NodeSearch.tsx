@@ -2,13 +2,13 @@ import { Combobox, Group, Text, TextInput, useCombobox } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { memo, useEffect, useMemo, type RefObject } from "react";
 
-import type { GraphDocumentNode } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/schema.gen";
 import { find } from "@/features/graph/find";
 import { plural } from "@/format/numbers";
 
 const MOST = 50;
 
-type Props = { nodes: readonly GraphDocumentNode[]; text: string; setText: (text: string) => void; open: (id: string) => void; input: RefObject<HTMLInputElement | null> };
+type Props = { nodes: readonly NodeDocument[]; text: string; setText: (text: string) => void; open: (id: string) => void; input: RefObject<HTMLInputElement | null> };
 
 /** Finds a node by name, operator or pattern; Enter opens the first hit. */
 export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {

@@ -2,7 +2,7 @@ import { ActionIcon, Anchor, Badge, Button, Card, Group, Stack, Table, Text, Tit
 import { IconX } from "@tabler/icons-react";
 import { memo, type ReactNode } from "react";
 
-import type { GraphDocument, GraphDocumentAttribute, GraphDocumentGraphTensor, GraphDocumentNode } from "@/api/schema.gen";
+import type { GraphDocument, Attribute, GraphTensor, NodeDocument } from "@/api/schema.gen";
 import { scopeAround } from "@/features/graph/arrange";
 import type { Times } from "@/features/graph/homes";
 import { milliseconds, msOf } from "@/features/graph/scene";
@@ -61,7 +61,7 @@ function Panel({ title, kind, close, children }: { title: string; kind: string; 
   );
 }
 
-function NodePanel({ graph, node, times, close }: Props & { node: GraphDocumentNode; close: ReactNode }) {
+function NodePanel({ graph, node, times, close }: Props & { node: NodeDocument; close: ReactNode }) {
   const tensors = new Map(graph.tensors.map((tensor) => [tensor.id, tensor]));
   const time = times?.byNode.get(node.id);
   const told = time && quantity(time.ms, time.ci95, "ms");
@@ -113,7 +113,7 @@ function NodePanel({ graph, node, times, close }: Props & { node: GraphDocumentN
   );
 }
 
-function Tensors({ title, ids, tensors }: { title: string; ids: readonly (string | null)[]; tensors: ReadonlyMap<string, GraphDocumentGraphTensor> }) {
+function Tensors({ title, ids, tensors }: { title: string; ids: readonly (string | null)[]; tensors: ReadonlyMap<string, GraphTensor> }) {
   return (
     <div>
       <Text size="sm" fw={600}>
@@ -220,12 +220,12 @@ function namesOf(ids: readonly string[]): string {
   return [...ids.slice(0, NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
 }
 
-export function shapeText(tensor: Pick<GraphDocumentGraphTensor, "dtype" | "shape">): string {
+export function shapeText(tensor: Pick<GraphTensor, "dtype" | "shape">): string {
   const shape = tensor.shape === null ? "shape not known" : `[${tensor.shape.map((dim) => dim ?? "?").join(", ")}]`;
   return `${tensor.dtype ?? "type not known"} ${shape}`;
 }
 
-function attributeText(attribute: GraphDocumentAttribute): string {
+function attributeText(attribute: Attribute): string {
   const value = Array.isArray(attribute.value) ? `[${attribute.value.join(", ")}]` : attribute.value === null ? "" : String(attribute.value);
   return [value, attribute.note].filter(Boolean).join(" · ");
 }

@@ -1,4 +1,4 @@
-import type { BoxTold } from "@/api/schema.gen";
+import type { Box } from "@/api/schema.gen";
 import { kindColor, kindOf } from "@/charts/kinds";
 import type { Times } from "@/features/graph/homes";
 import { heatColor, mixed } from "@/features/graph/paint";
@@ -6,7 +6,7 @@ import { msOf } from "@/features/graph/scene";
 
 /** How a box looks; colour is never all that says it. */
 export type Look = { fill: string; edge: string; mark: string };
-export type Paint = (box: BoxTold) => Look;
+export type Paint = (box: Box) => Look;
 
 const page = (isDark: boolean) => (isDark ? { paper: "#242424", line: "#5b6470", group: "#2e3238" } : { paper: "#ffffff", line: "#9aa3ad", group: "#f1f3f5" });
 
@@ -21,7 +21,7 @@ export function byType(isDark: boolean): Paint {
 }
 
 /** Nodes by the slowest of them, groups by the slowest group that is drawn. */
-export function byTime(times: Times, boxes: readonly BoxTold[], isDark: boolean): Paint {
+export function byTime(times: Times, boxes: readonly Box[], isDark: boolean): Paint {
   const { paper, line } = page(isDark);
   const most = Math.max(...boxes.map((box) => msOf(box.id, times) ?? 0), Number.MIN_VALUE);
   return (box) => {

@@ -1,7 +1,7 @@
-import type { GraphDocumentNode } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/schema.gen";
 
 /** Nodes whose name or operator has these words in it, or fits a pattern between slashes ("/conv[0-9]$/"). */
-export function find(nodes: readonly GraphDocumentNode[], text: string): readonly GraphDocumentNode[] {
+export function find(nodes: readonly NodeDocument[], text: string): readonly NodeDocument[] {
   const wanted = text.trim();
   if (wanted === "") return [];
   const pattern = patternOf(wanted);
@@ -9,7 +9,7 @@ export function find(nodes: readonly GraphDocumentNode[], text: string): readonl
   const small = wanted.toLowerCase();
   const fits = nodes.filter((node) => node.id.toLowerCase().includes(small) || node.op_type.toLowerCase().includes(small));
   // Who types a whole name or operator means that one.
-  const weight = (node: GraphDocumentNode) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
+  const weight = (node: NodeDocument) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
   return fits.map((node, at) => ({ node, at })).sort((a, b) => weight(a.node) - weight(b.node) || a.at - b.at).map(({ node }) => node);
 }
 

@@ -1,4 +1,4 @@
-import type { GraphDocumentNode } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
 
 /** As which operator a node ran, and with which others where the engine says so. */
@@ -11,18 +11,18 @@ type Ran = { as: string; together: readonly string[] };
  * (a Relu that ran as Conv) took in what only leads to it, and a simple operation that has no time was done
  * by the node that makes its input.
  */
-export function fusedSets(nodes: readonly GraphDocumentNode[], timed: ReadonlyMap<string, Ran>): ReadonlyMap<string, readonly string[]> {
-  const makers = new Map<string, GraphDocumentNode>();
-  const users = new Map<string, GraphDocumentNode[]>();
+export function fusedSets(nodes: readonly NodeDocument[], timed: ReadonlyMap<string, Ran>): ReadonlyMap<string, readonly string[]> {
+  const makers = new Map<string, NodeDocument>();
+  const users = new Map<string, NodeDocument[]>();
   for (const node of nodes) {
     for (const output of node.outputs) if (output !== null) makers.set(output, node);
     for (const input of node.inputs) if (input !== null) users.set(input, [...(users.get(input) ?? []), node]);
   }
-  const before = (node: GraphDocumentNode) => node.inputs.flatMap((input) => makers.get(input ?? "") ?? []);
-  const after = (node: GraphDocumentNode) => node.outputs.flatMap((output) => users.get(output ?? "") ?? []);
+  const before = (node: NodeDocument) => node.inputs.flatMap((input) => makers.get(input ?? "") ?? []);
+  const after = (node: NodeDocument) => node.outputs.flatMap((output) => users.get(output ?? "") ?? []);
   const home = new Map<string, string>();
   const found = new Map<string, string[]>();
-  const join = (node: GraphDocumentNode, to: string) => {
+  const join = (node: NodeDocument, to: string) => {
     home.set(node.id, to);
     found.set(to, [...(found.get(to) ?? []), node.id]);
   };
@@ -31,12 +31,12 @@ export function fusedSets(nodes: readonly GraphDocumentNode[], timed: ReadonlyMa
     for (const one of others) home.set(one, id);
     if (others.length > 0) found.set(id, others);
   }
-  const isFree = (node: GraphDocumentNode) => !timed.has(node.id) && !home.has(node.id) && node.op_type !== "Constant";
+  const isFree = (node: NodeDocument) => !timed.has(node.id) && !home.has(node.id) && node.op_type !== "Constant";
 
   for (const last of nodes) {
     const ran = timed.get(last.id);
     if (!ran || ran.together.length > 0 || isItself(last.op_type, ran.as)) continue;
-    const isInside = (node: GraphDocumentNode) => node.id === last.id || home.get(node.id) === last.id;
+    const isInside = (node: NodeDocument) => node.id === last.id || home.get(node.id) === last.id;
     const open = [...before(last)];
     for (let node = open.pop(); node; node = open.pop()) {
       if (!isFree(node) || !after(node).every(isInside)) continue;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { GraphDocument, GraphDocumentNode } from "@/api/schema.gen";
+import type { GraphDocument, NodeDocument, TimeDocument } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
 import { find } from "@/features/graph/find";
 import { fusedSets } from "@/features/graph/fusedSets";
@@ -10,7 +10,7 @@ import { heatColor } from "@/features/graph/paint";
 import { lines, written } from "@/features/graph/sizes";
 import { walk } from "@/features/graph/walk";
 
-const node = (id: string, op_type: string, outputs: string[] = [], scope = ""): GraphDocumentNode => ({
+const node = (id: string, op_type: string, outputs: string[] = [], scope = ""): NodeDocument => ({
   id, op_type, outputs, scope, name: id, domain: "", inputs: [], attributes: [], bodies: [],
 });
 const NODES = [node("conv1", "Conv", ["relu1"], "a/b"), node("dense", "Gemm", ["y"]), node("Convert_9", "Cast", [])];
@@ -42,9 +42,10 @@ test("nodes are found by name, by operator and by pattern, whole words first", (
   expect([found("/(/"), found("  ")]).toEqual([[], []]);
 });
 
-const row = (name: string, ms: number) => ({
-  node: name, op_type: "Conv", provider: "", calls: 1, total_ms: ms, total_ci95_ms: [ms - 1, ms + 1], share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, told_ms: ms,
-  parts: [], bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null,
+const row = (name: string, ms: number): TimeDocument => ({
+  node: name, op_type: "Conv", nodes: 1, provider: "", calls: 1, share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, recorded_ms: ms, parts: [],
+  total_ms: { value: ms, low: ms - 1, high: ms + 1, level: 0.95, of: "repeats", n: 4, needs: null },
+  work: { bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null },
 });
 
 test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
@@ -55,7 +56,7 @@ test("times come home to the nodes that an engine fused, and the rest is told ap
 });
 
 test("a whole fused set has the time of the set", () => {
-  const link = (id: string, op_type: string, inputs: string[], output: string): GraphDocumentNode => ({ ...node(id, op_type, [output]), inputs });
+  const link = (id: string, op_type: string, inputs: string[], output: string): NodeDocument => ({ ...node(id, op_type, [output]), inputs });
   const nodes = [
     link("conv_1", "Conv", ["x", "w1"], "c1"), link("relu_1", "Relu", ["c1"], "r1"), // ran under the name of its last
     link("conv_2", "Conv", ["r1", "w2"], "c2"), link("relu_2", "Relu", ["c2"], "r2"), // ran under the name of its first

@@ -1,11 +1,12 @@
-import type { GraphDocument, GraphDocumentNode, ProfileDocumentNode } from "@/api/schema.gen";
+import type { GraphDocument, NodeDocument, TimeDocument } from "@/api/schema.gen";
 import { fusedSets } from "@/features/graph/fusedSets";
+import { intervalOf } from "@/format/numbers";
 
 /** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
-export type Homes = (name: string) => GraphDocumentNode | null;
+export type Homes = (name: string) => NodeDocument | null;
 
 export function homesOf(graph: GraphDocument): Homes {
-  const byName = new Map<string, GraphDocumentNode>();
+  const byName = new Map<string, NodeDocument>();
   // Some names are those of what a node makes. A node's own name counts more.
   for (const node of graph.nodes) for (const output of node.outputs) if (output) byName.set(output, node);
   for (const node of graph.nodes) if (node.name) byName.set(node.name, node);
@@ -48,29 +49,30 @@ export type Times = {
   latencyMs: number;
 };
 
-export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number, homes: Homes, nodes: readonly GraphDocumentNode[]): Times {
+export function timesOf(rows: readonly TimeDocument[], latencyMs: number, homes: Homes, nodes: readonly NodeDocument[]): Times {
   const byNode = new Map<string, Time>();
   const byScope = new Map<string, number>();
   let elsewhereMs = 0;
   for (const row of rows) {
     const parts = row.parts.flatMap((part) => homes(part) ?? []);
-    const node = homes(row.node) ?? parts[0];
+    const ms = row.total_ms.value ?? 0;
+    const node = homes(row.node ?? "") ?? parts[0];
     if (!node) {
-      elsewhereMs += row.total_ms;
+      elsewhereMs += ms;
       continue;
     }
     const before = byNode.get(node.id);
     byNode.set(node.id, {
-      ms: (before?.ms ?? 0) + row.total_ms,
-      ci95: before ? null : pair(row.total_ci95_ms), // of a sum it is not known
-      share: (before?.share ?? 0) + row.share,
+      ms: (before?.ms ?? 0) + ms,
+      ci95: before ? null : intervalOf(row.total_ms), // of a sum it is not known
+      share: (before?.share ?? 0) + (row.share ?? 0),
       as: before ? `${before.as}, ${row.op_type}` : row.op_type,
       together: [...(before?.together ?? []), ...parts.map((part) => part.id).filter((id) => id !== node.id)],
     });
     let scope = "";
     for (const part of node.scope === "" ? [] : node.scope.split("/")) {
       scope = scope === "" ? part : `${scope}/${part}`;
-      byScope.set(scope, (byScope.get(scope) ?? 0) + row.total_ms);
+      byScope.set(scope, (byScope.get(scope) ?? 0) + ms);
     }
   }
   shareOut(byNode, nodes);
@@ -80,16 +82,11 @@ export function timesOf(rows: readonly ProfileDocumentNode[], latencyMs: number,
 }
 
 /** Each node of a fused set has the time of the set. */
-function shareOut(byNode: Map<string, Time>, nodes: readonly GraphDocumentNode[]): void {
+function shareOut(byNode: Map<string, Time>, nodes: readonly NodeDocument[]): void {
   for (const [home, others] of fusedSets(nodes, byNode)) {
     const time = byNode.get(home);
     if (!time) continue;
     const set = [...new Set([home, ...others])];
     for (const id of set) byNode.set(id, { ...time, together: set.filter((one) => one !== id) });
   }
-}
-
-function pair(ends: readonly number[] | null): readonly [number, number] | null {
-  const [low, high] = ends ?? [];
-  return low === undefined || high === undefined ? null : [low, high];
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-import type { BoxTold, ViewTold } from "@/api/schema.gen";
+import type { Box, ViewDocument } from "@/api/schema.gen";
 import type { Point } from "@/features/graph/layered";
 import type { Rect } from "@/features/graph/arrange";
 import type { Times } from "@/features/graph/homes";
@@ -10,7 +10,7 @@ import { decimals, plain } from "@/format/numbers";
 
 /** A view with everything in its place: what the page draws, and what it saves. */
 export type Scene = {
-  boxes: readonly BoxTold[];
+  boxes: readonly Box[];
   /** Open groups, the outermost first. */
   frames: readonly string[];
   links: readonly { source: string; target: string; tensors: readonly string[]; way: Point[] }[];
@@ -21,8 +21,8 @@ export type Scene = {
 };
 
 /** The scene of a view, and whether a newer one is on its way. */
-export function useScene(view: ViewTold | undefined, times: Times | null): { scene: Scene | null; isLaying: boolean } {
-  const [found, setFound] = useState<{ scene: Scene; of: ViewTold; times: Times | null } | null>(null);
+export function useScene(view: ViewDocument | undefined, times: Times | null): { scene: Scene | null; isLaying: boolean } {
+  const [found, setFound] = useState<{ scene: Scene; of: ViewDocument; times: Times | null } | null>(null);
   useEffect(() => {
     if (!view) return;
     let isWanted = true;
@@ -34,7 +34,7 @@ export function useScene(view: ViewTold | undefined, times: Times | null): { sce
   return { scene: found?.scene ?? null, isLaying: view !== undefined && (found?.of !== view || found.times !== times) };
 }
 
-export async function sceneOf(view: ViewTold, times: Times | null): Promise<Scene> {
+export async function sceneOf(view: ViewDocument, times: Times | null): Promise<Scene> {
   const { place, texts } = toPlace(view, (id) => timeText(id, times), onCanvas);
   const { rects, ways, width, height } = await laidOut(place);
   const frames = [...view.expanded].sort((a, b) => a.split("/").length - b.split("/").length);

@@ -1,4 +1,4 @@
-import type { BoxTold } from "@/api/schema.gen";
+import type { Box } from "@/api/schema.gen";
 import type { ToPlace } from "@/features/graph/arrange";
 
 /** What is written in a box, and how large that makes it: nothing is ever cut off. */
@@ -16,7 +16,7 @@ export const TOGGLE = 26; // the button of a group, with its gap
 const LONGEST = 36; // characters of a line
 
 /** Of a box: its operator and name, or its name and how much is in it. */
-export function written(box: Pick<BoxTold, "kind" | "label" | "op" | "nodes">, time: string | null, measure: Measure): Written {
+export function written(box: Pick<Box, "kind" | "label" | "op" | "nodes">, time: string | null, measure: Measure): Written {
   const suffix = time === null ? "" : ` · ${time}`;
   switch (box.kind) {
     case "node": {
@@ -62,7 +62,7 @@ export function lines(text: string): string[] {
   return line === "" ? found : [...found, line];
 }
 
-type View = { boxes: readonly BoxTold[]; expanded: readonly string[]; groups: readonly { scope: string; nodes: number }[]; links: ToPlace["links"] };
+type View = { boxes: readonly Box[]; expanded: readonly string[]; groups: readonly { scope: string; nodes: number }[]; links: ToPlace["links"] };
 
 /** Everything of a view with its text and size. */
 export function toPlace(view: View, timeOf: (id: string) => string | null, measure: Measure): { place: ToPlace; texts: Map<string, Written> } {

@@ -2,13 +2,13 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
-import type { GraphDocumentNode, ProfileRowTold } from "@/api/schema.gen";
+import type { NodeDocument, ProfileRowTold } from "@/api/schema.gen";
 import { timesOf, type Homes, type Times } from "@/features/graph/homes";
 
 type Timing = { profiles: readonly ProfileRowTold[]; id: number | null; times: Times | null; isReady: boolean };
 
 /** Times of the nodes by a profile of this model: the one that was asked for, else the newest. */
-export function useTimes(pid: number, mid: number, asked: number | undefined, homes: Homes | null, nodes: readonly GraphDocumentNode[] | undefined): Timing {
+export function useTimes(pid: number, mid: number, asked: number | undefined, homes: Homes | null, nodes: readonly NodeDocument[] | undefined): Timing {
   const listed = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 200 }));
   const profiles = useMemo(
     () => (listed.data?.pages ?? []).flatMap((page) => page.items).filter((one) => one.model_id === mid && one.last_run_at !== null),
@@ -18,6 +18,6 @@ export function useTimes(pid: number, mid: number, asked: number | undefined, ho
   const profile = useQuery({ ...profileQuery(id ?? 0), enabled: id !== null });
   const run = profile.data?.agreement?.run_id;
   const result = useQuery({ ...profileResultQuery(run ?? ""), enabled: run !== undefined });
-  const times = useMemo(() => (result.data && homes && nodes ? timesOf(result.data.nodes, result.data.latency_ms, homes, nodes) : null), [result.data, homes, nodes]);
+  const times = useMemo(() => (result.data && homes && nodes ? timesOf(result.data.nodes, result.data.latency_ms.typical.value ?? 0, homes, nodes) : null), [result.data, homes, nodes]);
   return { profiles, id, times, isReady: listed.isSuccess };
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { enginesQuery, systemQuery } from "@/api/queries";
-import type { EngineTold, HealthTold } from "@/api/schema.gen";
+import type { EngineDocument, HealthTold } from "@/api/schema.gen";
 import { FITNESS, healthWords, machineWords } from "@/features/home/machine";
 import { engineName, isForPeople } from "@/format/words";
 
@@ -53,7 +53,7 @@ function Health({ health }: { health: HealthTold }) {
   );
 }
 
-function Engine({ engine }: { engine: EngineTold }) {
+function Engine({ engine }: { engine: EngineDocument }) {
   const why = engine.usable ? `${engineName(engine.name)} ${engine.version ?? ""} works here` : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
   return (
     <Tooltip label={why}>

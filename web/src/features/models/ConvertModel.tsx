@@ -6,7 +6,7 @@ import { useState } from "react";
 
 import { api, Refused, told } from "@/api/client";
 import { conversionsQuery } from "@/api/queries";
-import type { ConversionTold, ModelDetails, PossibilityTold } from "@/api/schema.gen";
+import type { ConversionTold, ModelDetails, Possibility } from "@/api/schema.gen";
 import { largestError } from "@/features/models/checks";
 import { Trouble } from "@/ui/Trouble";
 
@@ -44,7 +44,7 @@ function Formats({ model }: { model: ModelDetails }) {
   );
 }
 
-function Format({ model, possible, latest }: { model: ModelDetails; possible: PossibilityTold; latest?: ConversionTold }) {
+function Format({ model, possible, latest }: { model: ModelDetails; possible: Possibility; latest?: ConversionTold }) {
   const cache = useQueryClient();
   const again = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
   const start = useMutation({

@@ -7,7 +7,7 @@ import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { EngineTold, ModelTold, ProfileTold } from "@/api/schema.gen";
+import type { EngineDocument, ModelTold, ProfileTold } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 import { ReasonedSelect, type Reasoned } from "@/ui/ReasonedSelect";
 import { Trouble } from "@/ui/Trouble";
@@ -33,7 +33,7 @@ export function AddProfile({ pid, close, added }: Props) {
   );
 }
 
-function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelTold[]; engines: EngineTold[]; cores: number }) {
+function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelTold[]; engines: EngineDocument[]; cores: number }) {
   const [modelId, setModel] = useState<number | null>((models.find((one) => one.state === "ready") ?? models[0])?.id ?? null);
   const [engine, setEngine] = useState("");
   const [cores, setCores] = useState<string | number>(most);
@@ -107,7 +107,7 @@ function modelOption(model: ModelTold): Reasoned {
   return { value: String(model.id), label: model.name, reason };
 }
 
-function engineOption(engine: EngineTold, model: ModelTold | undefined): Reasoned {
+function engineOption(engine: EngineDocument, model: ModelTold | undefined): Reasoned {
   const base = { value: engine.name, label: engineName(engine.name) };
   if (!engine.usable) return { ...base, reason: `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}` };
   if (model?.format && !engine.formats.includes(model.format)) return { ...base, reason: `It does not read ${formatName(model.format)} files` };

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { profileDiffQuery, profileQuery, profileResultQuery } from "@/api/queries";
-import type { DiffTold, ProfileDocument, ProfileTold } from "@/api/schema.gen";
+import type { ProfileDiffDocument, ProfileDocument, ProfileTold } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { CHANGES_LEGEND, barsHeight, drawChanges } from "@/charts/profileBars";
 import { changeSummary, changeTable, changesOf, deltaText, ranText, sliceText, standingText, unitOfChanges, type By, type Change } from "@/charts/profileRows";
@@ -28,7 +28,7 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
   return <Changes a={a} b={{ profile: other.data, result: result.data }} diff={diff.data} by={by} isTable={isTable} jump={jump} />;
 }
 
-function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: DiffTold; by: By; isTable: boolean; jump: Jump }) {
+function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: ProfileDiffDocument; by: By; isTable: boolean; jump: Jump }) {
   const changes = useMemo(() => changesOf(diff.changes), [diff]);
   const labels = useMemo(() => ({ a: `#${a.profile.id} ${a.profile.name}`, b: `#${b.profile.id} ${b.profile.name}` }), [a.profile, b.profile]);
   const draw = useMemo(() => drawChanges(changes), [changes]);

@@ -12,7 +12,7 @@ import { cancelJob, resumeJob, runProfile } from "@/features/profiles/actions";
 import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
-import { duration, percent, plural, type Interval } from "@/format/numbers";
+import { duration, intervalOf, percent, plural } from "@/format/numbers";
 import { cellName, engineName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
@@ -129,21 +129,22 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
   // A node is shown itself; of an operator, its slowest node.
   const jump = useCallback(
     (name: string, of: ProfileDocument, at: { model: number; profile: number }) => {
-      const node = by === "node" ? name : of.nodes.find((one) => one.op_type === name)?.node;
+      const node = by === "node" ? name : of.nodes.find((one) => one.op_type === name)?.node ?? undefined;
       void navigate({ to: "/p/$pid/models/$mid/graph", params: { pid, mid: at.model }, search: { color: "time", profile: at.profile, node } });
     },
     [navigate, pid, by],
   );
-  const outside = result.latency_ms > 0 ? result.outside_ms / result.latency_ms : 0;
+  const latency = result.latency_ms.typical;
+  const outside = latency.value ? (result.outside_ms.value ?? 0) / latency.value : 0;
   return (
     <>
       <Group gap="xl" align="flex-start">
-        <Figure label="A call without the profiler" value={result.latency_ms} interval={spanOf(result.latency_ci95_ms)} unit="ms" basis={`typical, n = ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
-        <Figure label="All nodes together" value={result.sum_ms} interval={spanOf(result.sum_ci95_ms)} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
-        <Figure label="Outside nodes" value={result.outside_ms} interval={spanOf(result.outside_ci95_ms)} unit="ms" basis={`${percent(outside, 1)} of the call`} />
+        <Figure label="A call without the profiler" value={latency.value} interval={intervalOf(latency)} unit="ms" basis={`typical, n = ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
+        <Figure label="All nodes together" value={result.sum_ms.value} interval={intervalOf(result.sum_ms)} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
+        <Figure label="Outside nodes" value={result.outside_ms.value} interval={intervalOf(result.outside_ms)} unit="ms" basis={`${percent(outside, 1)} of the call`} />
         <Stack gap={0}>
           <Text size="sm" className="dim">Measured with</Text>
-          <Text size="sm">{engineName(result.engine)} {result.engine_version}</Text>
+          <Text size="sm">{engineName(result.engine)} {result.effective.engine_version}</Text>
           <Text size="sm">{[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}</Text>
         </Stack>
       </Group>
@@ -218,11 +219,6 @@ function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocum
   );
 }
 
-function spanOf(found: readonly number[] | null): Interval | null {
-  const [low, high] = found ?? [];
-  return low === undefined || high === undefined ? null : [low, high];
-}
-
 const SLOWEST = 3;
 
 /** What keeps the slowest from being faster, in numbers; or how to find out. */
@@ -235,8 +231,8 @@ function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "nod
       <Stack gap={4}>
         {isKnown &&
           rows.slice(0, SLOWEST).map((one) => (
-            <Text key={`${one.name} ${one.total_ms}`} size="sm" style={{ overflowWrap: "anywhere" }}>
-              <b>{one.name}</b>: {one.bound ?? "not known"}. <span className="dim">{one.bound_reason}.</span>
+            <Text key={`${one.name} ${one.total_ms.value}`} size="sm" style={{ overflowWrap: "anywhere" }}>
+              <b>{one.name}</b>: {one.work.bound ?? "not known"}. <span className="dim">{one.work.bound_reason}.</span>
             </Text>
           ))}
         <Group gap={4} wrap="nowrap">

@@ -2,7 +2,7 @@ import { Badge, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from "@ma
 import { useQuery } from "@tanstack/react-query";
 
 import { enginesQuery } from "@/api/queries";
-import type { EngineTold } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { Section } from "@/ui/Section";
@@ -26,7 +26,7 @@ export function Engines() {
   );
 }
 
-function EngineCard({ engine }: { engine: EngineTold }) {
+function EngineCard({ engine }: { engine: EngineDocument }) {
   const missing = Object.entries(engine.unavailable_devices);
   const notes = Object.entries(engine.device_notes);
   return (

@@ -2,7 +2,7 @@ import { Badge, Button, Card, Group, Progress, SimpleGrid, Stack, Text } from "@
 import { useQuery } from "@tanstack/react-query";
 
 import { doctorQuery } from "@/api/queries";
-import type { DoctorTold } from "@/api/schema.gen";
+import type { DoctorDocument } from "@/api/schema.gen";
 import { findingsOf, type Finding, type FindingState } from "@/features/system/facts";
 import { Ago } from "@/ui/Ago";
 import { Copy } from "@/ui/Copy";
@@ -16,7 +16,7 @@ const SIGNS: Record<FindingState, { sign: string; color: string; word: string }>
   problem: { sign: "✕", color: "red", word: "problem" },
   unknown: { sign: "?", color: "gray", word: "not shown" },
 };
-const VERDICTS: Record<DoctorTold["verdict"], { sign: string; color: string; means: string }> = {
+const VERDICTS: Record<DoctorDocument["verdict"], { sign: string; color: string; means: string }> = {
   fit: { sign: "✓", color: "green", means: "Numbers of this machine can be trusted." },
   "fit with care": { sign: "!", color: "yellow", means: "Comparisons hold; single numbers may move from day to day." },
   unfit: { sign: "✕", color: "red", means: "Numbers measured now would mislead. Mend what is marked, and examine it again." },
@@ -46,7 +46,7 @@ export function Health() {
   );
 }
 
-function Diagnosis({ doctor }: { doctor: DoctorTold }) {
+function Diagnosis({ doctor }: { doctor: DoctorDocument }) {
   const findings = findingsOf(doctor);
   const { sign, color, means } = VERDICTS[doctor.verdict];
   const loud = findings.filter((found) => found.state !== "ok");

@@ -1,24 +1,26 @@
 import { expect, test } from "vitest";
 
+import type { DoctorDocument, HostFacts } from "@/api/schema.gen";
 import { findingsOf, hardwareOf } from "@/features/system/facts";
 
-const DOCTOR = {
-  schema: "modeldyno.doctor/1", created_at: "", tool_version: "0.1.0", verdict: "unfit" as const, clock: {}, noise: null, peaks: null, host: {},
+const HOST: HostFacts = {
+  fingerprint: "", system: "", kernel: "", cpu_model: "", cpus: 1, cpus_allowed: [], cpu_quota: null, instruction_sets: [], cache_bytes: {}, numa_nodes: null, memory_bytes: 0, hypervisor: null,
+  governor: null, boost: null, huge_pages: null, microcode: null, libc: "", python: "", smt: null, clocksource: null, isolated_cpus: [], nohz_full: [], container: null, swap_bytes: null, has_pressure: null,
 };
 
 test("what needs doing comes first, and nothing to do is not told", () => {
-  const findings = [
+  const findings: DoctorDocument["findings"] = [
     { name: "SMT", state: "ok", value: "off", effect: "none", fix: "none" },
     { name: "load", state: "problem", value: "4.34", effect: "takes CPU time", fix: "close other programs" },
   ];
-  expect(findingsOf({ ...DOCTOR, findings })).toEqual([
+  expect(findingsOf({ findings })).toEqual([
     { name: "load", state: "problem", value: "4.34", effect: "takes CPU time", fix: "close other programs" },
     { name: "SMT", state: "ok", value: "off", effect: null, fix: null },
   ]);
 });
 
 test("the machine is told by what the system says of it", () => {
-  const host = { cpu_model: "EPYC", cpus: 8, cpus_allowed: [0, 1], memory_bytes: 25_276_518_400, governor: null, smt: false };
+  const host = { ...HOST, cpu_model: "EPYC", cpus: 8, cpus_allowed: [0, 1], memory_bytes: 25_276_518_400, governor: null, smt: false };
   expect(hardwareOf(host)).toEqual([
     ["CPU", "EPYC"],
     ["Cores", "2 of 8 may be used"],

@@ -1,0 +1,101 @@
+"""Models to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.documents.described import Count, Described, Sha256
+from modeldyno.core.examples import ExampleKind, ExampleShown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleDocument(Described):
+    """A model to try, and what can be done with it here."""
+
+    slug: str
+    """How commands name it."""
+    name: str
+    """How its makers do."""
+    kind: ExampleKind
+    """Where it comes from: the installed onnx package, Keras, or a download."""
+    domain: str
+    """What it is for."""
+    framework: str
+    """What it was made with."""
+    format: str
+    """Of its file, as engines name the formats they read."""
+    file: str
+    """Name of the model's file."""
+    available: bool
+    """Whether it is here, or may be fetched."""
+    why_not: str | None
+    """Why it is not available; null when it is."""
+    fix: str | None
+    """What to do about that; null when it is available."""
+    can_run: bool
+    """Whether an engine that is installed reads its format."""
+    url: str | None
+    """Where a download comes from; null for other kinds."""
+    sha256: Sha256 | None
+    """Of what is downloaded; null when it is not known."""
+    size_bytes: Count | None
+    """Of the file, or of what is downloaded; null when that is not known before."""
+    inputs: tuple[str, ...]
+    """Names of the model's inputs, where the catalogue knows them."""
+    input_shapes: tuple[tuple[int, ...], ...]
+    """Shapes of the inputs for one item, without the batch."""
+    outputs: tuple[str, ...]
+    """Names of the model's outputs, where the catalogue knows them."""
+    note: str
+    """What it is, and what it is useless for."""
+
+    @classmethod
+    def of(cls, shown: ExampleShown) -> ExampleDocument:
+        example = shown.example
+        return cls(
+            slug=example.slug,
+            name=example.name,
+            kind=example.kind,
+            domain=example.domain,
+            framework=example.framework,
+            format=example.format,
+            file=example.file_name,
+            available=shown.available,
+            why_not=shown.why_not,
+            fix=shown.fix,
+            can_run=shown.can_run,
+            url=example.url,
+            sha256=example.sha256,
+            size_bytes=shown.size_bytes,
+            inputs=example.inputs,
+            input_shapes=example.input_shapes,
+            outputs=example.outputs,
+            note=example.note,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedDocument(Described):
+    """A model in the workspace."""
+
+    path: str
+    """The file: the copy that --to asked for, or the one in the workspace."""
+    sha256: Sha256
+    """Checksum of the model's file."""
+    size_bytes: Count
+    """Size of the model's file."""
+    source: str
+    """Where it came from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExamplesDocument(Described):
+    """What `modeldyno examples --json` and `modeldyno examples get NAME --json` give."""
+
+    schema: Literal["modeldyno.examples/1"] = "modeldyno.examples/1"
+    """Name and version of this format."""
+    examples: tuple[ExampleDocument, ...]
+    """The whole catalogue in its order; or the one that was got."""
+    fetched: FetchedDocument | None = None
+    """Where the example that was got lies now; null for a list."""

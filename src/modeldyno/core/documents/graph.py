@@ -1,0 +1,178 @@
+"""The graph of a model: whole, or what there is to draw of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core import graph_groups
+from modeldyno.core.documents.described import Described, Sha256, Size
+from modeldyno.core.graph_groups import Box, Group, Link
+from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
+from modeldyno.core.models import Dim, ModelFormat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeDocument(Described):
+    """One operator."""
+
+    id: str
+    """Unique among the nodes."""
+    op_type: str
+    """The operator."""
+    domain: str
+    """Whose operator it is; empty for the format's own."""
+    name: str
+    """As in the file; may be empty, and is cut after 256 characters."""
+    scope: str
+    """The group it lies in, parts joined by /; empty at the top."""
+    inputs: tuple[str | None, ...]
+    """Ids of tensors, weights included; null where an optional input is left out."""
+    outputs: tuple[str | None, ...]
+    """Ids of tensors; null where an optional output is left out."""
+    attributes: tuple[Attribute, ...]
+    """Its settings."""
+    bodies: tuple[str, ...]
+    """Scopes of the branches, loop bodies or functions it runs."""
+
+    @classmethod
+    def of(cls, node: GraphNode) -> NodeDocument:
+        return cls(
+            id=node.id,
+            op_type=node.op_type,
+            domain=node.domain,
+            name=node.name,
+            scope=node.scope,
+            inputs=tuple([tensor or None for tensor in node.inputs]),
+            outputs=tuple([tensor or None for tensor in node.outputs]),
+            attributes=node.attributes,
+            bodies=node.bodies,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeDocument(Described):
+    """A tensor between two nodes."""
+
+    source: str
+    """Id of the node that makes it."""
+    target: str
+    """Id of a node that takes it."""
+    tensor: str
+    """Id of the tensor."""
+    dtype: str | None
+    """Element type by NumPy's name (float32, int64, bool); null when it is not known."""
+    shape: tuple[Dim, ...] | None
+    """Sizes; null when not even the number of dimensions is known."""
+
+    @classmethod
+    def of(cls, edge: Edge) -> EdgeDocument:
+        tensor = edge.tensor
+        return cls(
+            source=edge.source,
+            target=edge.target,
+            tensor=tensor.id,
+            dtype=tensor.dtype,
+            shape=tensor.shape,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupDocument(Described):
+    """A scope with everything below it."""
+
+    scope: str
+    """Its path, parts joined by /."""
+    parent: str | None
+    """The scope around it; null at the top."""
+    nodes: Size
+    """Nodes in it, at any depth."""
+    nodes_by_op: dict[str, int]
+    """How many nodes there are of each operator, the most frequent first."""
+
+    @classmethod
+    def of(cls, group: Group) -> GroupDocument:
+        return cls(
+            scope=group.scope,
+            parent=group.parent or None,
+            nodes=group.nodes,
+            nodes_by_op=group.nodes_by_op,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphDocument(Described):
+    """What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made
+    unique: one that repeats, or is missing, has a number behind a #, in the order of the file."""
+
+    schema: Literal["modeldyno.graph/1"] = "modeldyno.graph/1"
+    """Name and version of this format."""
+    format: ModelFormat
+    """The file's format, recognised by content."""
+    sha256: Sha256
+    """Of the model file; external files do not count."""
+    name: str
+    """What the file calls its graph; may be empty."""
+    inputs: tuple[str, ...]
+    """Ids of the tensors that a caller gives."""
+    outputs: tuple[str, ...]
+    """Ids of the tensors that a call returns."""
+    nodes: tuple[NodeDocument, ...]
+    """In the order of the file; nodes of a sub-graph follow the node it belongs to."""
+    edges: tuple[EdgeDocument, ...]
+    """From the node that makes a tensor to every node that takes it."""
+    tensors: tuple[GraphTensor, ...]
+    """Everything that nodes take or make, weights included."""
+    groups: tuple[GroupDocument, ...]
+    """Every scope with nodes in it, each before those inside it."""
+    bodies: tuple[Body, ...]
+    """Graphs inside the graph: branches, loop bodies, local functions."""
+    notes: tuple[str, ...]
+    """What somebody should know about this graph."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> GraphDocument:
+        return cls(
+            format=graph.format,
+            sha256=graph.sha256,
+            name=graph.name,
+            inputs=graph.inputs,
+            outputs=graph.outputs,
+            nodes=tuple(map(NodeDocument.of, graph.nodes)),
+            edges=tuple(map(EdgeDocument.of, graph.edges)),
+            tensors=graph.tensors,
+            groups=tuple(map(GroupDocument.of, graph.groups)),
+            bodies=graph.bodies,
+            notes=graph.notes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewDocument(Described):
+    """What there is to draw when some groups are open and the others are closed."""
+
+    schema: Literal["modeldyno.graph-view/1"] = "modeldyno.graph-view/1"
+    """Name and version of this format."""
+    sha256: Sha256
+    """Of the model file."""
+    boxes: tuple[Box, ...]
+    """Nodes, closed groups, inputs and outputs."""
+    links: tuple[Link, ...]
+    """Between boxes."""
+    expanded: tuple[str, ...]
+    """The open groups that can be seen."""
+    groups: tuple[GroupDocument, ...]
+    """Those that are drawn, open or closed."""
+
+    @classmethod
+    def of(cls, graph: Graph, expanded: Collection[str]) -> ViewDocument:
+        view = graph_groups.view(graph, expanded)
+        shown = {*view.expanded, *(box.of for box in view.boxes if box.kind == "group")}
+        return cls(
+            sha256=graph.sha256,
+            boxes=view.boxes,
+            links=view.links,
+            expanded=view.expanded,
+            groups=tuple(GroupDocument.of(g) for g in graph.groups if g.scope in shown),
+        )

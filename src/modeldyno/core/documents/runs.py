@@ -1,0 +1,92 @@
+"""The runs that a workspace keeps, as ``modeldyno ls`` lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.documents.described import Count, Described, Moment, RunName
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.figure import Figure
+from modeldyno.core.history import KeptRun, quickest
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult, Verdict
+from modeldyno.core.runs import RunKind, RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunDocument(Described):
+    """One run."""
+
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it began: ISO 8601 with zone."""
+    kind: RunKind
+    """What was measured."""
+    models: tuple[str, ...]
+    """Paths of the models, each once."""
+    state: RunState
+    """`interrupted`: its process is gone and did not end it."""
+    units: Count
+    """Sessions of a benchmark, pairs of a comparison or repeats of a profile that are kept."""
+    latency_ms: Figure | None
+    """Typical time of a call of a whole batch: of the quickest cell of a benchmark, unusable ones
+    aside, or of a profile; null when nothing is known yet."""
+    verdict: Verdict | None
+    """Of a comparison."""
+    ratio: Figure | None
+    """time(B) / time(A) of a comparison; above 1: B is slower."""
+    headline: str
+    """The same in words, as the table has it."""
+    error: FailureDocument | None
+    """Why the run failed as a whole."""
+
+    @classmethod
+    def of(cls, run: KeptRun) -> RunDocument:
+        comparison = run.result if isinstance(run.result, ComparisonResult) else None
+        return cls(
+            run_id=run.run_id,
+            created_at=run.created_at,
+            kind=run.kind,
+            models=run.models,
+            state=run.state,
+            units=sum(run.sessions),
+            latency_ms=_latency_ms(run),
+            verdict=comparison.verdict if comparison else None,
+            ratio=Figure.of_estimate(comparison.ratio) if comparison else None,
+            headline=run.headline,
+            error=FailureDocument.of(run.failure) if run.failure else None,
+        )
+
+
+def _latency_ms(run: KeptRun) -> Figure | None:
+    match run.result:
+        case BenchmarkResult():
+            cell = quickest(run.result)
+            measurement = cell.measurement if cell else None
+            return Figure.of_estimate(measurement.latency.typical, 1e3) if measurement else None
+        case ProfileResult():
+            return Figure.of_span(
+                run.result.latency_s,
+                run.result.ci95_s_by_figure.get("latency"),
+                run.result.repeats,
+            )
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsDocument(Described):
+    """What `modeldyno ls --json` gives, and `modeldyno show --json` of a run that has no result."""
+
+    schema: Literal["modeldyno.runs/2"] = "modeldyno.runs/2"
+    """Name and version of this format."""
+    runs: tuple[RunDocument, ...]
+    """Newest first."""
+    unreadable: tuple[str, ...] = ()
+    """Ids of runs that are damaged, or of another version of Modeldyno."""
+
+    @classmethod
+    def of(cls, runs: Sequence[KeptRun], unreadable: Sequence[str] = ()) -> RunsDocument:
+        return cls(runs=tuple(map(RunDocument.of, runs)), unreadable=tuple(unreadable))
