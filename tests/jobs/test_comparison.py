@@ -31,7 +31,8 @@ def room(tmp_path):
 def spec(a, b, budget=SHORT, pairs: int | None = 6, **settings):
     pairing = PairingRequest(budget=budget.seconds, pairs=pairs, **settings)
     made = comparison_spec(a, b, SideRequest(), pairing)
-    return replace(made, pair_s=min(made.pair_s, budget.session_s))
+    processes = 1 if budget.name == "quick" else made.processes
+    return replace(made, pair_s=min(made.pair_s, budget.session_s), processes=processes)
 
 
 def units_of(room):

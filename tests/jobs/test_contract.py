@@ -165,7 +165,7 @@ def test_one_that_is_alone_is_the_best_of_nothing(bench):
 
 
 def test_each_batch_has_its_own_first(bench):
-    result = bench("onnxruntime", "twin", batch=(1, 2))
+    result = bench("onnxruntime", "twin", batch_sizes=(1, 2))
     assert [cell.parity is None for cell in result.cells] == [True, True, False, False]
     assert [cell.mismatches for cell in result.cells] == [()] * 4
 
