@@ -93,7 +93,9 @@ def test_one_iteration_is_enough_for_a_number(room, tmp_path):
     assert (found.samples, found.latency.stdev_s) == (1, None)
     assert (found.noise, found.reasons[0].partition(" too")[0]) == ("unusable", "1 sample is")
     told = json.loads(result.to_json())["cells"][0]["latency_ms"]
-    assert [told[key] for key in ("stdev", "ci95", "floor_ci95", "ci_level")] == [None] * 4
+    assert told["stdev"] is None
+    for level in ("typical", "floor"):
+        assert [told[level][end] for end in ("low", "high", "level")] == [None] * 3
     assert result.to_csv()
 
 

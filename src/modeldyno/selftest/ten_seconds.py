@@ -99,9 +99,9 @@ def _compare(arguments: list[object], workspace: Path) -> dict[str, Any]:
 
 
 def _half_width(document: dict[str, Any]) -> float:
-    low, high = document["ci95"]
-    return float(high - low) / 2
+    ratio = document["ratio"]
+    return float(ratio["high"] - ratio["low"]) / 2
 
 
 def _shown(document: dict[str, Any]) -> list[float]:
-    return [round(value, 4) for value in (document["ratio"], *document["ci95"])]
+    return [round(document["ratio"][end], 4) for end in ("value", "low", "high")]

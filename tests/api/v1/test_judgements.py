@@ -105,7 +105,9 @@ def test_a_comparison_that_alternated_the_pair_outranks_separate_runs(served, sl
     assert (second["basis"], second["pairs"]) == ("separate runs", None)
     shown = served.get(f"comparisons/{made['id']}").json["summary"]
     assert first["pairs"] > 1
-    assert first["ratio"]["value"] == pytest.approx(1 / shown["ratio"])  # they stand the other way
+    assert first["ratio"]["value"] == pytest.approx(
+        1 / shown["ratio"]["value"]
+    )  # they stand the other way
 
 
 def test_what_is_not_there_or_not_measured_is_refused_in_words(served, slow_and_quick):
