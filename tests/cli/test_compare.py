@@ -30,7 +30,7 @@ def test_a_slower_model_is_told_and_is_no_failure_by_itself(compare, fast, slow)
     document = ended.document
     schemas.check("comparison", document)
     assert (ended.code, ended.err, document["verdict"]) == (0, "", "slower")
-    assert document["ratio"] == pytest.approx(1.5, rel=0.1)
+    assert document["ratio"]["value"] == pytest.approx(1.5, rel=0.1)
     assert document["ratio"]["low"] <= document["ratio"]["value"] <= document["ratio"]["high"]
     assert document["pairs"] >= 2
     assert document["statistic"] == "wall p10"
