@@ -20,7 +20,7 @@ def test_the_document_is_what_the_schema_promises(model):
     document = ended.document
     schemas.check("model", document)
     assert (ended.code, ended.err) == (0, "")
-    assert (document["schema"], document["parameters"]) == ("modeldyno.model/1", 400)
+    assert (document["schema"], document["parameters"]) == ("modeldyno.model/2", 400)
     assert document["nodes_by_op"] == {"Gather": 1}
     (ids,) = document["inputs"]
     assert (ids["name"], ids["dtype"], ids["shape"]) == ("ids", "int64", ["batch", "sequence"])

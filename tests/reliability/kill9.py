@@ -51,9 +51,9 @@ WAITING = 3  # jobs in the queue, at least
 _STATES = """SELECT count(*) FROM jobs JOIN runs ON runs.id = jobs.run_id
     WHERE jobs.state <> runs.state"""
 _OWNERS = """SELECT count(*) FROM jobs WHERE (owner_pid IS NULL) = (state = 'running')"""
-_LATEST = """SELECT count(*) FROM benchmarks b JOIN runs r ON r.benchmark_id = b.id
+_LATEST = """SELECT count(*) FROM runnables b JOIN runs r ON r.runnable_id = b.id
     WHERE r.state <> b.state AND r.created_at =
-        (SELECT max(created_at) FROM runs WHERE benchmark_id = b.id)"""
+        (SELECT max(created_at) FROM runs WHERE runnable_id = b.id)"""
 
 
 # ---------------------------------------------------------------- the server that is to die

@@ -25,6 +25,8 @@ R = TypeVar("R")
 
 
 async def _sent(request: Request) -> frozenset[str]:
+    if not await request.body():  # FastAPI refuses it, after it has called us
+        return frozenset()
     body = await request.json()
     return frozenset(body) if isinstance(body, dict) else frozenset()
 

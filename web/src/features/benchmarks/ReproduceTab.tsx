@@ -9,7 +9,7 @@ import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
 export function isBenchmark(value: unknown): value is BenchmarkDocument {
-  return typeof value === "object" && value !== null && "schema" in value && value.schema === "modeldyno.benchmark/1";
+  return typeof value === "object" && value !== null && "schema" in value && value.schema === "modeldyno.benchmark/2";
 }
 
 /** The same again: in a terminal, over HTTP, in Python; and what it ran on. */
