@@ -206,5 +206,5 @@ def test_models_that_not_every_engine_runs_have_numbers_and_reasons(compare, tmp
     assert by_engine["onnxruntime"]["floor_ms"] > 0
     assert ended.document["reference"] == f"{model}@engine=onnxruntime"
     failed = [one for one in by_engine.values() if one["floor_ms"] is None]
-    assert all(one["error"]["why"] and one["error"]["fix"] for one in failed)
+    assert all(one["error"]["detail"] and one["error"]["fix"] for one in failed)
     assert ended.code == (1 if failed else 0)
