@@ -2,14 +2,14 @@ import { Card, Code, Group, Skeleton, Stack, Table, Text, Title } from "@mantine
 import { useQuery } from "@tanstack/react-query";
 
 import { benchmarkQuery, projectQuery, resultQuery } from "@/api/queries";
-import type { BenchmarkDocument, BenchmarkTold, LatestRunTold } from "@/api/schema.gen";
+import type { BenchmarkDocument, BenchmarkTold, ComparisonDocument, LatestRunTold, ProfileDocument } from "@/api/schema.gen";
 import { reproductions } from "@/features/benchmarks/reproduce";
 import { differences, environmentOf } from "@/features/benchmarks/environment";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
-export function isBenchmark(value: unknown): value is BenchmarkDocument {
-  return typeof value === "object" && value !== null && "schema" in value && value.schema === "modeldyno.benchmark/2";
+export function isBenchmark(result: BenchmarkDocument | ComparisonDocument | ProfileDocument | undefined): result is BenchmarkDocument {
+  return result?.schema === "modeldyno.benchmark/2";
 }
 
 /** The same again: in a terminal, over HTTP, in Python; and what it ran on. */
