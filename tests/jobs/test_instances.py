@@ -19,7 +19,7 @@ from modeldyno.core.sessions import (
     WarmUp,
     took_s,
 )
-from modeldyno.core.specs import DEFAULT, QUICK
+from modeldyno.core.specs import QUICK
 from modeldyno.jobs.instances import Crowd
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.requests import benchmark_spec
@@ -90,8 +90,7 @@ def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
 
 def test_repetitions_come_before_the_budget(room, tmp_path):
     """A rate is one figure of each repetition: an interval needs several, whatever they take."""
-    budget = replace(DEFAULT, name="custom", seconds=5.0)
-    (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=budget).cells
+    (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=5.0).cells
     assert cell.measurement.sessions == 6
 
 

@@ -195,7 +195,7 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
 
 def test_an_ending_that_the_database_cannot_take_is_a_bug_and_not_a_job_for_ever(room, monkeypatch):
     with room.opened():
-        monkeypatch.setattr(BenchmarkResult, "summary", lambda _: RunSummary(batch_size=2**63))
+        monkeypatch.setattr(BenchmarkResult, "summary", lambda _: RunSummary(engine="caf\udce9"))
         job = room.start(room.short())
         assert room.until_state(job.id, "failed").reason == "Something went wrong in the server"
         monkeypatch.undo()
