@@ -103,6 +103,12 @@ except SystemExit as exit:
     assert not loaded_by(code) & HEAVY
 
 
+def test_commands_load_what_they_work_with_only_when_they_are_called():
+    assert loaded_by(
+        "import sys, modeldyno.cli.main; assert 'modeldyno.core.results' not in sys.modules"
+    )
+
+
 def test_listing_engines_loads_none_of_them():
     code = "from modeldyno.engines.availability import availability; assert availability()"
     assert not loaded_by(code) & HEAVY

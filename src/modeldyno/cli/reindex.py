@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from modeldyno.cli import options, output
-from modeldyno.cli.progress import doing
 from modeldyno.core import figures
 
 DIFFERENT = 1
@@ -29,6 +28,7 @@ def reindex(
 
         modeldyno reindex --check
     """
+    from modeldyno.cli.progress import doing
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_index
 
