@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from modeldyno.api.schemas import schema_of
 from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
 from modeldyno.core.documents.summary import CellSummary, SummaryDocument
 from tests.api.v1.server import Answer
 
@@ -32,6 +33,8 @@ def _require_documents(part: Any) -> None:
     elif isinstance(part, dict):
         if "effective" in part:
             _validator(CellSummary).validate(part)
+        if "recorded_ms" in part:
+            _validator(TimeDocument).validate(part)
         for name, member in part.items():
             if name in DOCUMENTS and member is not None:
                 _validator(DOCUMENTS[name]).validate(member)
@@ -39,7 +42,12 @@ def _require_documents(part: Any) -> None:
                 _require_documents(member)
 
 
-DOCUMENTS = {"summary": SummaryDocument, "failure": FailureDocument}
+DOCUMENTS = {
+    "agreement": AgreementDocument,
+    "failure": FailureDocument,
+    "roof": RoofDocument,
+    "summary": SummaryDocument,
+}
 
 
 @cache

@@ -1767,29 +1767,17 @@ export interface components {
          * @description How far the rows agree with the latency: `sum_ms` and `outside_ms` make it up.
          */
         AgreementDocument: {
-            /**
-             * Agrees
-             * @description Within a tenth; if not, see the result's warnings.
-             */
+            /** @description Within a tenth; if not, see the result's warnings. */
             agrees: boolean | null;
-            /**
-             * Coverage
-             * @description The sum by the latency.
-             */
+            /** @description The sum by the latency. */
             coverage: number | null;
             /** @description Typical, of a call without the profiler. */
             latency_ms: components["schemas"]["Figure"] | null;
-            /**
-             * Nodes
-             * @description How many there are.
-             */
+            /** @description How many there are. */
             nodes: number;
             /** @description In no node. */
             outside_ms: components["schemas"]["Figure"] | null;
-            /**
-             * Run Id
-             * @description Whose rows are shown.
-             */
+            /** @description Whose rows are shown. */
             run_id: string;
             /** @description Of all nodes. */
             sum_ms: components["schemas"]["Figure"];
@@ -4211,41 +4199,38 @@ export interface components {
          */
         Figure: {
             /**
-             * High
              * @description Upper end of the interval.
+             * @default null
              */
             high: number | null;
             /**
-             * Level
              * @description At least 0.95; more where the data chose the moment to stop. Lower only where too few samples
              *     were taken to support it.
+             * @default null
              */
             level: number | null;
             /**
-             * Low
              * @description Lower end of the interval; null when there is none.
+             * @default null
              */
             low: number | null;
             /**
-             * N
              * @description How many of them there were.
+             * @default null
              */
             n: number | null;
             /**
-             * Needs
              * @description When `value` is null: about how many samples would give one.
+             * @default null
              */
             needs: number | null;
             /**
-             * Of
              * @description What the interval is over. One over samples says nothing about what differs between
              *     sessions.
+             * @default null
              */
             of: ("sessions" | "samples" | "pairs" | "processes" | "repeats") | null;
-            /**
-             * Value
-             * @description Null when too little was measured to know it: see `needs`.
-             */
+            /** @description Null when too little was measured to know it: see `needs`. */
             value: number | null;
         };
         /** FilesTold */
@@ -7093,7 +7078,10 @@ export interface components {
         };
         /** ProfileTold */
         ProfileTold: {
-            /** @description Null before a run has rows. */
+            /**
+             * Agreement
+             * @description Null before a run has rows.
+             */
             agreement: components["schemas"]["AgreementDocument"] | null;
             /**
              * Command
@@ -7485,26 +7473,16 @@ export interface components {
          *     it.
          */
         RoofDocument: {
-            /**
-             * Gbyte Per S
-             * @description Peak of moving data.
-             */
+            /** @description Peak of moving data. */
             gbyte_per_s: number | null;
-            /**
-             * Gflop Per S
-             * @description Peak of arithmetic; null where none was measured, or none holds.
-             */
+            /** @description Peak of arithmetic; null where none was measured, or none holds. */
             gflop_per_s: number | null;
             /**
-             * Ridge Flop Per Byte
              * @description Work with more arithmetic per byte than this is limited by arithmetic, with less by moving
              *     data.
              */
             ridge_flop_per_byte: number | null;
-            /**
-             * Text
-             * @description Where they come from, or how to get them.
-             */
+            /** @description Where they come from, or how to get them. */
             text: string;
         };
         /** RunDetailsTold */
@@ -8073,60 +8051,27 @@ export interface components {
          * @description A node, or all nodes of one operator; times are of one call of the model.
          */
         TimeDocument: {
-            /**
-             * Accelerator Ms
-             * @description On an accelerator, by its own clock; null where there is none.
-             */
+            /** @description On an accelerator, by its own clock; null where there is none. */
             accelerator_ms: number | null;
-            /**
-             * Calls
-             * @description In one call of the model.
-             */
+            /** @description In one call of the model. */
             calls: number;
-            /**
-             * Cpu Ms
-             * @description Of that, not on an accelerator.
-             */
+            /** @description Of that, not on an accelerator. */
             cpu_ms: number | null;
-            /**
-             * Cumulative Share
-             * @description With all that are slower.
-             */
+            /** @description With all that are slower. */
             cumulative_share: number | null;
-            /**
-             * Node
-             * @description Its name in the model, or operator and place where it has none; null of an operator.
-             */
+            /** @description Its name in the model, or operator and place where it has none; null of an operator. */
             node: string | null;
-            /**
-             * Nodes
-             * @description How many nodes there are.
-             */
+            /** @description How many nodes there are. */
             nodes: number;
-            /**
-             * Op Type
-             * @description The operator.
-             */
+            /** @description The operator. */
             op_type: string;
-            /**
-             * Parts
-             * @description Names of nodes of the model that the engine made this one of; empty where it does not say.
-             */
+            /** @description Names of nodes of the model that the engine made this one of; empty where it does not say. */
             parts: string[];
-            /**
-             * Provider
-             * @description What ran it; several joined by +. Null where it is not kept.
-             */
+            /** @description What ran it; several joined by +. Null where it is not kept. */
             provider: string | null;
-            /**
-             * Recorded Ms
-             * @description As the profiler recorded it.
-             */
+            /** @description As the profiler recorded it. */
             recorded_ms: number | null;
-            /**
-             * Share
-             * @description Of the latency.
-             */
+            /** @description Of the latency. */
             share: number | null;
             /** @description What the profiler added is taken out. */
             total_ms: components["schemas"]["Figure"];
@@ -8147,6 +8092,7 @@ export interface components {
              * @description The cursor of the next page; null: that was all.
              */
             next?: string | null;
+            /** Roof */
             roof: components["schemas"]["RoofDocument"];
             /**
              * Run Id
@@ -8409,40 +8355,19 @@ export interface components {
          * @description Arithmetic and data of one call of the model, and what limits it.
          */
         WorkDocument: {
-            /**
-             * Bound
-             * @description What limits it; null without peaks, or where its work is not known.
-             */
+            /** @description What limits it; null without peaks, or where its work is not known. */
             bound: ("compute" | "memory" | "overhead") | null;
-            /**
-             * Bound Reason
-             * @description The same in numbers, or why there is no answer.
-             */
+            /** @description The same in numbers, or why there is no answer. */
             bound_reason: string;
-            /**
-             * Bytes
-             * @description Read and written, from the shapes: each operand once; null where not known.
-             */
+            /** @description Read and written, from the shapes: each operand once; null where not known. */
             bytes: number | null;
-            /**
-             * Flop
-             * @description Arithmetic, from the shapes: additions and multiplications; null where not known.
-             */
+            /** @description Arithmetic, from the shapes: additions and multiplications; null where not known. */
             flop: number | null;
-            /**
-             * Flop Per Byte
-             * @description Its arithmetic for each byte that it moves.
-             */
+            /** @description Its arithmetic for each byte that it moves. */
             flop_per_byte: number | null;
-            /**
-             * Gbyte Per S
-             * @description What it reached.
-             */
+            /** @description What it reached. */
             gbyte_per_s: number | null;
-            /**
-             * Gflop Per S
-             * @description What it reached.
-             */
+            /** @description What it reached. */
             gflop_per_s: number | null;
         };
         /** WorkspaceTold */

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.idempotency import once
@@ -60,23 +60,29 @@ class ProfileRowTold(Told):
     summary: SummaryTold
 
 
+# By their names, as in summaries.py: to build models of documents would slow the server's start.
+AgreementPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(AgreementDocument)]})]
+RoofPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(RoofDocument)]})]
+TimePart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(TimeDocument)]})]
+
+
 class ProfileTold(ProfileRowTold):
     model_name: str = Field(examples=["resnet50.onnx"])
     modified_at: Moment | None
     dataset_id: int | None
     settings: ProfileRequest | None = Field(description="Null where another version wrote them.")
     latest_run: LatestRunTold | None
-    agreement: AgreementDocument | None = Field(description="Null before a run has rows.")
+    agreement: AgreementPart | None = Field(description="Null before a run has rows.")
     command: str = Field(
         description="Profiles the same in a terminal.",
         examples=["modeldyno profile resnet50.onnx --cores 2"],
     )
 
 
-class TimesTold(PageTold[TimeDocument]):
+class TimesTold(PageTold[TimePart]):
     run_id: str = Field(examples=["20261115-095116-3fa9c1"])
     by: By
-    roof: RoofDocument
+    roof: RoofPart
 
 
 Sort = Annotated[

@@ -15,7 +15,7 @@ from modeldyno.core.documents.graph import GraphDocument, ViewDocument
 from modeldyno.core.documents.jobs import JobsDocument
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.documents.note import NoteDocument
-from modeldyno.core.documents.profile import ProfileDocument
+from modeldyno.core.documents.profile import AgreementDocument, ProfileDocument
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 from modeldyno.core.documents.ranking import RankingDocument
 from modeldyno.core.documents.reindex import ReindexDocument
@@ -26,7 +26,7 @@ from modeldyno.core.documents.summary import CellSummary, SummaryDocument
 from modeldyno.core.documents.trust import TrustDocument
 
 # Parts of the server's answers that are in no document of the terminal.
-PARTS: tuple[type[Any], ...] = (CellSummary, SummaryDocument)
+PARTS: tuple[type[Any], ...] = (AgreementDocument, CellSummary, SummaryDocument)
 DOCUMENTS: dict[str, type[Any]] = {
     "benchmark": BenchmarkDocument,
     "comparison": ComparisonDocument,
