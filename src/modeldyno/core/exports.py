@@ -1,18 +1,13 @@
-"""Results as JSON, CSV and HTML text; HTML without script, with everything escaped."""
+"""Results as CSV and HTML text; HTML without script, with everything escaped."""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-
-
-def json_text(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, indent=2, allow_nan=False)
 
 
 def csv_text(
