@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from modeldyno.core.ids import BenchmarkId, ModelId
+from modeldyno.core.benchmarks import MeasuredCell
+from modeldyno.core.ids import BenchmarkId, ModelId, RunId
 from modeldyno.core.results import Objective
-from modeldyno.core.runs import CellOutcome, RunState
+from modeldyno.core.runs import RunState
 
 Subject = Literal["model", "benchmark", "comparison", "optimization", "profile"]
 Action = Literal[
@@ -25,23 +26,12 @@ Action = Literal[
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A cell that was measured, and whose it is."""
-
-    benchmark_id: BenchmarkId
-    name: str
-    model_id: ModelId
-    model_name: str
-    cell: CellOutcome
-
-
-@dataclass(frozen=True)
 class Best:
     """Who leads; with others in ``tied``, nobody is called the best."""
 
     objective: Objective
-    leader: Contender | None
-    tied: tuple[Contender, ...] = ()  # that cannot be told from the leader
+    leader: MeasuredCell | None
+    tied: tuple[MeasuredCell, ...] = ()  # that cannot be told from the leader
     note: str = ""  # why there is none, or what to keep in mind
 
     @property
@@ -77,3 +67,5 @@ class ProjectStanding:
     next_steps: tuple[NextStep, ...]
     counts: dict[str, int]
     active: int  # jobs that wait or run
+    model_names: dict[ModelId, str]
+    documents: dict[RunId, tuple[str, ...]]  # of the cells of the runs in ``best``, as JSON

@@ -93,8 +93,7 @@ class Settling:
             reason = f"{said}{self._kept(job)}"
         with self._records.database.writing():
             if isinstance(result, MeasuringResult):
-                shown = result.summary(), result.outcomes()
-                self._records.runs.write_figures(job.run_id, *shown, result.tool_version)
+                self._records.runs.write_result(job.run_id, result)
             if isinstance(result, ProfileResult):
                 self._records.profiles.add_rows(job.run_id, rows_of(job.run_id, result))
             self._records.jobs.move(job.id, ending.state, reason, failure)

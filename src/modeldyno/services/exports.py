@@ -32,7 +32,7 @@ from modeldyno.core.results import (
     MeasuringResult,
 )
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.runs import ACTIVE, CellOutcome, Run, RunOf
+from modeldyno.core.runs import ACTIVE, Run, RunOf
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,
@@ -72,7 +72,7 @@ class RunShown:
     run: Run
     spec: MeasuringSpec | None  # None: of an optimization, or of another version
     job_id: JobId | None
-    cells: tuple[CellOutcome, ...]
+    cells: tuple[str, ...]  # a CellDocument each, as JSON
     units_kept: tuple[int, ...]
     has_result: bool
 

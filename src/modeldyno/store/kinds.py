@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
 from typing import Any, get_type_hints
 
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import decode
 from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
-from modeldyno.core.requests.axes import NAMES
-from modeldyno.core.runs import RunKind, RunSummary
+from modeldyno.core.runs import RunKind
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, MeasuringSpec
-from modeldyno.core.summaries import summarise_spec
+from modeldyno.store.documents import cells_outline
 
 # The roles of models and datasets, by the field that has their number; and the column for it.
 ROLES = {
@@ -40,7 +40,8 @@ class Kind:
     new: type[Any]
     value: type[Any]
     spec: Callable[[Fields], MeasuringSpec | None]  # from its own fields
-    outline: Callable[[Fields], Fields] = lambda own: {}  # what lists show of them
+    # What lists show of them, and of the rows of its latest cells.
+    outline: Callable[[Fields, Sequence[Any]], Fields] = lambda own, cells: {}
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -56,20 +57,20 @@ class Kind:
             if name not in (*_COLUMNS, *ROLES)
         }
 
-    def draft(self, own: Fields) -> RunSummary:
-        """What lists show before the first run: what was asked, and no figures."""
+    def draft(self, own: Fields) -> SummaryDocument:
+        """What lists show before the first run: its settings, and no figures."""
         spec = self.spec(own)
-        return RunSummary() if spec is None else summarise_spec(spec)
+        return SummaryDocument() if spec is None else SummaryDocument.of_spec(spec)
 
 
 def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _outline_of_benchmark(own: Fields) -> Fields:
-    cells = [asdict(decode(CellSpec, cell)) for cell in own["spec"]["cells"]]
-    axes = [{name: cell[name] for name in NAMES} for cell in cells]
-    return {"mode": own["mode"], "cells": axes}
+def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
+    """Cells as they ran, or as they are to run."""
+    cells = cells or [decode(CellSpec, cell) for cell in own["spec"]["cells"]]
+    return {"mode": own["mode"]} | cells_outline(cells)
 
 
 KINDS: dict[str, Kind] = {
