@@ -17,7 +17,7 @@ import sqlalchemy
 from tests.api.live import live
 from tests.databases import new_postgresql, postgresql_server  # noqa: F401 - fixtures
 from tests.fixtures.workspaces import restore_postgresql, unpack
-from tests.recording import surfaces, writes
+from tests.recording import live_runs, surfaces, writes
 
 EXPECTED = Path(__file__).with_name("expected")
 MARK = "\f=== "
@@ -53,14 +53,11 @@ def written(tmp_path_factory):
 def write_everything(workspace: Path, **settings: str) -> writes.Recorder:
     """``settings`` are further fields of Settings."""
     roots = (workspace.parent / "models",)
-    with pytest.MonkeyPatch.context() as patch:
-        # Other processes that measure on this machine are none of the recording's.
-        patch.setenv("MODELDYNO_CORES_FOLDER", str(workspace.parent / "cores"))
-        with (
-            live(workspace, models_roots=roots, **settings) as server,
-            writes.listening(server) as listeners,
-        ):
-            return writes.record(server, workspace, listeners)
+    with (
+        live(workspace, models_roots=roots, **settings) as server,
+        writes.listening(server) as listeners,
+    ):
+        return writes.record(server, workspace, listeners)
 
 
 def test_terminal(workspace, monkeypatch, request):
@@ -85,6 +82,14 @@ def test_writes(written, request):
 
 def test_frames(written, request):
     check("frames", written.frames, request)
+
+
+def test_live_runs(workspace, monkeypatch, request):
+    shown = [*live_runs.terminal(workspace, monkeypatch)]
+    live_runs.script_figures(monkeypatch, workspace.parent / "cores")
+    with live(workspace) as server, writes.listening(server) as listeners:
+        shown += live_runs.on_server(server, workspace, listeners)
+    check("live", shown, request)
 
 
 def test_config_files(workspace, request):

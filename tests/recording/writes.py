@@ -22,7 +22,7 @@ import socketio
 from modeldyno.client.sync import in_order
 from tests.api.live import Live
 from tests.processes import until
-from tests.recording.surfaces import FROZEN_AT, Surface, shape, stable
+from tests.recording.surfaces import FROZEN_AT, Surface, stable
 
 HEADERS = (
     *("location", "etag", "idempotency-replayed", "retry-after", "content-disposition"),
@@ -69,7 +69,7 @@ class Listeners:
         self._last = self._records.events.last_number()
 
     def until_now(self) -> list[Any]:
-        """Events of ``/v1`` up to the newest that is stored."""
+        """Events of ``/v1`` up to the newest that is stored, and of progress between them."""
         last = self._records.events.last_number()
         frames = []
         while self._last < last:
@@ -105,44 +105,14 @@ def listening(server: Live) -> Iterator[Listeners]:
 # ---------------------------------------------------------------- sending
 
 
-@dataclass
-class Recorder:
-    """Sends requests; keeps the answer to each, and the frames it caused."""
+class Texts:
+    """Makes texts comparable: runs that are new are numbered in the order they appear."""
 
-    server: Live
-    workspace: Path
-    listeners: Listeners
-    answers: list[Surface] = field(default_factory=list)
-    frames: list[Surface] = field(default_factory=list)
-    sent: list[tuple[str, str]] = field(default_factory=list)  # methods and paths
-    run_ids: dict[str, str] = field(default_factory=dict)
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+        self._runs: dict[str, str] = {}
 
-    def send(
-        self, name: str, method: str, path: str, body: Any = None, others: int = 0, **headers: str
-    ) -> Answer:
-        """``others``: how many frames the default namespace sends that are not about a run."""
-        assert name not in dict(self.answers), name
-        answer = request(self.server, method, path, body, **headers)
-        self.sent.append((method, path.partition("?")[0]))
-        self.answers.append((name, self.text(_exchange(method, path, body, headers, answer))))
-        numbered = self.listeners.until_now()
-        default = self.listeners.next(_announced(numbered) + others)
-        lines = [_frame("/v1", *frame) for frame in numbered]
-        if any(message["kind"].endswith(".deleted") for _, message in numbered):
-            default = [(event, _without_race(message)) for event, message in default]
-        lines += [_frame("/", *frame) for frame in default]
-        if lines:
-            self.frames.append((name, self.text("\n".join(lines))))
-        return answer
-
-    def v1(self, name: str, method: str, path: str, body: Any = None, **headers: str) -> Answer:
-        return self.send(f"v1-{name}", method, f"/api/v1/{path}", body, 0, **headers)
-
-    def inc(self, name: str, operation: str, others: int = 0, /, **body: Any) -> Answer:
-        return self.send(f"inc-{name}", "POST", f"/api/{operation}", body, others)
-
-    def text(self, text: str) -> str:
-        """Comparable: runs that are new are numbered in the order they appear."""
+    def comparable(self, text: str) -> str:
         for pattern, placeholder in PLACEHOLDERS.items():
             text = re.sub(pattern, placeholder, text)
         return RUN_ID.sub(self._run_name, stable(text, self.workspace))
@@ -151,7 +121,44 @@ class Recorder:
         year, month, day, hour, minute = match.groups()
         if f"{year}-{month}-{day} {hour}:{minute}" < FROZEN_AT:
             return match[0]
-        return self.run_ids.setdefault(match[0], f"RUN-{len(self.run_ids) + 1}")
+        return self._runs.setdefault(match[0], f"RUN-{len(self._runs) + 1}")
+
+
+@dataclass
+class Recorder:
+    """Sends requests; keeps the answer to each, and the frames it caused."""
+
+    server: Live
+    texts: Texts
+    listeners: Listeners
+    answers: list[Surface] = field(default_factory=list)
+    frames: list[Surface] = field(default_factory=list)
+    sent: list[tuple[str, str]] = field(default_factory=list)  # methods and paths
+
+    def send(
+        self, name: str, method: str, path: str, body: Any = None, others: int = 0, **headers: str
+    ) -> Answer:
+        """``others``: how many frames the default namespace sends that are not about a run."""
+        assert name not in dict(self.answers), name
+        answer = request(self.server, method, path, body, **headers)
+        self.sent.append((method, path.partition("?")[0]))
+        exchange = exchange_text(method, path, body, headers, answer)
+        self.answers.append((name, self.texts.comparable(exchange)))
+        numbered = self.listeners.until_now()
+        default = self.listeners.next(_announced(numbered) + others)
+        lines = [frame_text("/v1", *frame) for frame in numbered]
+        if any(message["kind"].endswith(".deleted") for _, message in numbered):
+            default = [(event, _without_race(message)) for event, message in default]
+        lines += [frame_text("/", *frame) for frame in default]
+        if lines:
+            self.frames.append((name, self.texts.comparable("\n".join(lines))))
+        return answer
+
+    def v1(self, name: str, method: str, path: str, body: Any = None, **headers: str) -> Answer:
+        return self.send(f"v1-{name}", method, f"/api/v1/{path}", body, 0, **headers)
+
+    def inc(self, name: str, operation: str, others: int = 0, /, **body: Any) -> Answer:
+        return self.send(f"inc-{name}", "POST", f"/api/{operation}", body, others)
 
 
 def _announced(frames: list[Any]) -> int:
@@ -163,7 +170,7 @@ def _announced(frames: list[Any]) -> int:
     )
 
 
-def _frame(namespace: str, event: str, message: Any) -> str:
+def frame_text(namespace: str, event: str, message: Any) -> str:
     return f"{namespace} {event} {json.dumps(message, indent=1, ensure_ascii=False)}"
 
 
@@ -198,7 +205,9 @@ def _answer(status: int, reply: Any) -> Answer:
     return Answer(status, headers, reply.read().decode())
 
 
-def _exchange(method: str, path: str, body: Any, headers: dict[str, str], answer: Answer) -> str:
+def exchange_text(
+    method: str, path: str, body: Any, headers: dict[str, str], answer: Answer
+) -> str:
     lines = [f"{method} {path}", *(f"{name}: {value}" for name, value in headers.items())]
     if body is not None:
         lines.append(repr(body) if isinstance(body, bytes) else json.dumps(body))
@@ -209,7 +218,7 @@ def _exchange(method: str, path: str, body: Any, headers: dict[str, str], answer
     if text and "json" in kind:
         shown = answer.json
         if "/queue/" in path:
-            shown["cores"] = shape(shown["cores"])
+            shown["cores"] = [*shown["cores"][0]]  # others may measure on this machine
         text = json.dumps(shown, indent=1, ensure_ascii=False)
     return "\n".join([*lines, text])
 
@@ -218,7 +227,7 @@ def _exchange(method: str, path: str, body: Any, headers: dict[str, str], answer
 
 
 def record(server: Live, workspace: Path, listeners: Listeners) -> Recorder:
-    to = Recorder(server, workspace, listeners)
+    to = Recorder(server, Texts(workspace), listeners)
     _projects(to)
     _models(to)
     _datasets(to)
@@ -277,7 +286,7 @@ def _models(to: Recorder) -> None:
     to.v1("model-not-readable", "POST", "projects/3/models?name=new.onnx", b"no model")
     to.v1("model-with-a-folder", "POST", "projects/3/models?name=a%2Fnew.json", script)
     to.v1("model-for-no-project", "POST", "projects/999/models?name=new.json", script)
-    path = str(to.workspace.parent / "models" / "steady.json")
+    path = str(to.texts.workspace.parent / "models" / "steady.json")
     to.v1("model-imported", "POST", "projects/3/models/import", {"path": path, "name": "Copy"})
     to.v1("model-import-outside", "POST", "projects/3/models/import", {"path": "/etc/passwd"})
     to.v1("model-unknown-example", "POST", "projects/3/models/example", {"example": "no-such"})
@@ -412,7 +421,7 @@ def _session(to: Recorder) -> None:
 
 
 def _reference_projects(to: Recorder) -> None:
-    path = str(to.workspace.parent / "models" / "steady.json")
+    path = str(to.texts.workspace.parent / "models" / "steady.json")
     model = {"path": path, "domain": "Image Recognition", "shape": "4"}
     to.inc("project-created", "project/create", name="Reference", model=model)
     to.inc("project-of-no-file", "project/create", name="X", model={"path": f"{path}.no"})
@@ -475,7 +484,7 @@ def _reference_optimizations(to: Recorder) -> None:
 
 
 def _reference_others(to: Recorder) -> None:
-    path = str(to.workspace.parent / "models" / "steady.json")
+    path = str(to.texts.workspace.parent / "models" / "steady.json")
     look = {"request_id": "request", "model_path": path}
     to.inc("boundary-nodes", "model/boundary_nodes", 2, **look)
     look["model_path"] = f"{path}.no"
