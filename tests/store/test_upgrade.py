@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from modeldyno.core.ids import RunId
-from modeldyno.core.notes import SUBJECT_KINDS, Subject
+from modeldyno.core.notes import Subject, subject_kinds
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, open_database
@@ -111,7 +111,7 @@ def everything(records: Records) -> dict[str, object]:
         "trials": [records.optimizations.trials(run.id) for run in runs],
         "notes": [
             records.notes.get(Subject(kind, line.id))
-            for kind in SUBJECT_KINDS
+            for kind in subject_kinds()
             for line in getattr(records, f"{kind}s").page(EVERYTHING).items
         ],
         "jobs": records.jobs.page(EVERYTHING).items,

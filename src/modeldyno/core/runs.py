@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import JobId, RunId
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
-RunKind = Literal["benchmark", "comparison", "optimization", "profile"]
+RunKind = Annotated[str, KindSchema()]  # one of core/kinds.py
 
 MOVES: dict[RunState, tuple[RunState, ...]] = {
     "queued": ("running", "failed", "cancelled", "interrupted"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
+from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import BenchmarkId, ModelId
 from modeldyno.core.results import Objective
 from modeldyno.core.runs import CellOutcome, RunState
 
-Subject = Literal["model", "benchmark", "comparison", "optimization", "profile"]
+Subject = Annotated[str, KindSchema("model")]  # or a kind of runs
 Action = Literal[
     "add-model",
     "complete-model",

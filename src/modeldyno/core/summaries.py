@@ -18,7 +18,7 @@ from modeldyno.core.results import (
     ProfileResult,
 )
 from modeldyno.core.runs import CellOutcome, RunSummary, Sureness
-from modeldyno.core.specs import CellSpec, MeasuringSpec
+from modeldyno.core.specs import CellSpec, RunSpec
 
 
 def summarise_comparison(result: ComparisonResult) -> RunSummary:
@@ -77,7 +77,7 @@ def _profile_interval(result: ProfileResult) -> dict[str, Any]:
     }
 
 
-def summarise_spec(spec: MeasuringSpec) -> RunSummary:
+def summarise_spec(spec: RunSpec) -> RunSummary:
     """What is known before anything is measured: the settings that all cells share."""
     cells = spec.configurations()
     return RunSummary(**_shown({name: _shared(cells, name) for name in NAMES}))
