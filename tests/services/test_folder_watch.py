@@ -59,7 +59,7 @@ def test_a_run_of_the_terminal_appears_and_its_end_too(settings, records, watch,
     assert records.runs.get(result.run_id).summary.typical_s is not None
     (benchmark,) = records.benchmarks.page(Wanted()).items
     assert benchmark.name == "m.json"
-    until(lambda: "benchmark.created" in seen, "the event")
+    until(lambda: "runnable.created" in seen, "the event")
     feed.close()
 
 

@@ -146,7 +146,7 @@ class Runs:
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
             connection.execute(insert(TOMBSTONES).values(run_id=run_id, removed_at=now))
             show_latest(connection, run.runnable_id)
-            payload = {"run_id": run_id, run.kind: run.of_id}
+            payload = {"run_id": run_id, "kind": run.kind, "id": run.of_id}
             tell(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
@@ -188,7 +188,7 @@ def add_run(
     row |= {"created_at": _after_others(connection, owner.runnable_id, now), **more}
     connection.execute(insert(RUNS).values(row))
     show_latest(connection, owner.runnable_id)
-    payload = {"run_id": run_id, "state": state, of.kind: of.id}
+    payload = {"run_id": run_id, "state": state, "kind": of.kind, "id": of.id}
     tell(connection, "run.created", owner.project_id, payload, now)
     return run_id
 
