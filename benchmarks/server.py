@@ -35,6 +35,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from modeldyno.core.documents.cell import CellDocument
+    from modeldyno.core.specs import CellSpec
     from modeldyno.store.database import Database
 
 CONNECTIONS = 8
@@ -184,8 +186,9 @@ def read_answer(link: socket.socket) -> None:
 def fill(workspace: Path, count: int) -> None:
     """A project with a model of 4 000 nodes and so many benchmarks, all measured."""
     from modeldyno.core.benchmarks import NewBenchmark
+    from modeldyno.core.documents.summary import SummaryDocument
     from modeldyno.core.models import NewModel
-    from modeldyno.core.runs import RunOf, RunSummary
+    from modeldyno.core.runs import RunOf
     from modeldyno.core.specs import QUICK, BenchmarkSpec, CellSpec, ModelSpec
     from modeldyno.services.requests import inspection_spec
     from modeldyno.settings import Settings
@@ -203,14 +206,34 @@ def fill(workspace: Path, count: int) -> None:
     model = records.models.set_facts(records.models.add(new).id, facts)
     cells = (CellSpec("onnxruntime", 1), CellSpec("onnxruntime", 8))
     spec = BenchmarkSpec(ModelSpec(str(model_file)), cells, QUICK)
-    summary = RunSummary(engine="onnxruntime", batch_size=1, cores=1, floor_s=1e-3, typical_s=2e-3)
+    documents = [measured(number, cell) for number, cell in enumerate(cells)]
     made = records.benchmarks.add(
         NewBenchmark(project_id=project.id, model_id=model.id, name="run", spec=spec)
     )
     run = records.runs.add(RunOf("benchmark", made.id), {}, state="running")
-    records.runs.finish(run.id, summary)
+    records.runs.finish(run.id, SummaryDocument.of_cell(documents[0]), documents)
     copy_of(records.database, made.id, run.id, count - 1)
     records.close()
+
+
+def measured(number: int, spec: CellSpec) -> CellDocument:
+    from dataclasses import replace
+
+    from modeldyno.core.documents.cell import CellDocument
+    from modeldyno.core.documents.figure import Figure
+    from modeldyno.core.documents.latency import LatencyDocument
+
+    def figure(value: float) -> Figure:
+        low, high = value * 0.99, value * 1.01
+        return Figure(value=value, low=low, high=high, level=0.95, of="sessions", n=8)
+
+    values: dict[str, Any] = {name: figure(2.5) for name in ("typical", "p90", "p95", "p99")}
+    values |= {"mean": 2.6, "stdev": 0.1, "min": 2.0, "max": 9.0, "outlier_share": 0.01}
+    latency, rate = LatencyDocument(floor=figure(2.0), **values), figure(400.0)
+    planned = CellDocument.planned(number, spec, "chain.onnx")
+    return replace(
+        planned, status="done", latency_ms=latency, throughput_per_s=rate, sessions=8, noise="quiet"
+    )
 
 
 def copy_of(database: Database, number: int, run_id: str, count: int) -> None:

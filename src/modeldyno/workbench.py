@@ -291,6 +291,7 @@ def open_server(
     from modeldyno.store.bundles import Bundles
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
+    from modeldyno.store.rebuilding import Rebuilding
     from modeldyno.store.roots import Roots
     from modeldyno.store.server_lock import ServerLock, SoleServer
 
@@ -369,6 +370,7 @@ def open_server(
         activity = Activity(queue, progress, EventFeed(records.database, records.events), RunEnds())
         feed, sweeping = activity.feed, Sweeping(files.sweep)
         watch = FolderWatch(records, history, settings.workspace / "runs")
+        rebuilding = Rebuilding(records.database, history)
         feed.on_event(sweeping.hear)
         feed.on_event(activity.ends.hear)
         return Server(
@@ -397,11 +399,13 @@ def open_server(
                     sweeping.start,
                     watch.start,
                     queue.start,
+                    rebuilding.start,
                     assets.projects.forget_drafts,
                 ),
                 stopping=(
                     readers.cancel_all,
                     queue.close,
+                    rebuilding.stop,
                     watch.close,
                     assets.file_inspections.close,
                     assets.fetches.close,

@@ -29,5 +29,5 @@ def test_rows_are_checked_and_rebuilt(typed, tmp_path):
     ended = typed("reindex", "--check", *place)
     assert (ended.code, ended.err) == (0, "1 run checked, 0 differ\n")
     records = open_records(Settings(workspace))
-    assert records.runs.get(run_id).summary.typical_s is not None
+    assert records.runs.get(run_id).summary.latency_ms is not None
     records.close()

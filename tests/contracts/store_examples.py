@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,16 +12,18 @@ from sqlalchemy import event, insert, select
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.models import Model, NewModel
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile
 from modeldyno.core.projects import Project
 from modeldyno.core.queue import JobOwner
-from modeldyno.core.runs import Run, RunOf, RunSummary
+from modeldyno.core.runs import Run, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.store.database import Database
 from modeldyno.store.records.all import Records, records_of
 from modeldyno.store.tables import LINKS, RUNNABLES
+from tests import values
 
 BEGIN = datetime(2026, 11, 15, 9, 0, tzinfo=UTC)
 OWNER = JobOwner("here", "boot-1", 4711, 99)
@@ -89,12 +91,18 @@ class Desk:
             of = RunOf("benchmark", (of or self.benchmark()).id)
         return self.records.runs.add(of, encode(SPEC))
 
-    def measured(self, benchmark: Benchmark, typical_s: float | None, **more: Any) -> Run:
+    def measured(
+        self,
+        benchmark: Benchmark,
+        typical_s: float | None,
+        cells: Iterable[CellDocument] = (),
+        **more: Any,
+    ) -> Run:
         """A run that has come to its end."""
         run = self.run(benchmark)
         self.records.runs.move(run.id, "running")
-        summary = RunSummary(engine="onnxruntime", typical_s=typical_s, **more)
-        return self.records.runs.finish(run.id, summary)
+        summary = values.summary(typical_s, engine="onnxruntime", **more)
+        return self.records.runs.finish(run.id, summary, cells)
 
     def multiply_benchmarks(self, count: int) -> None:
         """Many lines like the first, by the shortest way; every third one was never run."""

@@ -24,6 +24,7 @@ from modeldyno.store.indexing import Indexed, RunIndex, sweep
 from modeldyno.store.owners import this_process
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import CELLS, RUNS
+from tests import values
 
 GONE = {"host": "", "pid": 0, "started": 1}
 
@@ -69,17 +70,18 @@ class Indexing:
         assert len(runs) == 2
         kept = history.read(runs[0].id)
         (cell,) = kept.result.cells
-        assert runs[0].summary.typical_s == cell.measurement.latency.typical.value
+        assert values.typical_ms(runs[0].summary) == cell.measurement.latency.typical.value * 1e3
         assert twice.summary == runs[0].summary
         assert twice.created_at == runs[1].created_at
-        (outcome,) = desk.records.runs.cells(runs[0].id)
-        assert (outcome.engine, outcome.floor_s) == (
+        (document,) = map(json.loads, desk.records.runs.cells(runs[0].id))
+        assert (document["engine"], document["latency_ms"]["floor"]["value"]) == (
             "onnxruntime",
-            cell.measurement.latency.floor.value,
+            cell.measurement.latency.floor.value * 1e3,
         )
         (comparison,) = desk.records.comparisons.page().items
         assert comparison.summary.verdict is not None
-        assert comparison.summary.ratio_low <= comparison.summary.ratio
+        ratio = comparison.summary.ratio
+        assert ratio.low <= ratio.value
 
     def test_looking_again_reads_and_changes_nothing(self, desk, index, history):
         index.refresh()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+import json
+from dataclasses import fields, replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,10 @@ import pytest
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.datasets import Dataset, NewDataset
+from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.latency import LevelDocument
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import BadValue, EditedMeanwhile, NotFound, WrongState
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, TensorSpec
@@ -18,8 +23,10 @@ from modeldyno.core.optimizations import Pin, Trial
 from modeldyno.core.pages import Page
 from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
 from modeldyno.core.projects import Project
-from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
+from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from tests import values
 from tests.contracts.store_examples import COMPARISON, SPEC, counted
 
 FACTS = ModelFacts(
@@ -169,9 +176,12 @@ class Nouns:
         spec = BenchmarkSpec(ModelSpec("m.onnx", {"seq": 8}), cells)
         new = NewBenchmark(project_id=model.project_id, model_id=model.id, name="sweep", spec=spec)
         benchmark = desk.records.benchmarks.add(new)
-        shared = RunSummary(device="cpu", batch_size=1, cores=2, instances=1)
+        shared = SummaryDocument(device="cpu", batch_size=1, cores=2, instances=1, streams=1)
         assert benchmark == Benchmark(
-            id=BenchmarkId(1), created_at=desk.clock.now, summary=shared, **vars(new)
+            id=BenchmarkId(1),
+            created_at=desk.clock.now,
+            summary_json=json_text(shared, indent=None),
+            **vars(new),
         )
         assert desk.records.benchmarks.get(benchmark.id) == benchmark
 
@@ -195,8 +205,8 @@ class Nouns:
         cells = (CellSpec(engine="pytorch"),)
         spec = replace(SPEC, cells=cells)
         edited = desk.records.benchmarks.edit(benchmark.id, spec=spec)
-        summary = replace(benchmark.summary, engine="pytorch")
-        expected = replace(benchmark, spec=spec, summary=summary, modified_at=desk.clock.now)
+        summary = json_text(replace(benchmark.summary, engine="pytorch"), indent=None)
+        expected = replace(benchmark, spec=spec, summary_json=summary, modified_at=desk.clock.now)
         assert edited == expected
 
     def test_what_has_run_keeps_its_settings_but_not_its_name(self, desk):
@@ -220,7 +230,7 @@ class Nouns:
         first = desk.comparison(model, model)
         spec = replace(first.spec, margin=0.1)
         edited = desk.records.comparisons.edit(first.id, name="new", spec=spec)
-        assert edited == replace(first, name="new", spec=spec, summary=edited.summary)
+        assert edited == replace(first, name="new", spec=spec, summary_json=edited.summary_json)
         again = desk.records.comparisons.rerun(first.id)
         assert again == replace(edited, id=again.id, rerun_of=first.id, created_at=desk.clock.now)
         with pytest.raises(BadValue, match="another project"):
@@ -233,26 +243,19 @@ class Nouns:
     def test_details_show_the_latest_run_and_the_latest_outcomes(self, desk):
         benchmark = desk.benchmark()
         details = desk.records.benchmarks.details(benchmark.id)
-        assert (details.benchmark, details.latest, details.cells) == (benchmark, None, ())
+        assert (details.benchmark, details.latest) == (benchmark, None)
+        (planned,) = details.cells.documents
+        assert json.loads(planned)["status"] is None
         first = desk.run(benchmark)
         desk.records.runs.move(first.id, "running")
-        cell = CellOutcome(
-            number=0,
-            status="done",
-            engine="onnxruntime",
-            device="cpu",
-            precision=None,
-            batch_size=1,
-            cores=1,
-            instances=1,
-        )
-        desk.records.runs.finish(first.id, RunSummary(), [cell])
+        cell = values.cell(engine="onnxruntime")
+        desk.records.runs.finish(first.id, SummaryDocument(), [cell])
         second = desk.run(benchmark)
         job = desk.records.jobs.add(second.id)
         details = desk.records.benchmarks.details(benchmark.id)
         assert details.latest is not None
         assert (details.latest.id, details.latest.job_id) == (second.id, job.id)
-        assert details.cells == (cell,)
+        assert details.cells.documents == (json_text(cell, indent=None),)
         model = desk.records.models.get(benchmark.model_id)
         assert details.model_name == model.name
         pair = desk.records.comparisons.details(desk.comparison(model, model).id)
@@ -263,18 +266,20 @@ class Nouns:
     def test_a_benchmark_shows_its_latest_run_and_the_latest_that_came_to_a_number(self, desk):
         model = desk.model()
         benchmark, draft = desk.benchmark(model), desk.benchmark(model)
-        cell = CellOutcome(
-            number=0, status="done", engine="onnxruntime", device="cpu", precision="fp32",
-            batch_size=1, cores=1, instances=1, typical_s=0.002, throughput_per_s=500.0,
-        )  # fmt: skip
+        cell = values.cell(
+            engine="onnxruntime",
+            precision="fp32",
+            typical=values.figure(2.0),
+            throughput_per_s=values.figure(500.0),
+        )
         measured = desk.run(benchmark)
         desk.records.runs.move(measured.id, "running")
-        desk.records.runs.finish(measured.id, RunSummary(), [cell])
+        desk.records.runs.finish(measured.id, SummaryDocument(), [cell])
         failed = desk.run(benchmark)
         job = desk.records.jobs.add(failed.id)
         desk.records.runs.move(failed.id, "running")
-        nothing = replace(cell, status="failed", typical_s=None, throughput_per_s=None)
-        desk.records.runs.finish(failed.id, RunSummary(), [nothing], "failed")
+        nothing = replace(cell, status="failed", latency_ms=None, throughput_per_s=None)
+        desk.records.runs.finish(failed.id, SummaryDocument(), [nothing], "failed")
         desk.benchmark()  # of another project
         with counted(desk.database) as queries:
             found = desk.records.benchmarks.outcomes(benchmark.project_id)
@@ -288,11 +293,12 @@ class Nouns:
             job.id,
         )
         assert first.measured is not None
-        assert (first.measured.id, first.measured.job_id, first.cells) == (
-            measured.id,
-            None,
-            (cell,),
-        )
+        assert (first.measured.id, first.measured.job_id) == (measured.id, None)
+        (figures,) = first.cells
+        assert (figures.run_id, figures.number) == (measured.id, 0)
+        assert figures.axes == axis_fields(cell)
+        assert (figures.typical_s, figures.throughput_per_s) == (0.002, 500.0)
+        assert (figures.floor, figures.throughput) == (None, None)
         assert (second.latest, second.measured, second.cells) == (None, None, ())
         assert desk.records.benchmarks.outcome(benchmark.id) == first
         with pytest.raises(NotFound):
@@ -330,23 +336,19 @@ class Nouns:
 
     def test_cells_of_a_run_come_back(self, desk):
         run = desk.run()
-        cell = CellOutcome(
-            number=0,
-            status="done",
+        cell = values.cell(
             engine="onnxruntime",
-            device="cpu",
             precision="fp32",
-            batch_size=1,
-            cores=1,
-            instances=1,
-            floor_s=0.1 + 0.2,
-            typical_s=1e-9,
+            typical=values.figure(1e-6),
+            floor=values.figure((0.1 + 0.2) * 1e3),
             noise="quiet",
         )
-        failed = replace(cell, number=1, status="failed", error_code="OUT_OF_MEMORY", floor_s=None)
+        error = FailureDocument(code="OUT_OF_MEMORY", title="No memory", detail="", fix="")
+        failed = replace(cell, number=1, status="failed", error=error, latency_ms=None)
         desk.records.runs.move(run.id, "running")
-        desk.records.runs.finish(run.id, RunSummary(typical_s=1e-9), (cell, failed))
-        assert desk.records.runs.cells(run.id) == (cell, failed)
+        desk.records.runs.finish(run.id, values.summary(1e-9), (cell, failed))
+        texts = tuple(json_text(document, indent=None) for document in (cell, failed))
+        assert desk.records.runs.cells(run.id) == texts
 
     @pytest.mark.parametrize("name", ["../../etc", "x", "20261115-095116-", "a\0"])
     def test_a_run_is_named_like_a_folder_of_ours_and_nothing_else(self, desk, name):
@@ -502,7 +504,8 @@ class Nouns:
             desk.records.notes.write(subject, "a\0b")
 
     def test_a_summary_has_a_column_for_each_of_its_figures(self, desk):
-        full = RunSummary(
+        level = values.figure(0.2, 0.1, 0.3)
+        full = SummaryDocument(
             engine="e",
             device="d",
             precision="p",
@@ -510,28 +513,20 @@ class Nouns:
             cores=2,
             instances=3,
             streams=4,
-            floor_s=0.1,
-            typical_s=0.2,
-            throughput_per_s=1e6,
+            items=4,
+            latency_ms=LevelDocument(typical=level, floor=level),
+            throughput_per_s=values.figure(1e6, 9e5, 2e6),
+            interval_note="none",
             noise="quiet",
             accuracy=0.9,
             verdict="faster",
-            ratio=0.5,
-            ratio_low=0.4,
-            ratio_high=0.6,
-            floor_low_s=0.9,
-            floor_high_s=1.1,
-            typical_low_s=1.9,
-            typical_high_s=2.1,
-            throughput_low_per_s=2.9,
-            throughput_high_per_s=3.1,
-            interval_level=0.97,
+            ratio=values.figure(0.5, 0.4, 0.6),
             sessions=12,
             samples=3_000,
-            noise_reasons="One.\nTwo.",
+            noise_reasons=("One.", "Two."),
             peak_memory_bytes=2**40,
         )
-        assert None not in asdict(full).values()
+        assert None not in [getattr(full, field.name) for field in fields(full)]
         run = desk.run()
         desk.records.runs.move(run.id, "running")
         assert desk.records.runs.finish(run.id, full).summary == full

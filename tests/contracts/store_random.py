@@ -9,7 +9,8 @@ import pytest
 
 from modeldyno.core.errors import ModeldynoError, StillUsed, WrongState
 from modeldyno.core.pages import Wanted
-from modeldyno.core.runs import MOVES, RunSummary
+from modeldyno.core.runs import MOVES
+from tests import values
 
 
 @dataclass
@@ -86,10 +87,11 @@ def finish(desk, plain, chance):
     if (run := pick(chance, plain.runs)) is None:
         return
     benchmark, state, _ = plain.runs[run]
-    summary = RunSummary(typical_s=chance.random())
+    typical_s = chance.random()
+    summary = values.summary(typical_s)
     if state == "running":
         desk.records.runs.finish(run, summary)
-        plain.runs[run] = (benchmark, "done", summary.typical_s)
+        plain.runs[run] = (benchmark, "done", typical_s * 1e3)
     else:  # and nothing of it is kept
         with pytest.raises(WrongState):
             desk.records.runs.finish(run, summary)
@@ -169,11 +171,11 @@ def check(desk, plain) -> None:
     assert {m.id: m.project_id for m in models} == plain.models
     rows = desk.records.benchmarks.page(everything).items
     assert {b.id: b.model_id for b in rows} == plain.benchmarks
-    assert {b.id: (b.state, b.summary.typical_s) for b in rows} == {
+    assert {b.id: (b.state, values.typical_ms(b.summary)) for b in rows} == {
         b: plain.latest(b) for b in plain.benchmarks
     }
     runs = desk.records.runs.page(everything).items
-    assert {r.id: (r.of.id, r.state, r.summary.typical_s) for r in runs} == plain.runs
+    assert {r.id: (r.of.id, r.state, values.typical_ms(r.summary)) for r in runs} == plain.runs
     for name in ("done", "failed", "queued"):
         found = desk.records.runs.page(Wanted(state=name, limit=500)).items
         assert len(found) == sum(told[1] == name for told in plain.runs.values())

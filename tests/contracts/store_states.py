@@ -14,9 +14,10 @@ from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import JobId
 from modeldyno.core.queue import CoreLease, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import MOVES, RunOf, RunState, RunSummary, way
+from modeldyno.core.runs import MOVES, RunOf, RunState, way
 from modeldyno.store.moves import move_run
 from modeldyno.store.owners import this_job_owner
+from tests import values
 from tests.contracts.store_examples import OWNER, Desk
 
 STATES: tuple[RunState, ...] = get_args(RunState)
@@ -189,7 +190,7 @@ class States:
         job = desk.records.jobs.add(desk.run().id)
         desk.records.jobs.claim(job.id, OWNER)
         desk.records.leases.take(job.id, OWNER, [0, 1])
-        desk.records.runs.finish(job.run_id, RunSummary(typical_s=0.1))
+        desk.records.runs.finish(job.run_id, values.summary(0.1))
         ended = desk.records.jobs.get(job.id)
         assert (ended.state, ended.owner) == ("done", None)
         assert desk.records.leases.held() == ()

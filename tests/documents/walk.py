@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.ids import ModelId, OptimizationId
 from modeldyno.core.models import NewModel
 from modeldyno.core.optimizations import Trial
-from modeldyno.core.runs import RunOf, RunSummary
+from modeldyno.core.runs import RunOf
 from tests.api.v1.server import Answer, Served
 from tests.documents.documented import Documented
 from tests.documents.hearing import Ears, Heard
@@ -220,7 +221,7 @@ def _optimized(served: Served, model_id: int, number: int) -> int:
         Trial(run_id=run.id, number=1, status="done", created_at=datetime.now(UTC),
               model_id=made.id, accuracy=0.7, typical_s=0.01, is_best=True)
     )  # fmt: skip
-    records.runs.finish(run.id, RunSummary())
+    records.runs.finish(run.id, SummaryDocument())
     return made.id
 
 

@@ -180,7 +180,9 @@ def test_a_profile_of_the_terminal_appears_in_the_database_with_its_rows(room, t
     try:
         (profile,) = records.profiles.page().items  # the same command on the same model
         assert (profile.name, profile.state, profile.spec) == ("m.json", "done", asked)
-        assert profile.summary.typical_s == second.latency_s
+        latency = profile.summary.latency_ms
+        assert latency is not None
+        assert latency.typical.value == second.latency_s * 1e3
         for result in (first, second):
             rows = records.profiles.rows(result.run_id)
             assert [(row.node, row.total_s) for row in rows] == [

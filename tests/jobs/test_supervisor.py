@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
-from modeldyno.core.runs import RunOf, RunSummary
+from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
 from modeldyno.jobs.elsewhere import SHARED
 from modeldyno.measure.cpus import allowed_cpus
@@ -23,6 +24,7 @@ from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
 from modeldyno.store.owners import this_process
 from modeldyno.workbench import open_workbench
+from tests import values
 from tests.processes import until
 from tests.queue_room import QueueRoom
 from tests.scripts import fault
@@ -50,7 +52,7 @@ def test_a_job_leaves_its_result_and_says_where_it_stands_meanwhile(room):
         kept = server.history.read(job.run_id)
         assert (kept.state, kept.sessions) == ("done", (1,))
         assert SHARED in kept.result.cells[0].notes  # there is no other core for the server
-        assert server.records.runs.get(job.run_id).summary.typical_s > 0
+        assert values.typical_ms(server.records.runs.get(job.run_id).summary) > 0
         assert {number for number, _ in heard} == {job.id}
         assert {standing.headline for _, standing in heard} == {Path(kept.spec.model.path).name}
         assert room.is_tidy(job)
@@ -152,7 +154,7 @@ def test_a_worker_that_crashes_fails_its_job_with_what_it_had_and_no_other(room)
         assert ended.reason == "The engine crashed (SIGSEGV)"
         run = server.records.runs.get(crash.run_id)
         assert (run.failure["code"], room.units(crash)) == ("ENGINE_CRASHED", 5)
-        assert run.summary.typical_s > 0
+        assert values.typical_ms(run.summary) > 0
         room.until_state(after.id, "done")
         assert room.is_tidy(crash)
 
@@ -195,7 +197,9 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
 
 def test_an_ending_that_the_database_cannot_take_is_a_bug_and_not_a_job_for_ever(room, monkeypatch):
     with room.opened():
-        monkeypatch.setattr(BenchmarkResult, "summary", lambda _: RunSummary(engine="caf\udce9"))
+        monkeypatch.setattr(
+            BenchmarkResult, "summary", lambda _: SummaryDocument(engine="caf\udce9")
+        )
         job = room.start(room.short())
         assert room.until_state(job.id, "failed").reason == "Something went wrong in the server"
         monkeypatch.undo()

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 
 from tests.api.live import live
 from tests.databases import new_postgresql, postgresql_server  # noqa: F401 - fixtures
 from tests.fixtures.workspaces import restore_postgresql, unpack
-from tests.recording import surfaces
+from tests.recording import live_runs, surfaces, writes
 
 EXPECTED = Path(__file__).with_name("expected")
 MARK = "\f=== "
@@ -44,6 +45,21 @@ def served_from_postgresql(tmp_path_factory, new_postgresql):  # noqa: F811 - a 
         yield server, workspace
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return write_everything(unpack(tmp_path_factory.mktemp("written")))
+
+
+def write_everything(workspace: Path, **settings: str) -> writes.Recorder:
+    """``settings`` are further fields of Settings."""
+    roots = (workspace.parent / "models",)
+    with (
+        live(workspace, models_roots=roots, **settings) as server,
+        writes.listening(server) as listeners,
+    ):
+        return writes.record(server, workspace, listeners)
+
+
 def test_terminal(workspace, monkeypatch, request):
     check("terminal", surfaces.terminal(workspace, monkeypatch), request)
 
@@ -60,6 +76,22 @@ def test_events(served, request):
     check("events", surfaces.events(*served), request)
 
 
+def test_writes(written, request):
+    check("writes", written.answers, request)
+
+
+def test_frames(written, request):
+    check("frames", written.frames, request)
+
+
+def test_live_runs(workspace, monkeypatch, request):
+    shown = [*live_runs.terminal(workspace, monkeypatch)]
+    live_runs.script_figures(monkeypatch, workspace.parent / "cores")
+    with live(workspace) as server, writes.listening(server) as listeners:
+        shown += live_runs.on_server(server, workspace, listeners)
+    check("live", shown, request)
+
+
 def test_config_files(workspace, request):
     check("config", surfaces.files(workspace), request)
 
@@ -69,6 +101,22 @@ def test_postgresql_shows_the_same(served_from_postgresql):
     recorded = {name: text for name, text in read("rest").items() if name in shown}
     assert not differences(recorded, shown)
     assert not differences(read("reference"), dict(surfaces.reference(*served_from_postgresql)))
+
+
+def test_postgresql_is_written_to_the_same_way(tmp_path, new_postgresql):  # noqa: F811 - a fixture
+    workspace = unpack(tmp_path, is_sqlite=False)
+    url = new_postgresql()
+    restore_postgresql(workspace, url)
+    use_up_number(url, "projects", 4)  # of a deleted project, which the dump does not hold
+    written = write_everything(workspace, database_url=url)
+    assert not differences(read("writes"), dict(written.answers))
+
+
+def use_up_number(url: str, table: str, number: int) -> None:
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sqlalchemy.text(f"SELECT setval('{table}_id_seq', {number})"))
+    engine.dispose()
 
 
 # ---------------------------------------------------------------- recordings

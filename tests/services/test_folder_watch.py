@@ -15,6 +15,7 @@ from modeldyno.services.folder_watch import FolderWatch
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_history, open_records, open_workbench
+from tests import values
 from tests.processes import until
 from tests.scripts import script
 
@@ -56,7 +57,7 @@ def test_a_run_of_the_terminal_appears_and_its_end_too(settings, records, watch,
     feed.start()
     result = bench(settings, script(tmp_path / "m.json"))
     until(lambda: states(records) == ["done"], "the run")
-    assert records.runs.get(result.run_id).summary.typical_s is not None
+    assert values.typical_ms(records.runs.get(result.run_id).summary) is not None
     (benchmark,) = records.benchmarks.page(Wanted()).items
     assert benchmark.name == "m.json"
     until(lambda: "runnable.created" in seen, "the event")

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.summary import CellSummary, SummaryDocument
-from modeldyno.core.runs import RunKind, RunState, RunSummary, State
+from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.runs import RunKind, RunState, State
 
-EMPTY = SummaryDocument.of(RunSummary())
+EMPTY = SummaryDocument()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +82,7 @@ class BenchmarkSeen:
     modified_at: datetime | None = None
     dataset_id: int | None = None
     settings: dict[str, Any] | None = None
-    cells: tuple[CellSummary, ...] = ()
+    cells: tuple[CellDocument, ...] = ()
     latest_run: LatestRunSeen | None = None
     command: str = ""
 
@@ -140,7 +141,7 @@ class RunSeen:
     failure: FailureDocument | None = None
     summary: SummaryDocument = EMPTY
     job_id: int | None = None
-    cells: tuple[CellSummary, ...] = ()
+    cells: tuple[CellDocument, ...] = ()
     settings: dict[str, Any] | None = None
     pairing: dict[str, Any] | None = None
     profiling: dict[str, Any] | None = None

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from modeldyno.core.cells import CellFigures
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.results import Estimate, Verdict
-from modeldyno.core.runs import CellOutcome, LatestRun, Runnable, RunSummary, State
-from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.runs import LatestRun, Runnable, State, Summarised
+from modeldyno.core.specs import BenchmarkSpec
 
 Mode = Literal["performance", "accuracy"]
 
@@ -50,7 +51,16 @@ class VersusBaseline:
 @dataclass(frozen=True)
 class Baseline:
     benchmark_id: BenchmarkId
-    cells: tuple[CellOutcome, ...]
+    cells: tuple[CellFigures, ...]
+
+
+@dataclass(frozen=True)
+class ShownCells:
+    """Of the latest run that came so far as to have cells."""
+
+    documents: tuple[str, ...] = ()  # a CellDocument each, as JSON
+    figures: tuple[CellFigures, ...] = ()
+    baseline: Baseline | None = None  # of its project
 
 
 @dataclass(frozen=True)
@@ -58,8 +68,8 @@ class BenchmarkDetails:
     benchmark: Benchmark
     model_name: str
     latest: LatestRun | None
-    cells: tuple[CellOutcome, ...]  # of the latest run that got so far as to have some
-    baseline: Baseline | None = None  # of its project
+    outline_json: str  # mode, axes and worst_noise of its cells
+    cells: ShownCells
 
 
 @dataclass(frozen=True)
@@ -70,25 +80,40 @@ class BenchmarkOutcome:
     benchmark: Benchmark
     latest: LatestRun | None
     measured: LatestRun | None
-    cells: tuple[CellOutcome, ...]  # of the one that was measured
+    cells: tuple[CellFigures, ...]  # of the one that was measured
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCell:
+    """A cell that came to a number, and whose it is."""
+
+    benchmark_id: BenchmarkId
+    name: str
+    model_id: ModelId
+    figures: CellFigures
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredCells:
+    """Of a project: each configuration once, as it was measured last."""
+
+    cells: tuple[MeasuredCell, ...]
+    benchmark_ids: frozenset[BenchmarkId]  # all that came to a number
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchmarkRow:
-    """A line of a list: no more of the spec than its cells, and the model by its name."""
+class BenchmarkRow(Summarised):
+    """A line of a list, with what is in documents as JSON."""
 
     id: BenchmarkId
     project_id: ProjectId
     name: str
-    mode: Mode
     model_id: ModelId
     model_name: str
     state: State
     created_at: datetime
     last_run_at: datetime | None
     rerun_of: BenchmarkId | None
-    summary: RunSummary
-    asked: tuple[CellSpec, ...] = ()  # no more of each than the axes on which cells differ
-    cells: tuple[CellOutcome, ...] = ()  # of the latest run that got so far as to have some
-    baseline_id: BenchmarkId | None = None  # of its project
-    baseline: Baseline | None = None
+    summary_json: str
+    outline_json: str  # mode, axes and worst_noise of its cells
+    cells: ShownCells

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
-from modeldyno.core.results import VERDICTS
 from modeldyno.core.runs import LatestRun, Runnable
 from modeldyno.core.sentences import pair_sentence
 from modeldyno.core.specs import ComparisonSpec
@@ -28,10 +27,12 @@ class Comparison(Runnable, NewComparison):
 
     def sentence(self, names: tuple[str, str] = ("A", "B")) -> str | None:
         """What its latest run came to; None before it came to anything."""
-        found = self.summary
-        verdict = next((one for one in VERDICTS if one == found.verdict), None)
-        value, low, high = found.ratio, found.ratio_low, found.ratio_high
-        if verdict is None or value is None or low is None or high is None:
+        summary = self.summary
+        verdict, ratio = summary.verdict, summary.ratio
+        if verdict is None or ratio is None:
+            return None
+        value, low, high = ratio.value, ratio.low, ratio.high
+        if value is None or low is None or high is None:
             return None
         return pair_sentence(verdict, (value, low, high), self.spec.margin, names)
 

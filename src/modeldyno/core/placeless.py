@@ -29,6 +29,11 @@ def without_places(facts: ModelFacts) -> ModelFacts:
     return found
 
 
+def without_folders_in(document: Any, names: Mapping[str, str]) -> Any:
+    """A document as JSON values; ``names`` as above."""
+    return _without(document, names, "")
+
+
 def _without(value: Any, names: Mapping[str, str], field: str) -> Any:
     match value:
         case str():

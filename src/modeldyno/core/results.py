@@ -17,10 +17,11 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, Profil
 from modeldyno.core.surprises import Surprise, surprises
 
 if TYPE_CHECKING:
+    from modeldyno.core.documents.cell import CellDocument
     from modeldyno.core.documents.figure import Figure
+    from modeldyno.core.documents.summary import SummaryDocument
     from modeldyno.core.profiles import ProfileRow
     from modeldyno.core.roofline import PeaksOf
-    from modeldyno.core.runs import CellOutcome, RunSummary
 
 CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
@@ -234,12 +235,12 @@ class RunResult:
         """Nodes with their times, which the database keeps one by one."""
         return ()
 
-    def summary(self) -> RunSummary:
+    def summary(self) -> SummaryDocument:
         """The figures that lists show."""
         raise NotImplementedError
 
-    def outcomes(self) -> tuple[CellOutcome, ...]:
-        """Its cells, as lists show them."""
+    def cell_documents(self) -> tuple[CellDocument, ...]:
+        """Its cells, as the world sees them."""
         return ()
 
     def deviations(self) -> list[str]:
@@ -319,15 +320,20 @@ class BenchmarkResult(RunResult):
         measured = cell.measurement if cell else None
         return Figure.of_estimate(measured.latency.typical, 1e3) if measured else None
 
-    def summary(self) -> RunSummary:
-        from modeldyno.core.summaries import summarise_benchmark
+    def summary(self) -> SummaryDocument:
+        from modeldyno.core.documents.cell import CellDocument
+        from modeldyno.core.documents.summary import SummaryDocument
+        from modeldyno.core.history import quickest
 
-        return summarise_benchmark(self)
+        best = quickest(self)
+        if best is None:
+            return SummaryDocument.of_spec(self.spec)
+        return SummaryDocument.of_cell(CellDocument.of(0, best))
 
-    def outcomes(self) -> tuple[CellOutcome, ...]:
-        from modeldyno.core.summaries import outcome_of
+    def cell_documents(self) -> tuple[CellDocument, ...]:
+        from modeldyno.core.documents.cell import CellDocument
 
-        return tuple(outcome_of(number, cell) for number, cell in enumerate(self.cells))
+        return tuple(CellDocument.of(number, cell) for number, cell in enumerate(self.cells))
 
     def deviations(self) -> list[str]:
         found = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
@@ -444,10 +450,10 @@ class ComparisonResult(RunResult):
     def compared(self) -> ComparisonResult:
         return self
 
-    def summary(self) -> RunSummary:
-        from modeldyno.core.summaries import summarise_comparison
+    def summary(self) -> SummaryDocument:
+        from modeldyno.core.documents.summary import SummaryDocument
 
-        return summarise_comparison(self)
+        return SummaryDocument.of_comparison(self)
 
     def deviations(self) -> list[str]:
         sides = (("A", self.a), ("B", self.b))
@@ -556,10 +562,10 @@ class ProfileResult(RunResult):
 
         return rows_of(run_id, self)
 
-    def summary(self) -> RunSummary:
-        from modeldyno.core.summaries import summarise_profile
+    def summary(self) -> SummaryDocument:
+        from modeldyno.core.documents.summary import SummaryDocument
 
-        return summarise_profile(self)
+        return SummaryDocument.of_profile(self)
 
     def deviations(self) -> list[str]:
         return [one.text for one in self.surprises]

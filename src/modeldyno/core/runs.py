@@ -1,14 +1,17 @@
-"""A run: its state, the moves it may make, and the figures that lists show of it."""
+"""A run: its state, and the moves it may make."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import JobId, RunId
+
+if TYPE_CHECKING:
+    from modeldyno.core.documents.summary import SummaryDocument
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
@@ -40,86 +43,26 @@ def way(before: RunState, after: RunState) -> tuple[RunState, ...]:
         ways.extend((*so_far, there) for there in MOVES[here] if there not in so_far)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sureness:
-    """How far to trust the figures beside it. An interval is over sessions, so there is none below
-    four of them."""
+class Summarised:
+    """What lists show of a run, as the text that it was written as."""
 
-    floor_low_s: float | None = None
-    floor_high_s: float | None = None
-    typical_low_s: float | None = None
-    typical_high_s: float | None = None
-    throughput_low_per_s: float | None = None
-    throughput_high_per_s: float | None = None
-    interval_level: float | None = None  # 0.95, or more where the data chose the moment to stop
-    sessions: int | None = None
-    samples: int | None = None
-    noise: str | None = None
-    noise_reasons: str | None = None  # a sentence a line
-    peak_memory_bytes: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSummary(Sureness):
-    """What a list shows of a run: of several cells the one with the lowest typical latency."""
-
-    engine: str | None = None
-    device: str | None = None
-    precision: str | None = None
-    batch_size: int | None = None
-    cores: int | None = None
-    instances: int | None = None
-    streams: int | None = None  # None: one
-    floor_s: float | None = None
-    typical_s: float | None = None
-    throughput_per_s: float | None = None
-    accuracy: float | None = None
-    verdict: str | None = None  # of a comparison
-    ratio: float | None = None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
+    summary_json: str  # a SummaryDocument
 
     @property
-    def items(self) -> int:
-        """Of one call."""
-        return (self.batch_size or 1) * (self.streams or 1)
+    def summary(self) -> SummaryDocument:
+        from modeldyno.core.documents.summary import SummaryDocument
+
+        return SummaryDocument.read(self.summary_json)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CellOutcome(Sureness):
-    """How one cell of a run came out; ``number`` is its place in the spec."""
-
-    number: int
-    status: Literal["done", "partial", "failed"]
-    engine: str
-    device: str
-    precision: str | None
-    batch_size: int
-    cores: int
-    instances: int
-    floor_s: float | None = None
-    typical_s: float | None = None
-    throughput_per_s: float | None = None
-    error_code: str | None = None
-    error: dict[str, str] | None = None  # code, title, why, fix
-    streams: int = 1
-    effective: dict[str, Any] | None = None  # as what it ran: see core/summaries.py
-    run_id: RunId | None = field(default=None, compare=False)  # None before it is kept
-
-    @property
-    def items(self) -> int:
-        """Of one call."""
-        return self.batch_size * self.streams
-
-
-@dataclass(frozen=True, kw_only=True)
-class Runnable:
+class Runnable(Summarised):
     """What benchmarks, comparisons, optimizations and profiles show of their latest run."""
 
     created_at: datetime
     state: State = "draft"
     last_run_at: datetime | None = None
-    summary: RunSummary = field(default_factory=RunSummary)
+    summary_json: str = "{}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +87,7 @@ class RunOf:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Run(Summarised):
     """One execution, as the database knows it; its files are in ``runs/<id>`` of the workspace."""
 
     id: RunId
@@ -157,4 +100,4 @@ class Run:
     finished_at: datetime | None = None
     tool_version: str | None = None
     failure: dict[str, str] | None = None  # code, title, why, fix
-    summary: RunSummary = field(default_factory=RunSummary)
+    summary_json: str = "{}"

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
+from modeldyno.core.benchmarks import MeasuredCell
 from modeldyno.core.documents.described import KindSchema
-from modeldyno.core.ids import BenchmarkId, ModelId
+from modeldyno.core.ids import BenchmarkId, ModelId, RunId
 from modeldyno.core.results import Objective
-from modeldyno.core.runs import CellOutcome, RunState
+from modeldyno.core.runs import RunState
 
 Subject = Annotated[str, KindSchema("model")]  # or a kind of runs
 Action = Literal[
@@ -26,23 +27,12 @@ Action = Literal[
 
 
 @dataclass(frozen=True)
-class Contender:
-    """A cell that was measured, and whose it is."""
-
-    benchmark_id: BenchmarkId
-    name: str
-    model_id: ModelId
-    model_name: str
-    cell: CellOutcome
-
-
-@dataclass(frozen=True)
 class Best:
     """Who leads; with others in ``tied``, nobody is called the best."""
 
     objective: Objective
-    leader: Contender | None
-    tied: tuple[Contender, ...] = ()  # that cannot be told from the leader
+    leader: MeasuredCell | None
+    tied: tuple[MeasuredCell, ...] = ()  # that cannot be told from the leader
     note: str = ""  # why there is none, or what to keep in mind
 
     @property
@@ -78,3 +68,5 @@ class ProjectStanding:
     next_steps: tuple[NextStep, ...]
     counts: dict[str, int]
     active: int  # jobs that wait or run
+    model_names: dict[ModelId, str]
+    documents: dict[RunId, tuple[str, ...]]  # of the cells of the runs in ``best``, as JSON

@@ -92,8 +92,7 @@ class Settling:
             reason = f"{said}{self._kept(job)}"
         with self._records.database.writing():
             if result is not None:
-                shown = result.summary(), result.outcomes()
-                self._records.runs.write_figures(job.run_id, *shown, result.tool_version)
+                self._records.runs.write_result(job.run_id, result)
                 if rows := result.profile_rows(job.run_id):
                     self._records.profiles.add_rows(job.run_id, rows)
             self._records.jobs.move(job.id, ending.state, reason, failure)

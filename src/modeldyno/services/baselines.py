@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from modeldyno.core.benchmarks import Baseline, VersusBaseline
+from modeldyno.core.benchmarks import ShownCells, VersusBaseline
+from modeldyno.core.cells import CellFigures
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN
 from modeldyno.core.pairs_of_cells import machines_apart, matched
-from modeldyno.core.requests.axes import axis_fields
-from modeldyno.core.results import Estimate
-from modeldyno.core.runs import CellOutcome
-from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
+from modeldyno.measure.unpaired import ratio_apart
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.run_hosts import RunHosts
 
@@ -23,11 +21,10 @@ class Baselines:
     def __init__(self, hosts: RunHosts) -> None:
         self._hosts = hosts
 
-    def versus(
-        self, baseline: Baseline | None, cells: Sequence[CellOutcome]
-    ) -> VersusBaseline | None:
+    def versus(self, shown: ShownCells) -> VersusBaseline | None:
         """At the quickest of the cells that both have; None before there is anything to hold. What
         another machine measured is not held against: what would differ is the machine."""
+        baseline, cells = shown.baseline, shown.figures
         if baseline is None:
             return None
         found = _versus(baseline.benchmark_id, baseline.cells, cells)
@@ -36,30 +33,30 @@ class Baselines:
         why = self._apart(baseline.cells[0].run_id, cells[0].run_id)
         return replace(found, ratio=None, verdict=None, why=why) if why else found
 
-    def _apart(self, one: RunId | None, other: RunId | None) -> str:
-        if one is None or other is None or one == other:
+    def _apart(self, one: RunId, other: RunId) -> str:
+        if one == other:
             return ""
         hosts = self._hosts.of(one), self._hosts.of(other)
         return machines_apart(hosts[0], hosts[1]) if hosts[0] and hosts[1] else ""
 
 
 def _versus(
-    baseline_id: BenchmarkId, baseline: Sequence[CellOutcome], cells: Sequence[CellOutcome]
+    baseline_id: BenchmarkId, baseline: Sequence[CellFigures], cells: Sequence[CellFigures]
 ) -> VersusBaseline | None:
     numbers = [cell for cell in cells if cell.typical_s is not None]
     known = [cell for cell in baseline if cell.typical_s is not None]
     if not numbers or not known:
         return None
-    pairs = matched([axis_fields(cell) for cell in known], [axis_fields(cell) for cell in numbers])
+    pairs = matched([cell.axes for cell in known], [cell.axes for cell in numbers])
     if not pairs:
         return VersusBaseline(baseline_id, why="the baseline has no cell with the same axes")
     one, other = min(pairs, key=lambda pair: _per_item(numbers[pair[1]]))
     return _held(baseline_id, known[one], numbers[other])
 
 
-def _held(baseline_id: BenchmarkId, baseline: CellOutcome, cell: CellOutcome) -> VersusBaseline:
+def _held(baseline_id: BenchmarkId, baseline: CellFigures, cell: CellFigures) -> VersusBaseline:
     here = (baseline_id, baseline.number, cell.number)
-    a, b = _floor(baseline), _floor(cell)
+    a, b = baseline.floor, cell.floor
     if a is None or b is None:
         return VersusBaseline(*here, why=FEW)
     ratio = ratio_apart(a, b, (baseline.items, cell.items))
@@ -69,14 +66,5 @@ def _held(baseline_id: BenchmarkId, baseline: CellOutcome, cell: CellOutcome) ->
     return VersusBaseline(*here, ratio, compare_verdict(ratio, MARGIN))
 
 
-def _floor(cell: CellOutcome) -> Estimate | None:
-    floor, low, high = cell.floor_s, cell.floor_low_s, cell.floor_high_s
-    if floor is None or low is None or high is None:
-        return None
-    level, sessions = cell.interval_level or 0.95, cell.sessions or 0
-    found = Estimate(floor, low, high, level, sessions, "sessions")
-    return found if is_over_sessions(found) else None
-
-
-def _per_item(cell: CellOutcome) -> float:
+def _per_item(cell: CellFigures) -> float:
     return (cell.typical_s or 0.0) / cell.items

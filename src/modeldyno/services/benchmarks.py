@@ -100,8 +100,8 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
     def details(self, benchmark_id: BenchmarkId) -> BenchmarkDetails:
         return self._records.benchmarks.details(benchmark_id)
 
-    def page(self, wanted: Wanted) -> Page[BenchmarkRow]:
-        return self._records.benchmarks.page(wanted)
+    def page(self, wanted: Wanted, *, with_cells: bool = False) -> Page[BenchmarkRow]:
+        return self._records.benchmarks.page(wanted, with_cells=with_cells)
 
     def edit(
         self,

@@ -24,7 +24,7 @@ from modeldyno.core.reports.page import html_report
 from modeldyno.core.reports.several import Report, cells_csv, report_markdown
 from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.runs import ACTIVE, CellOutcome, Run, RunOf
+from modeldyno.core.runs import ACTIVE, Run, RunOf
 from modeldyno.core.specs import RunSpec
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
@@ -57,7 +57,7 @@ class RunShown:
     run: Run
     spec: RunSpec | None  # None: of an optimization, or of another version
     job_id: JobId | None
-    cells: tuple[CellOutcome, ...]
+    cells: tuple[str, ...]  # a CellDocument each, as JSON
     units_kept: tuple[int, ...]
     has_result: bool
     artifacts: tuple[Artifact, ...]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import LeasesUnusable, QueueFull, WrongState
 from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
 from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.core.specs import RunSpec
-from modeldyno.core.summaries import summarise_spec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.measure.cpus import allowed_cpus
@@ -75,7 +75,7 @@ class JobService:
         """One more run of it, at the end of the queue; raises WrongState while one is not over."""
         with self._records.database.writing():
             self._expect_idle(of)
-            run = self._records.runs.add(of, encode(spec), summary=summarise_spec(spec))
+            run = self._records.runs.add(of, encode(spec), summary=SummaryDocument.of_spec(spec))
             self._expect_room(ProjectId(run.project_id))
             return self._records.jobs.add(run.id, priority, request_id)
 

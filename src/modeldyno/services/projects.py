@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -111,7 +113,10 @@ class ProjectService:
         measured, and BaselineNoisy for one whose numbers are not sure."""
         with self._records.database.writing():
             if benchmark_id is not None:
-                _expect_sure(self._records.benchmarks.outcome(benchmark_id), accept_noisy)
+                outcome = self._records.benchmarks.outcome(benchmark_id)
+                measured = outcome.measured
+                cells = self._records.runs.cells(measured.id) if measured else ()
+                _expect_sure(outcome, cells, accept_noisy)
             return self._records.projects.set_baseline(project_id, benchmark_id)
 
     def forget_drafts(self, after_s: float = DRAFT_S) -> None:
@@ -170,7 +175,8 @@ class ProjectService:
         )
 
 
-def _expect_sure(found: BenchmarkOutcome, accept_noisy: bool) -> None:
+def _expect_sure(found: BenchmarkOutcome, documents: Sequence[str], accept_noisy: bool) -> None:
+    """``documents`` of its cells, as JSON."""
     cells = [cell for cell in found.cells if cell.typical_s is not None]
     if not cells:
         raise WrongState(
@@ -180,9 +186,9 @@ def _expect_sure(found: BenchmarkOutcome, accept_noisy: bool) -> None:
         )
     noisy = next((cell for cell in cells if cell.noise not in (None, "quiet")), None)
     if noisy is not None and not accept_noisy:
-        reasons = (noisy.noise_reasons or "").split("\n")
+        reasons = json.loads(documents[noisy.number])["noise_reasons"]
         raise BaselineNoisy(
             f"Benchmark {found.benchmark.id} is {noisy.noise}",
-            why=f"cell {noisy.number}: {reasons[0]}" if reasons[0] else "",
+            why=f"cell {noisy.number}: {reasons[0]}" if reasons else "",
             fix="Measure it again on a calmer machine, or take it nevertheless (accept_noisy)",
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from modeldyno.core.benchmarks import BenchmarkOutcome
+from modeldyno.core.benchmarks import MeasuredCell, MeasuredCells
+from modeldyno.core.cells import CellFigures
 from modeldyno.core.comparisons import Comparison
 from modeldyno.core.errors import NotFound
 from modeldyno.core.figures import counted
@@ -16,9 +17,9 @@ from modeldyno.core.pairs_of_cells import place_of
 from modeldyno.core.projects import Project
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
-from modeldyno.core.runs import CellOutcome, Run
-from modeldyno.core.specs import CellSpec, ModelSpec
-from modeldyno.core.standings import Best, Contender, Happened, NextStep, ProjectStanding
+from modeldyno.core.runs import Run
+from modeldyno.core.specs import CellSpec
+from modeldyno.core.standings import Best, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
 from modeldyno.measure.unpaired import ratio_apart
 from modeldyno.services.models import ModelService, ModelShown
@@ -47,18 +48,21 @@ class StandingService:
         project = records.projects.get(project_id)
         of_project = Wanted(project_id=project_id, limit=LARGEST_PAGE)
         models = self._models.page(of_project).items
-        outcomes = records.benchmarks.outcomes(project_id)
+        measured = records.benchmarks.measured_cells(project_id)
         comparisons = records.comparisons.page(of_project).items
-        best = best_of(outcomes, {shown.model.id: shown.model for shown in models}, comparisons)
+        best = best_of(measured.cells, comparisons)
         counts = records.projects.counts(project_id)
         queue = (*records.jobs.waiting(), *records.jobs.running())
-        steps = _steps(project, models, outcomes, comparisons, best, counts)
+        steps = _steps(project, models, measured, comparisons, best, counts)
+        runs = {cell.figures.run_id for by in best for cell in (by.leader, *by.tied) if cell}
         return ProjectStanding(
             best=best,
             activity=self._activity(project_id, [shown.model for shown in models]),
             next_steps=tuple(islice(steps, MOST_STEPS)),
             counts=counts,
             active=sum(job.project_id == project_id for job in queue),
+            model_names={shown.model.id: shown.model.name for shown in models},
+            documents={run_id: records.runs.cells(run_id) for run_id in runs},
         )
 
     def _activity(self, project_id: ProjectId, models: Sequence[Model]) -> tuple[Happened, ...]:
@@ -94,61 +98,38 @@ class StandingService:
 
 
 def best_of(
-    outcomes: Sequence[BenchmarkOutcome],
-    models: dict[ModelId, Model],
-    comparisons: Sequence[Comparison],
+    measured: Sequence[MeasuredCell], comparisons: Sequence[Comparison]
 ) -> tuple[Best, Best]:
-    contenders = _contenders(outcomes, models)
     lost = [loser for loser in map(_loser, comparisons) if loser is not None]
-    return _best(contenders, lost, "latency"), _best(contenders, lost, "throughput")
-
-
-def _contenders(
-    outcomes: Sequence[BenchmarkOutcome], models: dict[ModelId, Model]
-) -> list[Contender]:
-    """Each configuration once, as it was measured last."""
-    newest: dict[object, Contender] = {}
-    for outcome in outcomes:  # oldest first
-        of = outcome.benchmark
-        model = models.get(of.model_id)
-        for cell in outcome.cells:
-            if cell.typical_s is not None:
-                name = model.name if model else ""
-                one = Contender(of.id, of.name, of.model_id, name, cell)
-                newest[of.model_id, *axis_fields(cell).values(), *_call(of.spec.model)] = one
-    return list(newest.values())
-
-
-def _call(model: ModelSpec) -> tuple[str, str]:
-    return str(model.dims), model.signature
+    return _best(measured, lost, "latency"), _best(measured, lost, "throughput")
 
 
 def _best(
-    contenders: Sequence[Contender], lost: Sequence[tuple[ModelId, CellSpec]], by: Objective
+    measured: Sequence[MeasuredCell], lost: Sequence[tuple[ModelId, CellSpec]], by: Objective
 ) -> Best:
-    if not contenders:
+    if not measured:
         return Best(by, None, note="nothing was measured yet")
-    sure = [one for one in contenders if _figure(one.cell, by) is not None]
+    sure = [cell for cell in measured if _figure(cell.figures, by) is not None]
     if not sure:
         few = f"no number rests on {FEWEST_SESSIONS} sessions or more"
         return Best(by, None, note=f"{few}; measure longer")
-    usable = [one for one in sure if one.cell.noise != "unusable"]
+    usable = [cell for cell in sure if cell.figures.noise != "unusable"]
     if not usable:
         return Best(by, None, note="every number is unusable; measure again on a calmer machine")
     running = usable
     if by == "latency":  # what an alternation compares
-        running = [one for one in usable if not any(_is(one, loser) for loser in lost)] or usable
-    leader = min(running, key=lambda one: _seconds(one.cell, by).value)
-    tied = [one for one in running if one is not leader and not _is_behind(leader, one, by)]
+        running = [cell for cell in usable if not any(_is(cell, loser) for loser in lost)] or usable
+    leader = min(running, key=lambda cell: _seconds(cell, by).value)
+    tied = [cell for cell in running if cell is not leader and not _is_behind(leader, cell, by)]
     return Best(by, leader, tuple(tied), _note(leader, tied, by, len(sure) - len(usable)))
 
 
-def _note(leader: Contender, tied: Sequence[Contender], by: Objective, unusable: int) -> str:
+def _note(leader: MeasuredCell, tied: Sequence[MeasuredCell], by: Objective, unusable: int) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
         notes.append(f"cannot be told from {others}; compare them in alternation")
-    if leader.cell.noise == "contended":
+    if leader.figures.noise == "contended":
         floor = ": read the floor" if by == "latency" else ""  # throughput has none
         notes.append(f"other work ran beside{floor}")
     if unusable:
@@ -157,30 +138,21 @@ def _note(leader: Contender, tied: Sequence[Contender], by: Objective, unusable:
     return "; ".join(notes)
 
 
-def _is_behind(leader: Contender, other: Contender, by: Objective) -> bool:
-    return ratio_apart(_seconds(leader.cell, by), _seconds(other.cell, by)).low > 1
+def _is_behind(leader: MeasuredCell, other: MeasuredCell, by: Objective) -> bool:
+    return ratio_apart(_seconds(leader, by), _seconds(other, by)).low > 1
 
 
-def _seconds(cell: CellOutcome, by: Objective) -> Estimate:
+def _seconds(cell: MeasuredCell, by: Objective) -> Estimate:
     """Lower is better: seconds per call, or per item of all that was done."""
-    found = _figure(cell, by)
-    assert found is not None
-    return found
+    estimate = _figure(cell.figures, by)
+    assert estimate is not None
+    return estimate
 
 
-def _figure(cell: CellOutcome, by: Objective) -> Estimate | None:
+def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
     if by == "latency":
-        value, low, high = cell.floor_s, cell.floor_low_s, cell.floor_high_s
-    else:
-        value = cell.throughput_per_s
-        low, high = cell.throughput_low_per_s, cell.throughput_high_per_s
-    sessions = cell.sessions or 0
-    if value is None or low is None or high is None or sessions < FEWEST_SESSIONS:
-        return None
-    if min(value, low) <= 0:
-        return None
-    found = Estimate(value, low, high, cell.interval_level or 0.95, sessions, "sessions")
-    return found if by == "latency" else found.inverse
+        return cell.floor
+    return cell.throughput and cell.throughput.inverse
 
 
 def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
@@ -194,13 +166,13 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
             return None
 
 
-def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
-    model_id, spec = other
-    cell = one.cell
-    here, there = place_of(axis_fields(cell)), place_of(axis_fields(spec))
-    is_engine = spec.engine in ("", cell.engine)
-    is_precision = spec.precision in (None, cell.precision)
-    return one.model_id == model_id and here == there and is_engine and is_precision
+def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
+    model_id, spec = side
+    axes = cell.figures.axes
+    is_engine = spec.engine in ("", axes["engine"])
+    is_precision = spec.precision in (None, axes["precision"])
+    is_place = place_of(axes) == place_of(axis_fields(spec))
+    return cell.model_id == model_id and is_place and is_engine and is_precision
 
 
 # ---------------------------------------------------------------- what to do next
@@ -209,7 +181,7 @@ def _is(one: Contender, other: tuple[ModelId, CellSpec]) -> bool:
 def _steps(
     project: Project,
     models: Sequence[ModelShown],
-    outcomes: Sequence[BenchmarkOutcome],
+    measured: MeasuredCells,
     comparisons: Sequence[Comparison],
     best: tuple[Best, Best],
     counts: dict[str, int],
@@ -220,8 +192,7 @@ def _steps(
         return
     yield from _of_models(models)
     ready = [shown.model for shown in models if shown.state == "ready"]
-    measured = [outcome for outcome in outcomes if outcome.measured]
-    if ready and not measured:
+    if ready and not measured.cells:
         yield NextStep(
             sentence="Nothing was measured yet.",
             action="add-benchmark",
@@ -230,20 +201,20 @@ def _steps(
         )
         return
     yield from _of_best(best[0])
-    yield from _of_engines(ready, measured, comparisons)
-    if project.baseline_benchmark_id is None and len(measured) > 1:
+    yield from _of_engines(ready, measured.cells, comparisons)
+    if project.baseline_benchmark_id is None and len(measured.benchmark_ids) > 1:
         yield NextStep(
             sentence="No benchmark is the baseline of the others.",
             action="set-baseline",
             label="Choose a baseline",
-            benchmark_id=measured[0].benchmark.id,
+            benchmark_id=min(measured.benchmark_ids),
         )
-    if measured and not counts["profile"]:
+    if measured.cells and not counts["profile"]:
         yield NextStep(
             sentence="Where the time goes is not known yet.",
             action="add-profile",
             label="Profile the model",
-            model_id=measured[-1].benchmark.model_id,
+            model_id=max(measured.cells, key=lambda cell: cell.benchmark_id).model_id,
         )
 
 
@@ -278,9 +249,9 @@ def _of_best(best: Best) -> Iterator[NextStep]:
             benchmark_id=leader.benchmark_id,
             other_benchmark_id=other.benchmark_id,
         )
-    if leader.cell.noise != "quiet":
+    if leader.figures.noise != "quiet":
         yield NextStep(
-            sentence=f"The best number so far is {leader.cell.noise}.",
+            sentence=f"The best number so far is {leader.figures.noise}.",
             action="rerun-benchmark",
             label="Measure it again",
             benchmark_id=leader.benchmark_id,
@@ -289,10 +260,10 @@ def _of_best(best: Best) -> Iterator[NextStep]:
 
 def _of_engines(
     ready: Sequence[Model],
-    measured: Sequence[BenchmarkOutcome],
+    measured: Sequence[MeasuredCell],
     comparisons: Sequence[Comparison],
 ) -> Iterator[NextStep]:
-    used = {cell.engine for outcome in measured for cell in outcome.cells}
+    used = {cell.figures.axes["engine"] for cell in measured}
     compared = [one for one in comparisons if one.summary.verdict is not None]
     used |= {side.cell.engine for one in compared for side in (one.spec.a, one.spec.b)} - {""}
     for model in ready:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from sqlalchemy import Connection, insert, or_, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.reindex import ReindexDocument
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import (
     DatabaseUnusable,
     RunFailed,
@@ -33,7 +34,6 @@ from modeldyno.core.names import name_of_file, search_key
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, RunOf, way
 from modeldyno.core.specs import ModelSpec
-from modeldyno.core.summaries import summarise_spec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
@@ -42,9 +42,9 @@ from modeldyno.store.history import History
 from modeldyno.store.kinds import KINDS, ROLES
 from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, is_kind, summary_of, utc_now
+from modeldyno.store.records.finding import Clock, is_kind, utc_now
 from modeldyno.store.records.profiles import add_profile_rows
-from modeldyno.store.records.runs import RUN_ID, Runs, add_run, cells_of, write_outcome
+from modeldyno.store.records.runs import RUN_ID, Runs, add_run, documents_of, write_result
 from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
@@ -144,12 +144,10 @@ class RunIndex:
         result = found.run.result
         if result is None:
             return False
-        expected = result.summary(), [replace(cell, run_id=None) for cell in result.outcomes()]
         with self._database.reading() as connection:
             row = find_run(connection, found.run.run_id)
-            cells = cells_of(connection, row.id)
-        kept = summary_of(row), [replace(cell, run_id=None) for cell in cells]
-        return bool(encode(expected) != encode(kept))
+            expected, kept = documents_of(connection, row, result)
+        return expected != kept
 
     def _end_vanished(self, known: dict[str, tuple[str, int | None]]) -> Iterator[RunId]:
         """A terminal forgets a run that failed before it had anything to keep; its row may have
@@ -240,7 +238,7 @@ class RunIndex:
             run.run_id,
             run.state,
             now,
-            summarise_spec(run.spec),
+            SummaryDocument.of_spec(run.spec),
             created_at=began,
             started_at=began,
             stamp=found.stamp,
@@ -270,11 +268,9 @@ class RunIndex:
         result = found.run.result
         if result is None:
             return
-        write_outcome(connection, row, result.summary(), result.outcomes())
+        write_result(connection, row, result)
         if rows := result.profile_rows(row.id):
             add_profile_rows(connection, row.id, [encode(one) for one in rows])
-        values = {"tool_version": result.tool_version}
-        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
 from typing import Any, get_type_hints
 
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
-from modeldyno.core.requests.axes import NAMES
 from modeldyno.core.runnables import NewPlainRunnable, PlainRunnable
-from modeldyno.core.runs import RunKind, RunSummary
+from modeldyno.core.runs import RunKind
 from modeldyno.core.specs import CellSpec, OptimizationSpec, RunSpec
-from modeldyno.core.summaries import summarise_spec
+from modeldyno.store.documents import cells_outline
 
 # The roles of models and datasets, by the field that has their number; and the column for it.
 ROLES = {
@@ -43,7 +43,8 @@ class Kind:
     value: type[Any] = PlainRunnable
     spec: Callable[[Fields], RunSpec | None] = lambda own: spec_from(own["spec"])
     of_spec: Callable[[Any], Fields] = lambda spec: {"spec": spec}  # its own fields
-    outline: Callable[[Fields], Fields] = lambda own: {}  # what lists show of them
+    # What lists show of them, and of the rows of its latest cells.
+    outline: Callable[[Fields, Sequence[Any]], Fields] = lambda own, cells: {}
 
     @cached_property
     def links(self) -> tuple[str, ...]:
@@ -62,10 +63,10 @@ class Kind:
             name: _reader(hint) for name, hint in hints.items() if name not in (*_COLUMNS, *ROLES)
         }
 
-    def draft(self, own: Fields) -> RunSummary:
-        """What lists show before the first run: what was asked, and no figures."""
+    def draft(self, own: Fields) -> SummaryDocument:
+        """What lists show before the first run: its settings, and no figures."""
         spec = self.spec(own)
-        return RunSummary() if spec is None else summarise_spec(spec)
+        return SummaryDocument() if spec is None else SummaryDocument.of_spec(spec)
 
 
 def _reader(hint: Any) -> Callable[[Any], Any]:
@@ -74,10 +75,10 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     return partial(decode, hint) if is_dataclass(hint) else lambda value: value
 
 
-def _outline_of_benchmark(own: Fields) -> Fields:
-    cells = [asdict(decode(CellSpec, cell)) for cell in own["spec"]["cells"]]
-    axes = [{name: cell[name] for name in NAMES} for cell in cells]
-    return {"mode": own["mode"], "cells": axes}
+def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
+    """Cells as they ran, or as they are to run."""
+    cells = cells or [decode(CellSpec, cell) for cell in own["spec"]["cells"]]
+    return {"mode": own["mode"]} | cells_outline(cells)
 
 
 def _own_of_optimization(spec: OptimizationSpec) -> Fields:

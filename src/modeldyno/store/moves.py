@@ -13,15 +13,16 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, select, upda
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ACTIVE, RunState, may_move
+from modeldyno.store.documents import REVISION, summary_columns, summary_text
 from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import figures_of
+from modeldyno.store.schema import dump_json
 from modeldyno.store.tables import CELLS, CORE_LEASES, JOBS, RUNNABLES, RUNS
 
 WITH_OWNER = select(RUNS, RUNNABLES.c.number.label("of_id")).join(
     RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id
 )
-_FIGURES = ("state", "engine", "typical_s", "throughput_per_s", "document")
+_FIGURES = ("state", "engine", "typical_s", "throughput_per_s", "document", "revision")
 
 
 def _newest(*columns: Any) -> Any:
@@ -35,12 +36,10 @@ _LATEST = _newest(
     *(RUNS.c[name] for name in _FIGURES),
 )
 _HAS_CELLS = exists().where(CELLS.c.run_id == RUNS.c.id)
-_RUNS_WITH_CELLS = {
-    "shown_run_id": _newest(RUNS.c.id).where(_HAS_CELLS).scalar_subquery(),
-    "measured_run_id": _newest(RUNS.c.id)
-    .where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
-    .scalar_subquery(),
-}
+_SHOWN = _newest(RUNS.c.id).where(_HAS_CELLS)
+_MEASURED = _newest(RUNS.c.id).where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
+_CELLS = select(CELLS).where(CELLS.c.run_id == bindparam("run")).order_by(CELLS.c.number)
+_OWN = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == bindparam("runnable"))
 
 
 def move_run(
@@ -118,17 +117,28 @@ def find_run(connection: Connection, run_id: RunId) -> Any:
 
 def show_latest(connection: Connection, runnable_id: int) -> None:
     """Copy the figures of the latest run to what it belongs to."""
-    row = connection.execute(_LATEST, {"runnable": runnable_id}).one_or_none()
-    values = row._asdict() if row else _as_draft(connection, runnable_id)
     changed = update(RUNNABLES).where(RUNNABLES.c.id == runnable_id)
-    connection.execute(changed.values(values | _RUNS_WITH_CELLS), {"runnable": runnable_id})
+    connection.execute(changed.values(shown_columns(connection, runnable_id)))
 
 
-def _as_draft(connection: Connection, runnable_id: int) -> dict[str, Any]:
-    query = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == runnable_id)
-    row = connection.execute(query).one()
-    figures = figures_of(KINDS[row.kind].draft(row.spec))
-    return {"state": "draft", "last_run_at": None, "latest_run_id": None, **figures}
+def shown_columns(connection: Connection, runnable_id: int) -> dict[str, Any]:
+    """The columns of a runnable that follow from its runs."""
+    this = {"runnable": runnable_id}
+    own = connection.execute(_OWN, this).one()
+    kind = KINDS[own.kind]
+    latest = connection.execute(_LATEST, this).one_or_none()
+    if latest is None:
+        summary = summary_columns(kind.draft(own.spec))
+        values = {"state": "draft", "last_run_at": None, "latest_run_id": None, **summary}
+    else:
+        values = latest._asdict() | {"document": summary_text(latest), "revision": REVISION}
+    shown = connection.scalar(_SHOWN, this)
+    cells = connection.execute(_CELLS, {"run": shown}).all() if shown else ()
+    return values | {
+        "shown_run_id": shown,
+        "measured_run_id": connection.scalar(_MEASURED, this),
+        "outline": dump_json(kind.outline(own.spec, cells)),
+    }
 
 
 def _advice(state: RunState) -> str:

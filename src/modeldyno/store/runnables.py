@@ -28,6 +28,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runs import LatestRun, RunKind
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
+from modeldyno.store.documents import summary_columns, summary_text
 from modeldyno.store.kinds import KINDS, ROLES, Kind, kind_of
 from modeldyno.store.pages import Query, Sorting, of_project, page_of
 from modeldyno.store.records.events import tell_runnable
@@ -35,12 +36,10 @@ from modeldyno.store.records.finding import (
     COLUMNS,
     Clock,
     expect_in_project,
-    figures_of,
     find,
     is_kind,
     not_found,
     refuse_after_run,
-    summary_of,
     utc_now,
     value_of,
 )
@@ -121,7 +120,7 @@ class Runnables(Generic[N, V]):
 
     def _read(self, row: Any) -> V:
         own = {name: read(row.spec[name]) for name, read in KINDS[self.kind].own.items()}
-        value: V = value_of(KINDS[self.kind].value, row, summary=summary_of(row), **own)
+        value: V = value_of(KINDS[self.kind].value, row, summary_json=summary_text(row), **own)
         return value
 
 
@@ -207,8 +206,7 @@ def page_of_kind(
 
 def _has_engine(engine: str) -> ColumnElement[bool]:
     """In its latest run, or in a cell that was asked for. Not LIKE: SQLite would ignore case."""
-    in_cell = dump_json({"engine": engine})[1:-1]
-    without = func.replace(RUNNABLES.c.outline, in_cell, "")
+    without = func.replace(RUNNABLES.c.outline, dump_json(engine), "")
     return or_(RUNNABLES.c.engine == engine, without != RUNNABLES.c.outline)
 
 
@@ -270,8 +268,8 @@ def _next_number(connection: Connection, kind: str) -> int:
 
 def _described(kind: Kind, own: dict[str, Any]) -> dict[str, Any]:
     """The columns that follow from what only this kind has."""
-    outline = dump_json(kind.outline(own))
-    return {"spec": own, "outline": outline, **figures_of(kind.draft(own))}
+    outline = dump_json(kind.outline(own, ()))
+    return {"spec": own, "outline": outline, **summary_columns(kind.draft(own))}
 
 
 def _expect_links(

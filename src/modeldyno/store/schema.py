@@ -19,7 +19,7 @@ from modeldyno.core.errors import DatabaseUnusable, SchemaTooNew, WorkspaceUnusa
 
 logger = logging.getLogger(__name__)
 
-HEAD = "0010"  # the newest file in migrations/versions; a test compares
+HEAD = "0011"  # the newest file in migrations/versions; a test compares
 VERSION_TABLE = "modeldyno_version"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x6D6F64656C64796F

@@ -85,16 +85,19 @@ def _part_of_run() -> tuple[Column[Any], ...]:
 
 
 def _figures() -> tuple[Column[Any], ...]:
-    """Of a run: what lists sort and filter by; ``document`` is a ``core.runs.RunSummary`` as JSON.
-
-    TEXT, since a driver would build values of a JSON type. A new figure needs no new column.
-    """
+    """Of a run: what lists sort and filter by; ``document`` is a ``SummaryDocument`` as JSON."""
     return (
         Column("engine", Text),
         Column("typical_s", _Real),
         Column("throughput_per_s", _Real),
-        _required("document", Text),
+        *_document(),
     )
+
+
+def _document() -> tuple[Column[Any], ...]:
+    """TEXT, since a driver would build values of a JSON type; a new figure needs no new column.
+    ``revision`` says who wrote it (``store/documents.py``)."""
+    return _required("document", Text), _required("revision", Integer, server_default="1")
 
 
 PROJECTS = _numbered_table(
@@ -159,7 +162,7 @@ RUNNABLES = _numbered_table(
     _of_project(),
     Column("modified_at", Moment()),
     _required("spec", _Json),  # the fields that only this kind has
-    _required("outline", Text),  # what lists show of the spec, as JSON
+    _required("outline", Text),  # what lists show of the spec and of all cells, as JSON
     Column("fingerprint", _Sha256),
     # The number of the one it repeats, of the same kind. No reference: ``deleting.py`` clears it.
     Column("rerun_of", Integer),
@@ -233,7 +236,7 @@ RUNS = Table(
     Index(None, "state"),
 )
 
-# How each cell of a run came out; ``document`` holds what is in no column.
+# How each cell of a run came out: what lists rank by, and the ``CellDocument``.
 CELLS = Table(
     "cells",
     METADATA,
@@ -243,19 +246,26 @@ CELLS = Table(
     _required("engine", Key),
     _required("device", Text),
     Column("precision", Text),
-    Column("shape", Text),
+    Column("dims", Text),  # sizes that were requested, as ``seq=64``
+    Column("shape", Text),  # of the inputs, as they were fed
     _required("batch_size", Integer),
     _required("cores", Integer),
     _required("instances", Integer),
     _required("streams", Integer),
-    Column("floor_s", _Real),
-    Column("typical_s", _Real),
-    Column("throughput_per_s", _Real),
+    *(
+        Column(name, _Real)
+        for name in (
+            *("typical_s", "floor_s", "floor_low_s", "floor_high_s"),
+            *("throughput_per_s", "throughput_low_per_s", "throughput_high_per_s"),
+            "interval_level",
+        )
+    ),
+    Column("sessions", Integer),
     Column("accuracy", _Real),
     Column("size_bytes", Long),
     Column("peak_memory_bytes", Long),
     Column("noise", Text),
-    _required("document", Text),
+    *_document(),
     Index(None, "engine", "device", "run_id"),
     Index(None, "machine", "run_id"),
 )

@@ -10,9 +10,10 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 from modeldyno.api.schemas import schema_of
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
-from modeldyno.core.documents.summary import CellSummary, SummaryDocument
+from modeldyno.core.documents.summary import SummaryDocument
 from tests.api.v1.server import Answer
 
 
@@ -32,7 +33,7 @@ def _require_documents(part: Any) -> None:
             _require_documents(member)
     elif isinstance(part, dict):
         if "effective" in part:
-            _validator(CellSummary).validate(part)
+            _validator(CellDocument).validate(part)
         if "recorded_ms" in part:
             _validator(TimeDocument).validate(part)
         for name, member in part.items():

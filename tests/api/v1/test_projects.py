@@ -12,8 +12,8 @@ from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.projects import ProjectTold
 from modeldyno.core.ids import BenchmarkId, RunId
-from modeldyno.core.runs import CellOutcome, RunOf, RunSummary
-from tests import schemas
+from modeldyno.core.runs import RunOf
+from tests import schemas, values
 from tests.api.v1.shapes import fits, problem
 
 
@@ -89,13 +89,9 @@ def measured(served, project, floor_s, **more):
     made = served.benchmark(project, start=False)
     runs = served.server.records.runs
     run = runs.add(RunOf("benchmark", made["id"]), {}, state="running")
-    cell = CellOutcome(
-        number=0, status="done", engine="scripted", device="cpu", precision=None, batch_size=1,
-        cores=1, instances=1, floor_s=floor_s, floor_low_s=floor_s * 0.99,
-        floor_high_s=floor_s * 1.01, typical_s=floor_s, typical_low_s=floor_s * 0.99,
-        typical_high_s=floor_s * 1.01, interval_level=0.95, sessions=8, noise="quiet",
-    )  # fmt: skip
-    runs.finish(RunId(run.id), RunSummary(typical_s=floor_s), [replace(cell, **more)])
+    floor = values.figure(floor_s * 1e3, floor_s * 990, floor_s * 1010)
+    cell = values.cell(typical=floor, floor=floor, sessions=8, noise="quiet")
+    runs.finish(RunId(run.id), values.summary(floor_s), [replace(cell, **more)])
     return BenchmarkId(made["id"])
 
 
@@ -147,7 +143,7 @@ def test_what_another_machine_measured_is_not_held_against_the_baseline(served, 
 
 
 def test_a_noisy_baseline_has_to_be_accepted(served, project):
-    noisy = measured(served, project, 0.001, noise="noisy", noise_reasons="It was loud.")
+    noisy = measured(served, project, 0.001, noise="noisy", noise_reasons=("It was loud.",))
     asked = {"baseline_benchmark_id": noisy}
     refused = problem(served.patch(f"projects/{project}", asked), 409, "BASELINE_NOISY")
     assert "It was loud." in refused["detail"]

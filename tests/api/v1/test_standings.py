@@ -4,9 +4,10 @@ import pytest
 
 from modeldyno.api.v1.standings import StandingTold
 from modeldyno.core.ids import ComparisonId, RunId
-from modeldyno.core.runs import RunOf, RunSummary
+from modeldyno.core.runs import RunOf
 from tests.api.v1.shapes import fits, problem
 from tests.api.v1.test_projects import measured
+from tests.values import figure, summary
 
 
 def standing(served, project):
@@ -72,7 +73,7 @@ def test_who_lost_an_alternation_is_not_the_best(served, project):
     asked = {"a": {"model_id": models[0]}, "b": {"model_id": models[1]}, "start": False}
     made = served.post("comparisons", asked | {"project_id": project}).json
     run = records.runs.add(RunOf("comparison", ComparisonId(made["id"])), {}, state="running")
-    records.runs.finish(RunId(run.id), RunSummary(verdict="faster", ratio=0.9))  # B is
+    records.runs.finish(RunId(run.id), summary(verdict="faster", ratio=figure(0.9)))  # B is
     assert leader(standing(served, project)) == (other, True)
 
 

@@ -1,14 +1,16 @@
-import type { CellSummary, Figure } from "@/api/schema.gen";
+import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 
-/** A figure that was measured; without an interval, its ends are null. */
+/** A figure that was measured; without an interval over sessions, its ends are null. */
 export type Known = { value: number; low: number | null; high: number | null };
 
 /** What cells and summaries of runs have alike. */
-export type Timed = Pick<CellSummary, "latency_ms" | "throughput_per_s" | "items">;
+export type Timed = Pick<CellDocument | SummaryDocument, "latency_ms" | "throughput_per_s" | "items">;
 
 function known(figure: Figure | null | undefined, divisor = 1): Known | null {
   if (figure == null || figure.value === null) return null;
-  const scaled = (value: number | null) => (value === null ? null : value / divisor);
+  // An interval within sessions leaves out what differs between them.
+  const isOverSessions = figure.of !== "samples";
+  const scaled = (value: number | null) => (value === null || !isOverSessions ? null : value / divisor);
   return { value: figure.value / divisor, low: scaled(figure.low), high: scaled(figure.high) };
 }
 

@@ -2159,7 +2159,7 @@ export interface components {
              * Cells
              * @description Null unless asked for by `with_cells`.
              */
-            cells: components["schemas"]["CellSummary"][] | null;
+            cells: components["schemas"]["CellDocument"][] | null;
             /**
              * Created At
              * Format: date-time
@@ -2218,7 +2218,7 @@ export interface components {
         BenchmarkTold: {
             axes: components["schemas"]["AxesTold"];
             /** Cells */
-            cells: components["schemas"]["CellSummary"][];
+            cells: components["schemas"]["CellDocument"][];
             /**
              * Command
              * @description Measures the same in a terminal.
@@ -2476,6 +2476,11 @@ export interface components {
             };
             /** @description Processes running side by side. */
             instances: number;
+            /**
+             * @description Why there is no interval over sessions, where there is none.
+             * @default null
+             */
+            interval_note: string | null;
             /** @description Items per call in all its streams: what per-item figures are divided by. */
             items: number;
             /**
@@ -2732,56 +2737,6 @@ export interface components {
              * @enum {string}
              */
             state: "measuring" | "done" | "failed";
-        };
-        /**
-         * CellSummary
-         * @description A cell, and how it came out the last time: what lists and cards show of a `CellDocument`.
-         */
-        CellSummary: {
-            /** @description Items per call, as it really ran. */
-            batch_size: number;
-            /** @description Cores requested. */
-            cores: number;
-            /** @description Device it really used. */
-            device: string;
-            /** @description As what it really ran; null before that. */
-            effective: components["schemas"]["EffectiveDocument"] | null;
-            /** @description Empty before the first run: the first that reads the model. */
-            engine: string;
-            /** @description Why it failed. */
-            error: components["schemas"]["FailureDocument"] | null;
-            /** @description Processes running side by side. */
-            instances: number;
-            /** @description Why there is no interval, where there is none. */
-            interval_note: string | null;
-            /** @description Items per call in all its streams: what per-item figures are divided by. */
-            items: number;
-            /** @description Of a whole batch; null before it is measured. */
-            latency_ms: components["schemas"]["LevelDocument"] | null;
-            /** @description What sets it apart, in words: `onnxruntime · 2 cores · batch 8`. */
-            name: string;
-            /** @description How far to trust it. */
-            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
-            /** @description Why it is called so, and what to do about it. */
-            noise_reasons: string[];
-            /** @description Its place among the cells of its benchmark, from 0. */
-            number: number;
-            /** @description Of model and inferences, without the engine. */
-            peak_memory_bytes: number | null;
-            /** @description Of its kernels, or else the one that was requested; null: unknown, or the model's own. */
-            precision: string | null;
-            /** @description Timings taken. */
-            samples: number | null;
-            /** @description What an interval counts. */
-            sessions: number | null;
-            /** @description Null: not measured yet. */
-            status: ("done" | "partial" | "failed") | null;
-            /** @description Requests that one call makes at the same time, inside the engine. */
-            streams: number;
-            /** @description Where it is not what was requested: silent defaults of the engine. */
-            surprises: components["schemas"]["Surprise"][];
-            /** @description Items per second. */
-            throughput_per_s: components["schemas"]["Figure"] | null;
         };
         /**
          * ChangeDocument
@@ -3091,7 +3046,7 @@ export interface components {
              */
             benchmark_id: number;
             /** Cell */
-            cell: components["schemas"]["CellSummary"];
+            cell: components["schemas"]["CellDocument"];
             /**
              * Model Id
              * @example 1
@@ -4939,7 +4894,8 @@ export interface components {
         };
         /**
          * LatencyDocument
-         * @description Milliseconds of one call, that is of a whole batch.
+         * @description Milliseconds of one call, that is of a whole batch. Rows that an earlier version wrote have
+         *     null where it kept less.
          */
         LatencyDocument: {
             /**
@@ -4948,13 +4904,13 @@ export interface components {
              */
             floor: components["schemas"]["Figure"];
             /** @description Slowest sample. */
-            max: number;
+            max: number | null;
             /** @description Mean of all samples. */
-            mean: number;
+            mean: number | null;
             /** @description Quickest sample; it depends on how many were taken. */
-            min: number;
+            min: number | null;
             /** @description Share of samples above 1.5 × floor; they are counted, never removed. */
-            outlier_share: number;
+            outlier_share: number | null;
             /**
              * @description 90th percentile of the samples, which are means of `calls_per_sample` calls. The intervals of
              *     percentiles are wide enough for slow calls that come in bursts.
@@ -6743,7 +6699,7 @@ export interface components {
              */
             about_s: number | null;
             /** Cells */
-            cells: components["schemas"]["CellSummary"][];
+            cells: components["schemas"]["CellDocument"][];
             /**
              * Command
              * @example modeldyno bench resnet50.onnx --batch 1,8
@@ -7534,7 +7490,7 @@ export interface components {
              * Cells
              * @description Empty until it has ended, and of a comparison.
              */
-            cells: components["schemas"]["CellSummary"][];
+            cells: components["schemas"]["CellDocument"][];
             /**
              * Created At
              * Format: date-time
@@ -7963,43 +7919,100 @@ export interface components {
          * @description What a list shows of a run; of several cells, that of the lowest typical latency.
          */
         SummaryDocument: {
-            /** @description Null: not measured. */
+            /**
+             * @description Null: not measured.
+             * @default null
+             */
             accuracy: number | null;
-            /** @description Items per call, as it really ran. */
+            /**
+             * @description Items per call, as it really ran.
+             * @default null
+             */
             batch_size: number | null;
-            /** @description Cores requested. */
+            /**
+             * @description Cores requested.
+             * @default null
+             */
             cores: number | null;
-            /** @description Device it really used. */
+            /**
+             * @description Device it really used.
+             * @default null
+             */
             device: string | null;
-            /** @description Null before one was chosen, and where cells differ. */
+            /**
+             * @description Null before one was chosen, and where cells differ.
+             * @default null
+             */
             engine: string | null;
-            /** @description Processes running side by side. */
+            /**
+             * @description Processes running side by side.
+             * @default null
+             */
             instances: number | null;
-            /** @description Why there is no interval, where there is none. */
+            /**
+             * @description Why there is no interval, where there is none.
+             * @default null
+             */
             interval_note: string | null;
-            /** @description Items per call in all its streams: what per-item figures are divided by. */
+            /**
+             * @description Items per call in all its streams: what per-item figures are divided by.
+             * @default 1
+             */
             items: number;
-            /** @description Of a whole batch; null before it is measured. */
+            /**
+             * @description Of a whole batch; null before it is measured.
+             * @default null
+             */
             latency_ms: components["schemas"]["LevelDocument"] | null;
-            /** @description How far to trust it. */
+            /**
+             * @description How far to trust it.
+             * @default null
+             */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
-            /** @description Why it is called so, and what to do about it. */
+            /**
+             * @description Why it is called so, and what to do about it.
+             * @default []
+             */
             noise_reasons: string[];
-            /** @description Of model and inferences, without the engine. */
+            /**
+             * @description Of model and inferences, without the engine.
+             * @default null
+             */
             peak_memory_bytes: number | null;
-            /** @description Of its kernels, or else the one that was requested. */
+            /**
+             * @description Of its kernels, or else the one that was requested.
+             * @default null
+             */
             precision: string | null;
-            /** @description Of a comparison: B's time by A's. */
+            /**
+             * @description Of a comparison: B's time by A's.
+             * @default null
+             */
             ratio: components["schemas"]["Figure"] | null;
-            /** @description Timings taken. */
+            /**
+             * @description Timings taken.
+             * @default null
+             */
             samples: number | null;
-            /** @description What an interval counts. */
+            /**
+             * @description What an interval counts.
+             * @default null
+             */
             sessions: number | null;
-            /** @description Requests that one call makes at the same time, inside the engine. */
+            /**
+             * @description Requests that one call makes at the same time, inside the engine.
+             * @default null
+             */
             streams: number | null;
-            /** @description Items per second. */
+            /**
+             * @description Items per second.
+             * @default null
+             */
             throughput_per_s: components["schemas"]["Figure"] | null;
-            /** @description Of a comparison. */
+            /**
+             * @description Of a comparison.
+             * @default null
+             */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
         };
         /**
@@ -8503,7 +8516,6 @@ export type CellDocument = components['schemas']['CellDocument'];
 export type CellJudgementTold = components['schemas']['CellJudgementTold'];
 export type CellProgressTold = components['schemas']['CellProgressTold'];
 export type CellStanding = components['schemas']['CellStanding'];
-export type CellSummary = components['schemas']['CellSummary'];
 export type ChangeDocument = components['schemas']['ChangeDocument'];
 export type Check = components['schemas']['Check'];
 export type ClockDocument = components['schemas']['ClockDocument'];

@@ -1,9 +1,9 @@
 import { floorMsPerBatch, itemsPerSecond, msPerBatch, type Known } from "@/api/figures";
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { plural, type Interval } from "@/format/numbers";
 import { Figure } from "@/ui/Figure";
 
-type Metric = { label: string; unit: string; of: (cell: CellSummary) => Known | null };
+type Metric = { label: string; unit: string; of: (cell: CellDocument) => Known | null };
 
 const METRICS = {
   ms_per_batch: { label: "ms per call, median", unit: "ms", of: msPerBatch },
@@ -12,7 +12,7 @@ const METRICS = {
 } satisfies Record<string, Metric>;
 
 /** One number of a measured cell, with its interval and what it rests on. */
-export function CellFigure({ cell, metric }: { cell: CellSummary; metric: keyof typeof METRICS }) {
+export function CellFigure({ cell, metric }: { cell: CellDocument; metric: keyof typeof METRICS }) {
   const { label, unit, of } = METRICS[metric];
   const figure = of(cell);
   const interval: Interval | null = figure?.low != null && figure.high != null ? [figure.low, figure.high] : null;

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.shapes import moment, status, why_not_done
 from modeldyno.core.benchmarks import BenchmarkOutcome
+from modeldyno.core.cells import best_cell
 from modeldyno.core.commands import config_command
 from modeldyno.core.documents.cell import FIGURES, CellDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.queue import Job
 from modeldyno.core.results import BenchmarkResult, CellResult
-from modeldyno.core.runs import CellOutcome, LatestRun
+from modeldyno.core.runs import LatestRun
 from modeldyno.services.benchmarks import fits_note
 from modeldyno.store.configs import NAME as CONFIG
 
@@ -75,7 +76,7 @@ def _seconds(latest: LatestRun | None) -> int | None:
 
 
 def _result(outcome: BenchmarkOutcome, cell: CellResult | None) -> dict[str, Any] | None:
-    measured, best = outcome.measured, best_of(outcome.cells)
+    measured, best = outcome.measured, best_cell(outcome.cells)
     if measured is None or best is None:
         return None
     throughput = best.throughput_per_s
@@ -102,28 +103,22 @@ def statistics(cell: CellResult) -> dict[str, Any]:
     return {name: json_value(getattr(document, name)) for name in FIGURES}
 
 
-def best_of(cells: tuple[CellOutcome, ...]) -> CellOutcome | None:
-    """Here, a benchmark has one cell; of one that was made elsewhere, the quickest."""
-    done = [cell for cell in cells if cell.typical_s is not None]
-    return min(done, key=lambda cell: cell.typical_s or 0.0, default=None)
-
-
 def _note(outcome: BenchmarkOutcome, cell: CellResult | None) -> str:
     """Where a run was not what was asked for; "" when it was."""
-    best, asked = best_of(outcome.cells), outcome.benchmark.spec.cells[0]
+    best, asked = best_cell(outcome.cells), outcome.benchmark.spec.cells[0]
     if best is None or len(outcome.benchmark.spec.cells) > 1:
         return "; ".join(cell.notes) if cell else ""
-    notes = [fits_note(asked, best.cores, best.instances)]
+    notes = [fits_note(asked, best.axes["cores"], best.axes["instances"])]
     if cell is not None:
         notes += cell.notes
-    elif best.batch_size != asked.batch_size:
-        notes.append(f"ran at batch {best.batch_size}; asked {asked.batch_size}")
+    elif best.axes["batch_size"] != asked.batch_size:
+        notes.append(f"ran at batch {best.axes['batch_size']}; asked {asked.batch_size}")
     return "; ".join(note for note in notes if note)
 
 
 def measured_cell(history: History, outcome: BenchmarkOutcome) -> CellResult | None:
     """As the run's own files have it; None when they are gone, or of another version."""
-    best = best_of(outcome.cells)
+    best = best_cell(outcome.cells)
     if outcome.measured is None or best is None:
         return None
     try:

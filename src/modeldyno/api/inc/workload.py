@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.announcing import FAILED, Move
-from modeldyno.api.inc.benchmark_shape import best_of
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import Parameters
+from modeldyno.core.cells import best_cell
 from modeldyno.core.commands import config_command
 from modeldyno.core.errors import BadValue, NotFound, NotYet
 from modeldyno.core.ids import RunId
@@ -188,16 +188,17 @@ class Calls:
 
     def _measured(self, call: _Call, part: Part) -> tuple[dict[str, Any], float | None]:
         assert part.benchmark_id is not None
-        best = best_of(self._benchmarks.outcome(part.benchmark_id).cells)
+        best = best_cell(self._benchmarks.outcome(part.benchmark_id).cells)
+        axes = best.axes if best else {}
         model = self._models.get(part.model_id)
         config = self._service.config_path(call.workload, part)
         told = {
-            "instances": best.instances if best else None,
-            "cores_per_instance": best.cores if best else None,
+            "instances": axes.get("instances"),
+            "cores_per_instance": axes.get("cores"),
             "model_path": part.wanted.path,
             "precision": part.wanted.precision or model.precision or "fp32",
             "mode": "performance",
-            "batch_size": best.batch_size if best else None,
+            "batch_size": axes.get("batch_size"),
             "framework": framework_of(model.format, model.framework).name.lower(),
             "config_path": config,
             "benchmark_script": shutil.which("modeldyno") or "modeldyno",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
@@ -17,29 +17,34 @@ from modeldyno.api.v1.paging import (
     OfRuns,
     PageTold,
     listed,
-    page_answer,
     parameters,
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import Sent, changed, settings_of
 from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import CellTold, SummaryTold, cell_of, outcome_of, summary_of
+from modeldyno.api.v1.summaries import (
+    CellPart,
+    SummaryPart,
+    joined,
+    json_array,
+    json_response,
+    page_of,
+)
 from modeldyno.core.benchmarks import (
-    Baseline,
     Benchmark,
     BenchmarkDetails,
     BenchmarkRow,
     Mode,
+    ShownCells,
     VersusBaseline,
 )
 from modeldyno.core.codec import encode
 from modeldyno.core.commands import bench_command, config_of
-from modeldyno.core.documents.summary import CellSummary
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
-from modeldyno.core.requests.axes import AXES
 from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
 from modeldyno.core.requests.server import (
     EditBenchmarkRequest,
@@ -47,8 +52,7 @@ from modeldyno.core.requests.server import (
     PlanBenchmarkRequest,
 )
 from modeldyno.core.results import Noise, Verdict
-from modeldyno.core.runs import CellOutcome, State
-from modeldyno.core.specs import CellSpec
+from modeldyno.core.runs import State
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import Plan
 
@@ -109,7 +113,7 @@ class BenchmarkHeadTold(Told):
     created_at: Moment
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The benchmark that this one repeats.")
-    summary: SummaryTold
+    summary: SummaryPart
     worst_noise: WorstNoiseTold | None = Field(description="Null before it is measured.")
     axes: AxesTold
     vs_baseline: VersusBaselineTold | None = Field(
@@ -118,14 +122,14 @@ class BenchmarkHeadTold(Told):
 
 
 class BenchmarkRowTold(BenchmarkHeadTold):
-    cells: list[CellTold] | None = Field(description="Null unless asked for by `with_cells`.")
+    cells: list[CellPart] | None = Field(description="Null unless asked for by `with_cells`.")
 
 
 class BenchmarkTold(BenchmarkHeadTold):
     modified_at: Moment | None
     dataset_id: int | None
     settings: BenchmarkRequest
-    cells: list[CellTold]
+    cells: list[CellPart]
     latest_run: LatestRunTold | None
     command: str = Field(
         description="Measures the same in a terminal.",
@@ -144,7 +148,7 @@ class ReproductionTold(Told):
 
 
 class PlanTold(Told):
-    cells: list[CellTold]
+    cells: list[CellPart]
     about_s: float | None = Field(description="Null when the number of calls is exact.")
     cores: int = Field(description="Used at once, at the most.")
     threads: int = Field(description="More than cores: they would share them.")
@@ -160,9 +164,8 @@ def router(
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
-        return answer(
-            _details(benchmarks.details(benchmark_id), benchmarks.versus), status, **headers
-        )
+        body = _details(benchmarks.details(benchmark_id), benchmarks.versus)
+        return json_response(body, status, **headers)
 
     @routes.get(
         "",
@@ -173,8 +176,9 @@ def router(
     def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
         `latency` or `throughput`. `engine` finds those with a cell of it."""
-        page = benchmarks.page(asked.wanted())
-        return page_answer(page, lambda row: _line(row, benchmarks.versus, asked.with_cells))
+        page = benchmarks.page(asked.wanted(), with_cells=asked.with_cells)
+        lines = (_line(row, benchmarks.versus, asked.with_cells) for row in page.items)
+        return page_of(lines, page.next)
 
     @routes.post(
         "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
@@ -240,36 +244,30 @@ def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-Versus = Callable[[Baseline | None, Sequence[CellOutcome]], VersusBaseline | None]
+Versus = Callable[[ShownCells], VersusBaseline | None]
 
 
-def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> dict[str, Any]:
-    cells = _cells(row.asked, row.cells)
-    held = _held(versus(row.baseline, row.cells))
-    return _row(row, row.model_name, cells, held) | {"cells": cells if with_cells else None}
+def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
+    """As BenchmarkRowTold describes."""
+    return joined(
+        _values(row, row.model_name) | {"vs_baseline": _held(versus(row.cells))},
+        members=row.outline_json,
+        summary=row.summary_json,
+        cells=json_array(row.cells.documents) if with_cells else "null",
+    )
 
 
-def _row(
-    row: BenchmarkRow | Benchmark,
-    model_name: str,
-    cells: Sequence[CellSummary],
-    held: dict[str, Any] | None,
-) -> dict[str, Any]:
+def _values(row: BenchmarkRow | Benchmark, model_name: str) -> dict[str, Any]:
     return {
         "id": row.id,
         "project_id": row.project_id,
         "name": row.name,
-        "mode": row.mode,
         "model_id": row.model_id,
         "model_name": model_name,
         "state": row.state,
         "created_at": row.created_at,
         "last_run_at": row.last_run_at,
         "rerun_of": row.rerun_of,
-        "summary": summary_of(row.summary),
-        "worst_noise": _worst_noise(cells),
-        "axes": _axes(cells),
-        "vs_baseline": held,
     }
 
 
@@ -278,47 +276,29 @@ def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
     return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
 
 
-def _cells(asked: Sequence[CellSpec], found: Sequence[CellOutcome]) -> list[CellSummary]:
-    """As they came out, or as they were asked for."""
-    if found:
-        return [outcome_of(cell) for cell in found]
-    return [cell_of(number, cell) for number, cell in enumerate(asked)]
-
-
-def _worst_noise(cells: Sequence[CellSummary]) -> dict[str, Any] | None:
-    """As WorstNoiseTold describes."""
-    found = [cell.noise for cell in cells if cell.noise]
-    if not found:
-        return None
-    worst = max(found, key=get_args(Noise).index)
-    return {"noise": worst, "cells": found.count(worst), "of": len(found)}
-
-
-def _axes(cells: Sequence[CellSummary]) -> dict[str, list[Any]]:
-    """As AxesTold describes."""
-    return {
-        axis.field: list(dict.fromkeys(filter(None, (getattr(cell, axis.name) for cell in cells))))
-        for axis in AXES
-    }
-
-
-def _details(found: BenchmarkDetails, versus: Versus) -> dict[str, Any]:
+def _details(found: BenchmarkDetails, versus: Versus) -> bytes:
+    """As BenchmarkTold describes."""
     benchmark, spec = found.benchmark, found.benchmark.spec
-    cells = _cells(spec.cells, found.cells)
-    return {
-        **_row(benchmark, found.model_name, cells, _held(versus(found.baseline, found.cells))),
+    values = {
+        **_values(benchmark, found.model_name),
+        "vs_baseline": _held(versus(found.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "settings": settings_of(spec),
-        "cells": cells,
         "latest_run": latest_of(found.latest),
         "command": bench_command(spec, found.model_name),
     }
+    return joined(
+        values,
+        members=found.outline_json,
+        summary=benchmark.summary_json,
+        cells=json_array(found.cells.documents),
+    )
 
 
 def _plan(plan: Plan) -> dict[str, Any]:
     return {
-        "cells": [cell_of(number, cell) for number, cell in enumerate(plan.spec.cells)],
+        "cells": [CellDocument.planned(*cell) for cell in enumerate(plan.spec.cells)],
         "about_s": plan.about_s,
         "cores": plan.cores,
         "threads": plan.threads,

@@ -15,14 +15,13 @@ from modeldyno.api.v1.paging import (
     OfRuns,
     PageTold,
     listed,
-    page_answer,
     parameters,
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import PairingTold, Sent, changed, pairing_of
-from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import SummaryTold, summary_of
+from modeldyno.api.v1.shape import Id, Moment, Told, problems
+from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
 from modeldyno.core.commands import compare_command
 from modeldyno.core.comparisons import Comparison, ComparisonDetails
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
@@ -59,7 +58,7 @@ class ComparisonRowTold(Told):
     created_at: Moment
     last_run_at: Moment | None
     rerun_of: int | None = Field(description="The comparison that this one repeats.")
-    summary: SummaryTold
+    summary: SummaryPart
     sentence: str | None = Field(
         description="The verdict of its latest run; null before it has one.",
         examples=["B is 1.31× faster than A (1.24\u20131.38, 95 %)."],
@@ -90,7 +89,7 @@ def router(
     routes = APIRouter(prefix="/comparisons", tags=["comparisons"])
 
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
-        return answer(_details(comparisons.details(comparison_id)), status, **headers)
+        return json_response(_details(comparisons.details(comparison_id)), status, **headers)
 
     @routes.get(
         "",
@@ -100,7 +99,9 @@ def router(
     )
     def list_comparisons(asked: Annotated[ComparisonsAsked, listed(ComparisonsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(comparisons.page(asked.wanted()), _row)
+        page = comparisons.page(asked.wanted())
+        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of(lines, page.next)
 
     @routes.post(
         "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
@@ -183,15 +184,15 @@ def _row(found: Comparison) -> dict[str, Any]:
         "created_at": found.created_at,
         "last_run_at": found.last_run_at,
         "rerun_of": found.rerun_of,
-        "summary": summary_of(found.summary),
         "sentence": found.sentence(),
         "sentence_by_name": found.sentence(side_names(found.spec)),
     }
 
 
-def _details(found: ComparisonDetails) -> dict[str, Any]:
+def _details(found: ComparisonDetails) -> bytes:
+    """As ComparisonTold describes."""
     spec = found.comparison.spec
-    return {
+    values = {
         **_row(found.comparison),
         "a_model_name": found.a_model_name,
         "b_model_name": found.b_model_name,
@@ -199,3 +200,4 @@ def _details(found: ComparisonDetails) -> dict[str, Any]:
         "latest_run": latest_of(found.latest),
         "command": compare_command(spec, found.a_model_name, found.b_model_name),
     }
+    return joined(values, summary=found.comparison.summary_json)

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
-from modeldyno.api.v1.summaries import FailureTold, failure_of
+from modeldyno.api.v1.summaries import FailurePart, failure_of
 from modeldyno.core.conversions import Check, Goal
 from modeldyno.core.ids import ConversionId, ModelId
 from modeldyno.engines.conversions import Possibility
@@ -34,7 +34,7 @@ class ConversionTold(Told):
     made_id: int | None = Field(description="The new model, in the same project.")
     checks: list[Check] = Field(description="One for each input on which both were run.")
     notes: list[str]
-    failure: FailureTold | None = Field(description="Why nothing came of it, and what to do.")
+    failure: FailurePart | None = Field(description="Why nothing came of it, and what to do.")
 
 
 class ConversionsTold(Told):

@@ -12,7 +12,7 @@ from pydantic import Field
 from modeldyno.api.errors import Refused, refusal_of
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
-from modeldyno.api.v1.summaries import FailureTold, failure_of
+from modeldyno.api.v1.summaries import FailurePart, failure_of
 from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
@@ -41,7 +41,7 @@ class FetchTold(Told):
     done_bytes: int
     total_bytes: int | None = Field(description="Null as long as nobody has told.")
     model_id: int | None = Field(description="The model that became of it.")
-    failure: FailureTold | None
+    failure: FailurePart | None
 
 
 class ExampleTold(Told):

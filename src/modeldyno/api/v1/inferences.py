@@ -10,7 +10,7 @@ from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
-from modeldyno.api.v1.summaries import FailureTold, failure_of
+from modeldyno.api.v1.summaries import FailurePart, failure_of
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.ids import ModelId
 from modeldyno.core.inferences import InferenceResult
@@ -57,7 +57,7 @@ class TriedTold(Told):
     """Exactly one of the two."""
 
     inference: InferenceTold | None
-    failure: FailureTold | None = Field(description="Why it did not work, and what to do.")
+    failure: FailurePart | None = Field(description="Why it did not work, and what to do.")
 
 
 def router(inferences: InferenceService) -> APIRouter:

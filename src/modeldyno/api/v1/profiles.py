@@ -15,14 +15,13 @@ from modeldyno.api.v1.paging import (
     OfRuns,
     PageTold,
     listed,
-    page_answer,
     parameters,
 )
 from modeldyno.api.v1.runnables import RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
 from modeldyno.api.v1.settings import Sent, changed, profiling_of
 from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import SummaryTold, summary_of
+from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
 from modeldyno.core.commands import profile_command
 from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
@@ -57,7 +56,7 @@ class ProfileRowTold(Told):
     state: State = Field(description="Of its latest run; `draft` before the first.")
     created_at: Moment
     last_run_at: Moment | None
-    summary: SummaryTold
+    summary: SummaryPart
 
 
 # By their names, as in summaries.py: to build models of documents would slow the server's start.
@@ -109,9 +108,8 @@ def router(
     routes = APIRouter(prefix="/profiles", tags=["profiles"])
 
     def details(profile_id: ProfileId, status: int = 200, **headers: str) -> Response:
-        found = profiles.details(profile_id)
-        told = _details(found, profiles.agreement(profile_id))
-        return answer(told, status, **headers)
+        body = _details(profiles.details(profile_id), profiles.agreement(profile_id))
+        return json_response(body, status, **headers)
 
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
@@ -128,7 +126,9 @@ def router(
     )
     def list_profiles(asked: Annotated[ProfilesAsked, listed(ProfilesAsked)]) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(profiles.page(asked.wanted()), _row)
+        page = profiles.page(asked.wanted())
+        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of(lines, page.next)
 
     @routes.post("", status_code=201, response_model=ProfileTold, responses=problems(404, 409, 413))
     @once(records)
@@ -217,14 +217,14 @@ def _row(found: Profile) -> dict[str, Any]:
         "state": found.state,
         "created_at": found.created_at,
         "last_run_at": found.last_run_at,
-        "summary": summary_of(found.summary),
     }
 
 
-def _details(found: ProfileDetails, agreement: Agreement | None) -> dict[str, Any]:
+def _details(found: ProfileDetails, agreement: Agreement | None) -> bytes:
+    """As ProfileTold describes."""
     profile = found.profile
     spec = spec_of(profile.settings)
-    return {
+    values = {
         **_row(profile),
         "model_name": found.model_name,
         "modified_at": profile.modified_at,
@@ -234,3 +234,4 @@ def _details(found: ProfileDetails, agreement: Agreement | None) -> dict[str, An
         "agreement": AgreementDocument.of(agreement) if agreement else None,
         "command": profile_command(spec, found.model_name) if spec else "",
     }
+    return joined(values, summary=profile.summary_json)

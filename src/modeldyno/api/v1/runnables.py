@@ -12,9 +12,10 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import PageTold, listed, page_answer, parameters
+from modeldyno.api.v1.paging import PageTold, listed, parameters
 from modeldyno.api.v1.runs import RunsAsked, RunTold, run_of
 from modeldyno.api.v1.shape import Id, Told, answer, problems
+from modeldyno.api.v1.summaries import page_of
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunKind, RunOf
 
@@ -64,7 +65,8 @@ class RunnableRoutes:
         def list_runs(number: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
-            return page_answer(self.records.runs.page(asked.wanted(), of), run_of)
+            page = self.records.runs.page(asked.wanted(), of)
+            return page_of(map(run_of, page.items), page.next)
 
         @self.routes.post(
             f"{self._path}/runs",

@@ -16,18 +16,19 @@ from modeldyno.api.v1.paging import (
     OfRuns,
     PageTold,
     listed,
-    page_answer,
     parameters,
 )
 from modeldyno.api.v1.settings import SETTINGS, PairingTold
 from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
-    CellTold,
-    FailureTold,
-    SummaryTold,
+    CellPart,
+    FailurePart,
+    SummaryPart,
     failure_of,
-    outcome_of,
-    summary_of,
+    joined,
+    json_array,
+    json_response,
+    page_of,
 )
 from modeldyno.core.documents.report import ResultDocument
 from modeldyno.core.documents.runs import ArtifactDocument
@@ -67,7 +68,7 @@ class LatestRunTold(Told):
     created_at: Moment
     started_at: Moment | None
     finished_at: Moment | None
-    failure: FailureTold | None
+    failure: FailurePart | None
     job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
 
 
@@ -81,8 +82,8 @@ class RunTold(Told):
     started_at: Moment | None
     finished_at: Moment | None
     tool_version: str | None = Field(examples=["0.1.0"])
-    failure: FailureTold | None
-    summary: SummaryTold
+    failure: FailurePart | None
+    summary: SummaryPart
 
 
 # By its name, as in summaries.py: to build models of documents would slow the server's start.
@@ -91,7 +92,7 @@ ArtifactPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(Art
 
 class RunDetailsTold(RunTold):
     job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
-    cells: list[CellTold] = Field(description="Empty until it has ended, and of a comparison.")
+    cells: list[CellPart] = Field(description="Empty until it has ended, and of a comparison.")
     settings: BenchmarkRequest | None = Field(description="Of a benchmark, as it was asked for.")
     pairing: PairingTold | None = Field(description="Of a comparison, as it was asked for.")
     profiling: ProfileRequest | None = Field(description="Of a profile, as it was asked for.")
@@ -128,12 +129,13 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
     def list_runs(asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
         is sought in the id."""
-        return page_answer(runs.page(asked.wanted()), run_of)
+        page = runs.page(asked.wanted())
+        return page_of(map(run_of, page.items), page.next)
 
     @routes.get("/{run_id}", response_model=RunDetailsTold, responses=problems(404))
     def get_run(run_id: Word) -> Response:
         """How it went, what was asked, and how much of it is kept."""
-        return answer(_details(exports.shown(RunId(run_id))))
+        return json_response(_details(exports.shown(RunId(run_id))))
 
     @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
     def delete_run(run_id: Word) -> None:
@@ -210,8 +212,12 @@ def latest_of(run: LatestRun | None) -> dict[str, Any] | None:
     }
 
 
-def run_of(run: Run) -> dict[str, Any]:
+def run_of(run: Run) -> bytes:
     """As RunTold describes."""
+    return joined(_values(run), summary=run.summary_json)
+
+
+def _values(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         "kind": run.of.kind,
@@ -223,21 +229,21 @@ def run_of(run: Run) -> dict[str, Any]:
         "finished_at": run.finished_at,
         "tool_version": run.tool_version,
         "failure": failure_of(run.failure),
-        "summary": summary_of(run.summary),
     }
 
 
-def _details(shown: RunShown) -> dict[str, Any]:
+def _details(shown: RunShown) -> bytes:
+    """As RunDetailsTold describes."""
     settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
     if shown.spec is not None and shown.spec.kind in SETTINGS:
         field, settings_of = SETTINGS[shown.spec.kind]
         settings[field] = settings_of(shown.spec)
-    return {
-        **run_of(shown.run),
+    values = {
+        **_values(shown.run),
         "job_id": shown.job_id,
-        "cells": [outcome_of(cell) for cell in shown.cells],
         **settings,
         "units_kept": list(shown.units_kept),
         "has_result": shown.has_result,
         "artifacts": [ArtifactDocument.of(artifact) for artifact in shown.artifacts],
     }
+    return joined(values, summary=shown.run.summary_json, cells=json_array(shown.cells))

@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import CellTold, outcome_of
+from modeldyno.api.v1.shape import Id, Moment, Told, problems
+from modeldyno.api.v1.summaries import CellPart, joined, json_array, json_response
+from modeldyno.core.benchmarks import MeasuredCell
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import Objective
 from modeldyno.core.runs import RunState
-from modeldyno.core.standings import Action, Best, Contender, Happened, NextStep, Subject
+from modeldyno.core.standings import (
+    Action,
+    Best,
+    Happened,
+    NextStep,
+    ProjectStanding,
+    Subject,
+)
 
 if TYPE_CHECKING:
     from modeldyno.services.standings import StandingService
@@ -24,7 +32,7 @@ class ContenderTold(Told):
     name: str = Field(description="Of the benchmark.")
     model_id: int = Field(examples=[1])
     model_name: str = Field(examples=["resnet50.onnx"])
-    cell: CellTold
+    cell: CellPart
 
 
 class BestTold(Told):
@@ -78,32 +86,39 @@ def router(standings: StandingService) -> APIRouter:
     def get_project_standing(project_id: Id) -> Response:
         """The best so far, what happened last, and what to do next. What cannot be told apart is a
         tie, and what lost an alternation is not the best."""
-        found = standings.of(ProjectId(project_id))
-        counts = {f"{kind}s": count for kind, count in found.counts.items()}
-        return answer(
-            {
-                "best": [_best(best) for best in found.best],
-                "activity": [_happened(one) for one in found.activity],
-                "next_steps": [_step(step) for step in found.next_steps],
-                "counts": counts | {"active_jobs": found.active},
-            }
-        )
+        standing = standings.of(ProjectId(project_id))
+        counts = {f"{kind}s": count for kind, count in standing.counts.items()}
+        values = {
+            "activity": [_happened(event) for event in standing.activity],
+            "next_steps": [_step(step) for step in standing.next_steps],
+            "counts": counts | {"active_jobs": standing.active},
+        }
+        best = json_array(_best(best, standing) for best in standing.best)
+        return json_response(joined(values, best=best))
 
     return routes
 
 
-def _best(best: Best) -> dict[str, Any]:
-    return {
-        "objective": best.objective,
-        "is_clear": best.is_clear,
-        "leader": None if best.leader is None else _contender(best.leader),
-        "tied": [_contender(one) for one in best.tied],
-        "note": best.note,
+def _best(best: Best, standing: ProjectStanding) -> str:
+    """As BestTold describes."""
+    values = {"objective": best.objective, "is_clear": best.is_clear, "note": best.note}
+    return joined(
+        values,
+        leader="null" if best.leader is None else _contender(best.leader, standing),
+        tied=json_array(_contender(cell, standing) for cell in best.tied),
+    ).decode()
+
+
+def _contender(cell: MeasuredCell, standing: ProjectStanding) -> str:
+    """As ContenderTold describes."""
+    values = {
+        "benchmark_id": cell.benchmark_id,
+        "name": cell.name,
+        "model_id": cell.model_id,
+        "model_name": standing.model_names.get(cell.model_id, ""),
     }
-
-
-def _contender(one: Contender) -> dict[str, Any]:
-    return vars(one) | {"cell": outcome_of(one.cell)}
+    document = standing.documents[cell.figures.run_id][cell.figures.number]
+    return joined(values, cell=document).decode()
 
 
 def _happened(one: Happened) -> dict[str, Any]:

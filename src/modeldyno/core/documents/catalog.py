@@ -22,11 +22,11 @@ from modeldyno.core.documents.reindex import ReindexDocument
 from modeldyno.core.documents.removed import RemovedDocument
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.documents.runs import RunsDocument
-from modeldyno.core.documents.summary import CellSummary, SummaryDocument
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.documents.trust import TrustDocument
 
 # Parts of the server's answers that are in no document of the terminal.
-PARTS: tuple[type[Any], ...] = (AgreementDocument, CellSummary, SummaryDocument)
+PARTS: tuple[type[Any], ...] = (AgreementDocument, SummaryDocument)
 DOCUMENTS: dict[str, type[Any]] = {
     "benchmark": BenchmarkDocument,
     "comparison": ComparisonDocument,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
 from modeldyno.core.documents.described import Amount, Count, Described, Schema, Share, Size
@@ -10,7 +10,10 @@ from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LatencyDocument
+from modeldyno.core.figures import counted
+from modeldyno.core.requests.axes import as_ran
 from modeldyno.core.results import (
+    FEWEST_SESSIONS,
     CellResult,
     CellStatus,
     Measurement,
@@ -129,6 +132,8 @@ class CellDocument(Described):
     """Null when nothing was measured."""
     throughput_per_s: Figure | None = None
     """Items per second of one caller that never pauses: items ÷ wall time of all samples."""
+    interval_note: str | None = None
+    """Why there is no interval over sessions, where there is none."""
     cpu_ms: Amount | None = None
     """CPU time of all threads of the worker per call."""
     device_ms: Amount | None = None
@@ -192,7 +197,7 @@ class CellDocument(Described):
     @classmethod
     def of(cls, number: int, cell: CellResult) -> CellDocument:
         facts = cell.facts
-        real = _as_it_ran(cell)
+        real = as_ran(cell.spec, cell.batch_size, facts)
         return cls(
             number=number,
             name=real.name,
@@ -239,21 +244,6 @@ class CellDocument(Described):
         )
 
 
-def _as_it_ran(cell: CellResult) -> CellSpec:
-    """Its axes as they really were, where that is known; as requested otherwise."""
-    facts = cell.facts
-    if facts is None:
-        return replace(cell.spec, batch_size=cell.batch_size)
-    return replace(
-        cell.spec,
-        engine=facts.engine,
-        device=facts.device,
-        precision=facts.precision or cell.spec.precision,
-        batch_size=cell.batch_size,
-        streams=facts.streams,
-    )
-
-
 def _parity(cell: CellResult) -> dict[str, Any]:
     if cell.parity is not None:
         return {"parity": cell.parity, "parity_to": "first cell"}
@@ -266,6 +256,7 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
     return {
         "latency_ms": LatencyDocument.of(measurement.latency, measurement.samples),
         "throughput_per_s": _throughput(measurement),
+        "interval_note": _interval_note(measurement),
         "cpu_ms": _ms(measurement.cpu_s),
         "device_ms": _ms(measurement.device_s),
         "load_ms": _ms(measurement.load_s),
@@ -309,6 +300,12 @@ def _throughput(measurement: Measurement) -> Figure:
         of=over.units,
         n=over.n,
     )
+
+
+def _interval_note(measurement: Measurement) -> str | None:
+    if measurement.latency.typical.is_over_units:
+        return None
+    return f"{counted(measurement.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
 
 
 def _ms(seconds: float | None) -> float | None:

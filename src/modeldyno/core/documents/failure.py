@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from modeldyno.core.documents.described import Described, Schema
+from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import Failure
 
 
@@ -25,6 +26,16 @@ class FailureDocument(Described):
     @classmethod
     def of(cls, failure: Failure) -> FailureDocument:
         return cls(code=failure.code, title=failure.title, detail=failure.why, fix=failure.fix)
+
+    @classmethod
+    def of_record(cls, kept: dict[str, str]) -> FailureDocument:
+        """From how the database keeps it; without folders of this machine."""
+        return cls(
+            code=kept["code"],
+            title=without_folders(kept["title"]),
+            detail=without_folders(kept.get("why", "")),
+            fix=without_folders(kept.get("fix", "")),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

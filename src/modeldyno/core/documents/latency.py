@@ -21,7 +21,8 @@ class LevelDocument(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyDocument(Described):
-    """Milliseconds of one call, that is of a whole batch."""
+    """Milliseconds of one call, that is of a whole batch. Rows that an earlier version wrote have
+    null where it kept less."""
 
     typical: Figure
     """What a caller typically sees: the median of a session's samples, geometric mean over
@@ -29,14 +30,14 @@ class LatencyDocument(Described):
     floor: Figure
     """What the work costs: the 10th percentile of a session's samples, geometric mean over
     sessions."""
-    mean: Amount
+    mean: Amount | None
     """Mean of all samples."""
     stdev: Amount | None
     """Standard deviation of all samples; not the uncertainty of anything else here. Null of a
     single one."""
-    min: Amount
+    min: Amount | None
     """Quickest sample; it depends on how many were taken."""
-    max: Amount
+    max: Amount | None
     """Slowest sample."""
     p90: Figure
     """90th percentile of the samples, which are means of `calls_per_sample` calls. The intervals of
@@ -45,7 +46,7 @@ class LatencyDocument(Described):
     """95th percentile."""
     p99: Figure
     """99th percentile."""
-    outlier_share: Share
+    outlier_share: Share | None
     """Share of samples above 1.5 × floor; they are counted, never removed."""
 
     @classmethod

@@ -1,256 +1,149 @@
-"""The figures that lists show of a run and of its cells, with the names that documents have."""
+"""What a list shows of a run."""
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from modeldyno.core.codec import decode
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Count, Described, Size
-from modeldyno.core.documents.effective import EffectiveDocument
-from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
-from modeldyno.core.figures import counted
-from modeldyno.core.redaction import without_folders
-from modeldyno.core.results import FEWEST_SESSIONS, CellStatus, Noise, Verdict
-from modeldyno.core.runs import CellOutcome, RunSummary
-from modeldyno.core.specs import CellSpec
-from modeldyno.core.surprises import Surprise
+from modeldyno.core.requests.axes import NAMES, axis_fields
+from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
+from modeldyno.core.specs import CellSpec, RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryDocument(Described):
     """What a list shows of a run; of several cells, that of the lowest typical latency."""
 
-    engine: str | None
+    engine: str | None = None
     """Null before one was chosen, and where cells differ."""
-    device: str | None
+    device: str | None = None
     """Device it really used."""
-    precision: str | None
+    precision: str | None = None
     """Of its kernels, or else the one that was requested."""
-    batch_size: Size | None
+    batch_size: Size | None = None
     """Items per call, as it really ran."""
-    cores: Size | None
+    cores: Size | None = None
     """Cores requested."""
-    instances: Size | None
+    instances: Size | None = None
     """Processes running side by side."""
-    streams: Size | None
+    streams: Size | None = None
     """Requests that one call makes at the same time, inside the engine."""
-    items: Size
+    items: Size = 1
     """Items per call in all its streams: what per-item figures are divided by."""
-    latency_ms: LevelDocument | None
+    latency_ms: LevelDocument | None = None
     """Of a whole batch; null before it is measured."""
-    throughput_per_s: Figure | None
+    throughput_per_s: Figure | None = None
     """Items per second."""
-    interval_note: str | None
+    interval_note: str | None = None
     """Why there is no interval, where there is none."""
-    sessions: Count | None
+    sessions: Count | None = None
     """What an interval counts."""
-    samples: Count | None
+    samples: Count | None = None
     """Timings taken."""
-    noise: Noise | None
+    noise: Noise | None = None
     """How far to trust it."""
-    noise_reasons: tuple[str, ...]
+    noise_reasons: tuple[str, ...] = ()
     """Why it is called so, and what to do about it."""
-    peak_memory_bytes: int | None
+    peak_memory_bytes: int | None = None
     """Of model and inferences, without the engine."""
-    accuracy: float | None
+    accuracy: float | None = None
     """Null: not measured."""
-    verdict: Verdict | None
+    verdict: Verdict | None = None
     """Of a comparison."""
-    ratio: Figure | None
+    ratio: Figure | None = None
     """Of a comparison: B's time by A's."""
 
     @classmethod
-    def of(cls, summary: RunSummary) -> SummaryDocument:
-        ratio = summary.ratio
-        return cls(
-            engine=summary.engine,
-            device=summary.device,
-            precision=summary.precision,
-            batch_size=summary.batch_size,
-            cores=summary.cores,
-            instances=summary.instances,
-            streams=summary.streams or (summary.batch_size and 1),
-            items=summary.items,
-            accuracy=summary.accuracy,
-            verdict=summary.verdict,  # type: ignore[arg-type]
-            ratio=None
-            if ratio is None
-            else Figure(value=ratio, low=summary.ratio_low, high=summary.ratio_high),
-            **_figures(summary),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CellSummary(Described):
-    """A cell, and how it came out the last time: what lists and cards show of a `CellDocument`."""
-
-    number: Count
-    """Its place among the cells of its benchmark, from 0."""
-    name: str
-    """What sets it apart, in words: `onnxruntime · 2 cores · batch 8`."""
-    engine: str
-    """Empty before the first run: the first that reads the model."""
-    device: str
-    """Device it really used."""
-    precision: str | None
-    """Of its kernels, or else the one that was requested; null: unknown, or the model's own."""
-    batch_size: Size
-    """Items per call, as it really ran."""
-    cores: Size
-    """Cores requested."""
-    instances: Size
-    """Processes running side by side."""
-    streams: Size
-    """Requests that one call makes at the same time, inside the engine."""
-    items: Size
-    """Items per call in all its streams: what per-item figures are divided by."""
-    status: CellStatus | None
-    """Null: not measured yet."""
-    error: FailureDocument | None
-    """Why it failed."""
-    effective: EffectiveDocument | None
-    """As what it really ran; null before that."""
-    surprises: tuple[Surprise, ...]
-    """Where it is not what was requested: silent defaults of the engine."""
-    latency_ms: LevelDocument | None
-    """Of a whole batch; null before it is measured."""
-    throughput_per_s: Figure | None
-    """Items per second."""
-    interval_note: str | None
-    """Why there is no interval, where there is none."""
-    sessions: Count | None
-    """What an interval counts."""
-    samples: Count | None
-    """Timings taken."""
-    noise: Noise | None
-    """How far to trust it."""
-    noise_reasons: tuple[str, ...]
-    """Why it is called so, and what to do about it."""
-    peak_memory_bytes: int | None
-    """Of model and inferences, without the engine."""
+    def of_spec(cls, spec: RunSpec) -> SummaryDocument:
+        """Before anything is measured: the settings that all cells share."""
+        cells = spec.configurations()
+        return cls(**_axes({name: _shared(cells, name) for name in NAMES}))
 
     @classmethod
-    def of(cls, cell: CellOutcome) -> CellSummary:
-        real = CellSpec(
-            engine=cell.engine,
-            batch_size=cell.batch_size,
+    def of_cell(cls, cell: CellDocument) -> SummaryDocument:
+        latency = cell.latency_ms
+        return cls(
+            **_axes(axis_fields(cell)),
+            latency_ms=None
+            if latency is None
+            else LevelDocument(typical=_listed(latency.typical), floor=_listed(latency.floor)),
+            throughput_per_s=cell.throughput_per_s and _listed(cell.throughput_per_s),
+            **{name: getattr(cell, name) for name in _ALIKE},
+        )
+
+    @classmethod
+    def of_comparison(cls, result: ComparisonResult) -> SummaryDocument:
+        ratio = result.ratio
+        return cls(
+            engine=result.b.facts.engine,
+            device=result.b.facts.device,
+            noise=result.noise,
+            verdict=result.verdict,
+            ratio=Figure(value=ratio.value, low=ratio.low, high=ratio.high),
+        )
+
+    @classmethod
+    def of_profile(cls, result: ProfileResult) -> SummaryDocument:
+        cell, latency_s = result.spec.cell, result.latency_s
+        span = result.ci95_s_by_figure.get("latency")
+        latency = LevelDocument(
+            typical=Figure.of_span(latency_s, span, result.repeats),
+            floor=Figure(value=result.floor_s * 1e3),
+        )
+        return cls(
+            engine=result.facts.engine,
+            device=result.facts.device,
+            precision=result.facts.precision or cell.precision,
+            batch_size=result.batch_size,
             cores=cell.cores,
-            instances=cell.instances,
-            streams=cell.streams,
-            device=cell.device,
-            precision=cell.precision,
+            instances=1,
+            streams=1,
+            items=result.batch_size,
+            latency_ms=latency if math.isfinite(latency_s) else None,
+            throughput_per_s=Figure(value=result.batch_size / latency_s) if latency_s else None,
+            sessions=result.repeats,
+            samples=result.calls,
         )
-        effective = dict(cell.effective or {})
-        surprises = tuple(Surprise(**surprise) for surprise in effective.pop("surprises", ()))
-        return cls(
-            **_axes(cell.number, real),
-            status=cell.status,
-            error=failure_document(cell.error),
-            effective=_effective(effective) if effective else None,
-            surprises=surprises,
-            **_figures(cell),
-        )
+
+    def without_figures(self) -> SummaryDocument:
+        """The settings alone: what is known of the next run."""
+        return SummaryDocument(**_axes(axis_fields(self)))
 
     @classmethod
-    def planned(cls, number: int, spec: CellSpec) -> CellSummary:
-        """One that was not measured yet."""
-        return cls(
-            **_axes(number, spec),
-            status=None,
-            error=None,
-            effective=None,
-            surprises=(),
-            **_figures(RunSummary()),
-        )
+    def read(cls, text: str) -> SummaryDocument:
+        """From the JSON that it was written as."""
+        document: SummaryDocument = decode(cls, json.loads(text))
+        return document
 
 
-def failure_document(kept: dict[str, str] | None) -> FailureDocument | None:
-    """From how the database keeps it; without folders of this machine."""
-    if kept is None:
-        return None
-    return FailureDocument(
-        code=kept["code"],
-        title=without_folders(kept["title"]),
-        detail=without_folders(kept.get("why", "")),
-        fix=without_folders(kept.get("fix", "")),
-    )
+# What both documents have, and what is not treated above: a new figure only has to be declared.
+_ALIKE = tuple(
+    field.name
+    for field in fields(SummaryDocument)
+    if field.name in {known.name for known in fields(CellDocument)}
+    and field.name not in (*NAMES, "items", "latency_ms", "throughput_per_s")
+)
 
 
-def _axes(number: int, cell: CellSpec) -> dict[str, Any]:
-    return {
-        "number": number,
-        "name": cell.name,
-        "engine": cell.engine,
-        "device": cell.device,
-        "precision": cell.precision,
-        "batch_size": cell.batch_size,
-        "cores": cell.cores,
-        "instances": cell.instances,
-        "streams": cell.streams,
-        "items": cell.batch_size * cell.streams,
-    }
+def _axes(axes: dict[str, Any]) -> dict[str, Any]:
+    """No engine stands for the first that reads the model."""
+    items = (axes["batch_size"] or 1) * (axes["streams"] or 1)
+    return axes | {"engine": axes["engine"] or None, "items": items}
 
 
-_EFFECTIVE = tuple(field.name for field in fields(EffectiveDocument))
+def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:
+    """The value that all cells have, or None."""
+    values = {getattr(cell, name) for cell in cells}
+    return values.pop() if len(values) == 1 else None
 
 
-def _effective(kept: dict[str, Any]) -> EffectiveDocument:
-    """Rows of an earlier version have less of it."""
-    return EffectiveDocument(**{name: kept.get(name) for name in _EFFECTIVE})  # type: ignore[arg-type]
-
-
-def _figures(outcome: RunSummary | CellOutcome) -> dict[str, Any]:
-    typical = _figure(outcome, "typical", 1e3)
-    return {
-        "latency_ms": typical
-        and LevelDocument(typical=typical, floor=_figure(outcome, "floor", 1e3)),
-        "throughput_per_s": _throughput(outcome),
-        "interval_note": _interval_note(outcome),
-        "sessions": outcome.sessions,
-        "samples": outcome.samples,
-        "noise": outcome.noise,
-        "noise_reasons": tuple(outcome.noise_reasons.split("\n")) if outcome.noise_reasons else (),
-        "peak_memory_bytes": outcome.peak_memory_bytes,
-    }
-
-
-def _figure(outcome: RunSummary | CellOutcome, name: str, scale: float) -> Figure | None:
-    value = getattr(outcome, f"{name}_s")
-    if value is None:
-        return None
-    ends = getattr(outcome, f"{name}_low_s"), getattr(outcome, f"{name}_high_s")
-    return _over_sessions(outcome, value * scale, *(end and end * scale for end in ends))
-
-
-def _throughput(outcome: RunSummary | CellOutcome) -> Figure | None:
-    value = outcome.throughput_per_s
-    if value is None:
-        return None
-    return _over_sessions(
-        outcome, value, outcome.throughput_low_per_s, outcome.throughput_high_per_s
-    )
-
-
-def _over_sessions(
-    outcome: RunSummary | CellOutcome, value: float, low: float | None, high: float | None
-) -> Figure:
-    if low is None or high is None:
-        return Figure(value=value)
-    return Figure(
-        value=value,
-        low=low,
-        high=high,
-        level=outcome.interval_level,
-        of="sessions",
-        n=outcome.sessions,
-    )
-
-
-def _interval_note(outcome: RunSummary | CellOutcome) -> str | None:
-    if outcome.typical_s is None or outcome.typical_low_s is not None:
-        return None
-    if outcome.sessions is None:
-        return "how many sessions it rests on was not kept"
-    return f"{counted(outcome.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
+def _listed(figure: Figure) -> Figure:
+    """An interval within sessions leaves out what differs between them: lists do not show it."""
+    return Figure(value=figure.value) if figure.of == "samples" else figure

@@ -47,6 +47,7 @@ def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellS
         engine=facts.engine,
         device=facts.device,
         precision=facts.precision or spec.precision,
+        streams=facts.streams,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, select
@@ -13,15 +13,24 @@ from modeldyno.core.benchmarks import (
     BenchmarkDetails,
     BenchmarkOutcome,
     BenchmarkRow,
+    MeasuredCell,
+    MeasuredCells,
     Mode,
     NewBenchmark,
+    ShownCells,
 )
+from modeldyno.core.cells import CellFigures
+from modeldyno.core.codec import decode
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, DatasetId, ProjectId
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.runs import CellOutcome
+from modeldyno.core.requests.axes import NAMES
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
+from modeldyno.store.moves import shown_columns
 from modeldyno.store.pages import Query
-from modeldyno.store.records.finding import COLUMNS, cell_of, is_kind, summary_of, value_of
+from modeldyno.store.records.finding import COLUMNS, is_kind, value_of
 from modeldyno.store.runnables import (
     Runnables,
     find_in,
@@ -33,8 +42,6 @@ from modeldyno.store.runnables import (
     with_run,
 )
 from modeldyno.store.tables import CELLS, MODELS, PROJECTS, RUNNABLES
-
-Cells = dict[int, list[CellOutcome]]
 
 _MODEL_ID = link("model").c.model_id
 _BASELINE = PROJECTS.c.baseline_benchmark_id.label("baseline_id")
@@ -63,22 +70,31 @@ _DETAILS = _with_names(with_run(with_links("benchmark"), "latest"))
 _OUTCOMES = with_run(with_run(with_links("benchmark"), "latest"), "measured").order_by(
     RUNNABLES.c.number
 )
+_NUMBERS = RUNNABLES.c.number.in_(bindparam("numbers", expanding=True))
 
 
-def _cells_of(run_id: ColumnElement[Any]) -> Query:
-    """Of one run of each benchmark."""
+def _of_cells(run_id: ColumnElement[Any], *columns: Any) -> Query:
+    """Figures of the cells of one run of each benchmark, and more columns."""
     return (
-        select(CELLS, RUNNABLES.c.number.label("benchmark_id"))
+        select(*FIGURE_COLUMNS, RUNNABLES.c.number.label("benchmark_id"), *columns)
         .join(RUNNABLES, run_id == CELLS.c.run_id)
         .where(is_kind("benchmark"))
         .order_by(RUNNABLES.c.number, CELLS.c.number)
     )
 
 
-_SHOWN = _cells_of(RUNNABLES.c.shown_run_id).where(
-    RUNNABLES.c.number.in_(bindparam("numbers", expanding=True))
+_SHOWN = _of_cells(RUNNABLES.c.shown_run_id).where(_NUMBERS)
+_SHOWN_DOCUMENTS = _of_cells(
+    RUNNABLES.c.shown_run_id,
+    *(CELLS.c[name] for name in ("status", "peak_memory_bytes", "document", "revision")),
+).where(_NUMBERS)
+_MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
+_CONTENDING = (
+    linked(_of_cells(RUNNABLES.c.measured_run_id, RUNNABLES.c.name, CELLS.c.shape), "model_id")
+    .add_columns(_MODEL_ID)
+    .where(RUNNABLES.c.project_id == bindparam("project"), CELLS.c.typical_s.is_not(None))
 )
-_MEASURED = _cells_of(RUNNABLES.c.measured_run_id)
+_PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_kind("benchmark"), _NUMBERS)
 
 
 class Benchmarks(Runnables[NewBenchmark, Benchmark]):
@@ -88,29 +104,36 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _DETAILS)
-            cells = _cells(connection, _SHOWN, numbers=_and_baselines([row]))
+            cells = _shown_cells(connection, [row], with_documents=True)
+            outline = _outline(connection, row)
         return BenchmarkDetails(
-            self._read(row),
-            row.model_name,
-            latest_run(row),
-            tuple(cells.get(number, ())),
-            _baseline(row, cells),
+            self._read(row), row.model_name, latest_run(row), outline, cells[number]
         )
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _OUTCOMES)
-            return self._outcome(
-                row, _cells(connection, _MEASURED.where(RUNNABLES.c.number == number))
-            )
+            cells = _figures(connection, _MEASURED.where(RUNNABLES.c.number == number))
+            return self._outcome(row, cells)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
         """All of a project, oldest first, in two queries however many there are."""
         mine = RUNNABLES.c.project_id == project_id
         with self._database.reading() as connection:
-            cells = _cells(connection, _MEASURED.where(mine))
+            cells = _figures(connection, _MEASURED.where(mine))
             rows = connection.execute(_OUTCOMES.where(mine)).all()
         return [self._outcome(row, cells) for row in rows]
+
+    def measured_cells(self, project_id: ProjectId) -> MeasuredCells:
+        with self._database.reading() as connection:
+            rows = connection.execute(_CONTENDING, {"project": project_id}).all()
+        axes = slice(len(NAMES))
+        newest = {(row.model_id, row.shape, row[axes]): row for row in rows}  # oldest first
+        cells = (
+            MeasuredCell(BenchmarkId(row.benchmark_id), row.name, row.model_id, figures_of(row))
+            for row in newest.values()
+        )
+        return MeasuredCells(tuple(cells), frozenset(row.benchmark_id for row in rows))
 
     def edit(
         self,
@@ -124,17 +147,25 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         return self._edit(number, name=name, mode=mode, dataset_id=dataset_id, spec=spec)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
-        self, wanted: Wanted | None = None
+        self, wanted: Wanted | None = None, *, with_cells: bool = False
     ) -> Page[BenchmarkRow]:
-        """With what was asked, what came out and what it is held against, in two queries."""
+        """In one query; in two where cells are wanted, or held against a baseline."""
         with self._database.reading() as connection:
             page = page_of_kind(connection, self.kind, wanted or Wanted(), lambda row: row, _LIST)
-            cells: Cells = {}
-            if page.items:
-                cells = _cells(connection, _SHOWN, numbers=_and_baselines(page.items))
-        return Page(tuple(_row(row, cells) for row in page.items), page.next)
+            cells = _shown_cells(connection, page.items, with_documents=with_cells)
+            rows = tuple(
+                value_of(
+                    BenchmarkRow,
+                    row,
+                    summary_json=summary_text(row),
+                    outline_json=_outline(connection, row),
+                    cells=cells[row.id],
+                )
+                for row in page.items
+            )
+        return Page(rows, page.next)
 
-    def _outcome(self, row: Any, cells: Cells) -> BenchmarkOutcome:
+    def _outcome(self, row: Any, cells: dict[int, list[CellFigures]]) -> BenchmarkOutcome:
         return BenchmarkOutcome(
             self._read(row),
             latest_run(row),
@@ -143,33 +174,58 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         )
 
 
-def _and_baselines(rows: Any) -> list[int]:
-    baselines = {row.baseline_id for row in rows if row.baseline_id is not None}
-    return [*{row.id for row in rows} | baselines]
+def _outline(connection: Connection, row: Any) -> str:
+    """One that an older version wrote is made anew."""
+    if row.revision < REVISION:
+        return str(shown_columns(connection, row.runnable_id)["outline"])
+    outline: str = row.outline
+    return outline
 
 
-def _cells(connection: Connection, query: Query, **values: Any) -> Cells:
+def _figures(connection: Connection, query: Query) -> dict[int, list[CellFigures]]:
     """By benchmark."""
-    cells: Cells = {}
-    for row in connection.execute(query, values):
-        cells.setdefault(row.benchmark_id, []).append(cell_of(row))
+    cells: dict[int, list[CellFigures]] = {}
+    for row in connection.execute(query):
+        cells.setdefault(row.benchmark_id, []).append(figures_of(row))
     return cells
 
 
-def _baseline(row: Any, cells: Cells) -> Baseline | None:
-    if row.baseline_id is None:
-        return None
-    return Baseline(BenchmarkId(row.baseline_id), tuple(cells.get(row.baseline_id, ())))
+_NO_CELLS = ShownCells()
 
 
-def _row(row: Any, cells: Cells) -> BenchmarkRow:
-    outline = json.loads(row.outline)
-    return value_of(
-        BenchmarkRow,
-        row,
-        mode=outline["mode"],
-        asked=tuple(CellSpec(**cell) for cell in outline["cells"]),
-        cells=tuple(cells.get(row.id, ())),
-        baseline=_baseline(row, cells),
-        summary=summary_of(row),
-    )
+def _shown_cells(
+    connection: Connection, rows: Sequence[Any], *, with_documents: bool
+) -> dict[int, ShownCells]:
+    """By benchmark. Those that were not measured have documents that say so."""
+    baselines = {row.baseline_id for row in rows} - {None}
+    numbers = {row.id for row in rows}
+    if not rows or not (baselines or with_documents):
+        return dict.fromkeys(numbers, _NO_CELLS)
+    query = _SHOWN_DOCUMENTS if with_documents else _SHOWN
+    figures: dict[int, list[CellFigures]] = {}
+    documents: dict[int, list[str]] = {}
+    for cell in connection.execute(query, {"numbers": [*numbers | baselines]}):
+        figures.setdefault(cell.benchmark_id, []).append(figures_of(cell))
+        if with_documents:
+            documents.setdefault(cell.benchmark_id, []).append(cell_text(cell))
+    if with_documents and (unmeasured := numbers - documents.keys()):
+        documents |= _planned(connection, unmeasured)
+    return {
+        row.id: ShownCells(
+            tuple(documents.get(row.id, ())),
+            tuple(figures.get(row.id, ())),
+            None
+            if row.baseline_id is None
+            else Baseline(BenchmarkId(row.baseline_id), tuple(figures.get(row.baseline_id, ()))),
+        )
+        for row in rows
+    }
+
+
+def _planned(connection: Connection, numbers: set[int]) -> dict[int, list[str]]:
+    documents = {}
+    for number, own in connection.execute(_PLANNED, {"numbers": [*numbers]}):
+        specs = [decode(CellSpec, cell) for cell in own["spec"]["cells"]]
+        cells = [CellDocument.planned(place, spec) for place, spec in enumerate(specs)]
+        documents[number] = [json_text(cell, indent=None) for cell in cells]
+    return documents

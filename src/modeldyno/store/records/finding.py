@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -12,9 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, bindparam, literal_column, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
-from modeldyno.core.runs import CellOutcome, RunSummary
-from modeldyno.store.schema import dump_json
-from modeldyno.store.tables import CELLS, RUNNABLES, RUNS, THINGS
+from modeldyno.store.tables import RUNNABLES, RUNS, THINGS
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
@@ -97,43 +94,3 @@ def _places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
 @cache
 def _names(cls: Any) -> frozenset[str]:
     return frozenset(field.name for field in fields(cls))
-
-
-# ---------------------------------------------------------------- documents in rows
-
-
-def figures_of(summary: RunSummary) -> dict[str, Any]:
-    """The columns of a summary."""
-    return {
-        "engine": summary.engine,
-        "typical_s": summary.typical_s,
-        "throughput_per_s": summary.throughput_per_s,
-        "document": document_of(asdict(summary)),
-    }
-
-
-def summary_of(row: Any) -> RunSummary:
-    return RunSummary(**_known(RunSummary, json.loads(row.document)))
-
-
-def cell_columns(cell: CellOutcome) -> dict[str, Any]:
-    values = asdict(cell)
-    columns = {name: values.pop(name) for name in list(values) if name in CELLS.c}
-    return columns | {"document": document_of(values)}
-
-
-def cell_of(row: Any) -> CellOutcome:
-    return value_of(CellOutcome, row, **_known(CellOutcome, json.loads(row.document)))
-
-
-def document_of(values: Mapping[str, Any]) -> str:
-    """Absent and null mean the same, so nothing is written for either."""
-    return dump_json({name: value for name, value in values.items() if value is not None})
-
-
-def _known(cls: Any, document: dict[str, Any]) -> dict[str, Any]:
-    """Without what a later version may have written."""
-    names = _names(cls)
-    if names >= document.keys():
-        return document
-    return {name: value for name, value in document.items() if name in names}

@@ -3,42 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.requests.axes import NAMES
-from modeldyno.core.results import Failure
-from modeldyno.core.runs import (
-    ACTIVE,
-    CellOutcome,
-    Run,
-    RunOf,
-    RunState,
-    RunSummary,
-)
+from modeldyno.core.results import Failure, RunResult
+from modeldyno.core.runs import ACTIVE, Run, RunOf, RunState
 from modeldyno.store.database import Database
+from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
 from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest
 from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import (
-    Clock,
-    cell_columns,
-    cell_of,
-    figures_of,
-    find,
-    is_kind,
-    summary_of,
-    utc_now,
-    value_of,
-)
-from modeldyno.store.tables import CELLS, RUNNABLES, RUNS, TOMBSTONES
+from modeldyno.store.records.finding import Clock, find, is_kind, utc_now, value_of
+from modeldyno.store.tables import CELLS, LINKS, MODELS, RUNNABLES, RUNS, TOMBSTONES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
 _SORTINGS = {
@@ -59,7 +44,7 @@ class Runs:
         spec: dict[str, Any],
         run_id: RunId | None = None,
         state: RunState = "queued",
-        summary: RunSummary | None = None,
+        summary: SummaryDocument | None = None,
     ) -> Run:
         """One more execution; what it belongs to shows it from now on."""
         now = self._clock()
@@ -78,38 +63,31 @@ class Runs:
             move_run(connection, run_id, after, self._clock(), **more)
             return _run(find_run(connection, run_id))
 
-    def write_figures(
-        self,
-        run_id: RunId,
-        summary: RunSummary,
-        cells: Iterable[CellOutcome] = (),
-        tool_version: str | None = None,
-    ) -> None:
+    def write_result(self, run_id: RunId, result: RunResult) -> None:
         """What came out, whether or not it is over; its state changes elsewhere."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
-            write_outcome(connection, run, summary, cells)
-            told = update(RUNS).where(RUNS.c.id == run_id).values(tool_version=tool_version)
-            connection.execute(told)
+            write_result(connection, run, result)
             show_latest(connection, run.runnable_id)
 
     def finish(
         self,
         run_id: RunId,
-        summary: RunSummary,
-        cells: Iterable[CellOutcome] = (),
+        summary: SummaryDocument,
+        cells: Iterable[CellDocument] = (),
         state: RunState = "done",
         failure: Failure | None = None,
     ) -> Run:
         """Its figures and its end, in one step."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
-            write_outcome(connection, run, summary, cells)
+            _write_documents(connection, run, summary, cells, {})
             more = {"failure": encode(failure)} if failure else {}
             move_run(connection, run_id, state, self._clock(), **more)
             return _run(find_run(connection, run_id))
 
-    def cells(self, run_id: RunId) -> tuple[CellOutcome, ...]:
+    def cells(self, run_id: RunId) -> tuple[str, ...]:
+        """A ``CellDocument`` each, as JSON."""
         with self._database.reading() as connection:
             return cells_of(connection, run_id)
 
@@ -172,7 +150,7 @@ def add_run(
     run_id: RunId,
     state: RunState,
     now: datetime,
-    summary: RunSummary | None = None,
+    summary: SummaryDocument | None = None,
     **more: Any,
 ) -> RunId:
     if not RUN_ID.fullmatch(run_id):
@@ -181,10 +159,9 @@ def add_run(
         raise WrongState(f"Run {run_id} is there already")
     owner = find(connection, of.kind, of.id)
     if summary is None:
-        shown = summary_of(owner)
-        summary = RunSummary(**{name: getattr(shown, name) for name in NAMES})
+        summary = SummaryDocument.read(summary_text(owner)).without_figures()
     row = {"id": run_id, "project_id": owner.project_id, "kind": of.kind, "state": state}
-    row |= {"runnable_id": owner.runnable_id, "spec": spec, **figures_of(summary)}
+    row |= {"runnable_id": owner.runnable_id, "spec": spec, **summary_columns(summary)}
     row |= {"created_at": _after_others(connection, owner.runnable_id, now), **more}
     connection.execute(insert(RUNS).values(row))
     show_latest(connection, owner.runnable_id)
@@ -200,21 +177,56 @@ def _after_others(connection: Connection, runnable_id: int, now: datetime) -> da
     return now if last is None else max(now, last + timedelta(microseconds=1))
 
 
-def cells_of(connection: Connection, run_id: RunId) -> tuple[CellOutcome, ...]:
+def cells_of(connection: Connection, run_id: RunId) -> tuple[str, ...]:
     query = select(CELLS).where(CELLS.c.run_id == run_id).order_by(CELLS.c.number)
-    return tuple(cell_of(row) for row in connection.execute(query))
+    return tuple(cell_text(row) for row in connection.execute(query))
 
 
-def write_outcome(
-    connection: Connection, run: Any, summary: RunSummary, cells: Iterable[CellOutcome]
-) -> None:
+def write_result(connection: Connection, run: Any, result: RunResult) -> None:
     """Replaces what was there: a resumed run ends more than once."""
-    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(figures_of(summary)))
+    names = _model_names(connection, run.runnable_id, result)
+    _write_documents(connection, run, result.summary(), result.cell_documents(), names)
+    values = {"tool_version": result.tool_version}
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
+
+
+Documents = tuple[Any, ...]  # all columns that follow from a result
+
+
+def documents_of(
+    connection: Connection, run: Any, result: RunResult
+) -> tuple[Documents, Documents]:
+    """What the rows of a run should hold, and what they hold."""
+    names = _model_names(connection, run.runnable_id, result)
+    cells = [cell_columns(cell, names) for cell in result.cell_documents()]
+    query = select(CELLS).where(CELLS.c.run_id == run.id).order_by(CELLS.c.number)
+    rows = [row._asdict() for row in connection.execute(query)]
+    columns = [{name: row[name] for name in cells[0]} if cells else row for row in rows]
+    summary = summary_columns(result.summary())
+    return (summary, cells), ({name: getattr(run, name) for name in summary}, columns)
+
+
+def _write_documents(
+    connection: Connection,
+    run: Any,
+    summary: SummaryDocument,
+    cells: Iterable[CellDocument],
+    names: Mapping[str, str],
+) -> None:
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(summary_columns(summary)))
     connection.execute(delete(CELLS).where(CELLS.c.run_id == run.id))
-    rows = [cell_columns(cell) | {"run_id": run.id} for cell in cells]
+    rows = [cell_columns(cell, names) | {"run_id": run.id} for cell in cells]
     if rows:
         connection.execute(insert(CELLS), rows)
 
 
+def _model_names(connection: Connection, runnable_id: int, result: RunResult) -> dict[str, str]:
+    """By the paths in the result: files that we keep are called by their checksums."""
+    mine = LINKS.c.runnable_id == runnable_id
+    query = select(MODELS.c.name).join(LINKS, LINKS.c.model_id == MODELS.c.id).where(mine)
+    names = connection.scalars(query.order_by(LINKS.c.role))
+    return dict(zip((model.path for model in result.models()), names, strict=False))
+
+
 def _run(row: Any) -> Run:
-    return value_of(Run, row, of=RunOf(row.kind, row.of_id), summary=summary_of(row))
+    return value_of(Run, row, of=RunOf(row.kind, row.of_id), summary_json=summary_text(row))

@@ -1,12 +1,12 @@
 import { Table, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { createContext, memo, use, useMemo } from "react";
 
-import type { CellProgressTold, CellSummary } from "@/api/schema.gen";
+import type { CellProgressTold, CellDocument } from "@/api/schema.gen";
 import { slotsOf, variantName, variantOf } from "@/features/benchmarks/cells";
 import { soFar } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
-type Props = { cells: readonly CellSummary[]; told: readonly CellProgressTold[]; chosen: number | null; choose: (cell: number) => void };
+type Props = { cells: readonly CellDocument[]; told: readonly CellProgressTold[]; chosen: number | null; choose: (cell: number) => void };
 
 const SIGNS = { done: "✓", measuring: "◑", failed: "✕" } as const;
 
@@ -26,10 +26,10 @@ export function CellGrid({ cells, told, chosen, choose }: Props) {
   );
 }
 
-type Grid = { variant: string; name: string | null; cores: number[]; rows: { batch: number; cells: (CellSummary | undefined)[] }[] };
+type Grid = { variant: string; name: string | null; cores: number[]; rows: { batch: number; cells: (CellDocument | undefined)[] }[] };
 
 /** One for each variant: a row for each batch size, a column for each number of cores. */
-function gridsOf(cells: readonly CellSummary[]): Grid[] {
+function gridsOf(cells: readonly CellDocument[]): Grid[] {
   const variants = [...new Set(cells.map(variantOf))];
   return variants.map((variant) => {
     const own = cells.filter((cell) => variantOf(cell) === variant);
@@ -83,7 +83,7 @@ const VariantGrid = memo(function VariantGrid({ grid: { name, cores, rows }, cho
   );
 });
 
-type CellProps = { cell: CellSummary; isChosen: boolean; choose: (cell: number) => void };
+type CellProps = { cell: CellDocument; isChosen: boolean; choose: (cell: number) => void };
 
 function GridCell({ cell, ...rest }: CellProps) {
   const told = use(ToldOf).get(cell.number);

@@ -1,13 +1,13 @@
 import { useMemo } from "react";
 
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
 import { METRIC_WORDS, figureOf, variantOf, type Choice } from "@/features/benchmarks/cells";
 import type { Change, Looked } from "@/features/benchmarks/view";
 
 /** All cells of one engine at a glance, where both axes were measured; a click leads to the baseline of a cell. */
-export function CoresByBatches({ cells, choice, looked, change }: { cells: readonly CellSummary[]; choice: Choice; looked: Looked; change: Change }) {
+export function CoresByBatches({ cells, choice, looked, change }: { cells: readonly CellDocument[]; choice: Choice; looked: Looked; change: Change }) {
   const { chosen, cores, batches } = choice;
   const map = useMemo<HeatMap | null>(() => {
     if (!chosen) return null;
@@ -34,7 +34,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
   );
 }
 
-function squareFrom(cell: CellSummary, looked: Looked) {
+function squareFrom(cell: CellDocument, looked: Looked) {
   const figure = figureOf(cell, looked.metric);
   return {
     cores: cell.cores,

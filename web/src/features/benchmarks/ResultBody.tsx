@@ -4,7 +4,7 @@ import { useMemo, type ReactNode } from "react";
 
 import { samplesQuery } from "@/api/queries";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
@@ -17,7 +17,7 @@ import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
 import { NoiseBadge } from "@/ui/badges";
 
-type Props = { cells: readonly CellSummary[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
+type Props = { cells: readonly CellDocument[]; choice: Choice; looked: Looked; runId: string | null; beside?: ReactNode };
 
 /** Numbers at the left, the chart that they belong to at the right. */
 export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
@@ -36,7 +36,7 @@ export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
   );
 }
 
-export function Quality({ cell }: { cell: CellSummary }) {
+export function Quality({ cell }: { cell: CellDocument }) {
   return (
     <Group gap={6}>
       <NoiseBadge noise={cell.noise} why={cell.noise_reasons.join(" ")} />
@@ -50,7 +50,7 @@ export function Quality({ cell }: { cell: CellSummary }) {
 }
 
 /** As what it really ran, and each thing that is not as it was asked for. */
-export function RanAs({ cell }: { cell: CellSummary }) {
+export function RanAs({ cell }: { cell: CellDocument }) {
   if (!cell.effective) return null;
   return (
     <Stack gap={4}>
@@ -67,7 +67,7 @@ export function RanAs({ cell }: { cell: CellSummary }) {
 }
 
 /** Three numbers of one cell, each with its interval and what it rests on. */
-export function Numbers({ cell }: { cell: CellSummary }) {
+export function Numbers({ cell }: { cell: CellDocument }) {
   if (cell.status === "failed" && cell.error?.code === "CANCELLED") {
     return (
       <Alert color="gray" variant="light" title={cellName(cell)}>
@@ -102,7 +102,7 @@ export function Numbers({ cell }: { cell: CellSummary }) {
 
 const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_size", name: "batch size" } } as const;
 
-function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellSummary[]; cell: CellSummary; looked: Looked }) {
+function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[]; cell: CellDocument; looked: Looked }) {
   const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
   const { label, unit, isRate } = METRIC_WORDS[looked.metric];
   const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
@@ -132,7 +132,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellSummary[]
   );
 }
 
-function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellSummary[]; choice: Choice; chosen: CellSummary; looked: Looked }) {
+function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocument[]; choice: Choice; chosen: CellDocument; looked: Looked }) {
   const isCores = looked.tab === "cores";
   const along = isCores ? ALONG.cores : ALONG.batches;
   const scaling = useMemo<Scaling>(() => {
@@ -180,7 +180,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellSumm
   );
 }
 
-function IterationsOf({ cell, runId }: { cell: CellSummary; runId: string | null }) {
+function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | null }) {
   const isThere = runId !== null && cell.latency_ms !== null;
   const csv = useQuery({ ...samplesQuery(runId ?? ""), enabled: isThere });
   const told = useMemo(() => {

@@ -1,7 +1,7 @@
 import { Group, Tabs } from "@mantine/core";
 import { useMemo, type ReactNode } from "react";
 
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { ResultBody } from "@/features/benchmarks/ResultBody";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
 import { choose, type Choice } from "@/features/benchmarks/cells";
@@ -9,7 +9,7 @@ import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
 
 type Props = {
-  cells: readonly CellSummary[];
+  cells: readonly CellDocument[];
   runId: string | null;
   looked: Looked;
   change: Change;

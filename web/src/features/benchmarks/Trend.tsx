@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { benchmarkQuery, benchmarksQuery } from "@/api/queries";
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook } from "@/charts/palette";
 import { drawScaling, overlap, pointText, scalingTable, type Point, type Scaling } from "@/charts/scaling";
@@ -14,7 +14,7 @@ import { cellName } from "@/format/words";
 const MOST_DRAWN = 12; // re-runs: the newest
 
 /** The same cell over all re-runs of a benchmark: whether it stays where it was. */
-export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell: CellSummary; looked: Looked }) {
+export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell: CellDocument; looked: Looked }) {
   const rows = useInfiniteQuery(benchmarksQuery({ project_id: pid, state: "done", limit: 200 })).data?.pages[0]?.items;
   const line = useMemo(() => lineageOf(id, rows ?? []).slice(-MOST_DRAWN), [id, rows]);
   const found = useQueries({ queries: line.length > 1 ? line.map((row) => benchmarkQuery(row.id)) : [] });

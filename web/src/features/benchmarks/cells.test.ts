@@ -1,18 +1,12 @@
 import { describe, expect, test } from "vitest";
 
-import type { CellSummary } from "@/api/schema.gen";
+import { measuredCell, PLANNED } from "@/api/exampleCell";
+import type { CellDocument } from "@/api/schema.gen";
 import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
 
-const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1, level: 0.95, of: "sessions" as const, n: 8, needs: null });
-function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellSummary {
-  return {
-    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1, streams: 1,
-    status: ms === null ? null : "done", items: batch, error: null,
-    latency_ms: ms === null ? null : { typical: figure(ms), floor: figure(ms) },
-    throughput_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,
-    sessions: ms === null ? null : 8, samples: 80, noise: ms === null ? null : "quiet", noise_reasons: [], peak_memory_bytes: null,
-    effective: null, surprises: [],
-  };
+function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellDocument {
+  const axes = { number, name: `${engine} ${cores} ${batch}`, engine, precision: "fp32", batch_size: batch, cores };
+  return ms === null ? { ...PLANNED, ...axes, items: batch } : measuredCell(ms, 0.1, axes);
 }
 const cells = [cell(0, 1, 1, 8), cell(1, 1, 8, 40), cell(2, 4, 1, 3), cell(3, 4, 8, 12)];
 

@@ -1,5 +1,5 @@
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
-import type { BenchmarkTold, CellSummary } from "@/api/schema.gen";
+import type { BenchmarkTold, CellDocument } from "@/api/schema.gen";
 import type { Metric } from "@/app/search";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
@@ -23,13 +23,13 @@ export function intervalOf(figure: Known | null): Interval | null {
 }
 
 /** Everything but cores and batch size: what a series of a chart is. */
-export function variantOf(cell: Pick<CellSummary, "engine" | "device" | "precision" | "instances" | "streams">): string {
+export function variantOf(cell: Pick<CellDocument, "engine" | "device" | "precision" | "instances" | "streams">): string {
   return [cell.engine, cell.device, cell.precision ?? "", cell.instances, cell.streams].join(" ");
 }
 
 /** Its name: the engine, and what else tells it apart from the others. */
-export function variantName(cell: CellSummary, among: readonly CellSummary[]): string {
-  const differs = (of: (cell: CellSummary) => unknown) => new Set(among.map(of)).size > 1;
+export function variantName(cell: CellDocument, among: readonly CellDocument[]): string {
+  const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
@@ -46,11 +46,11 @@ export type Choice = {
   variants: { value: string; label: string }[];
   cores: number[];
   batches: number[];
-  chosen: CellSummary | undefined;
+  chosen: CellDocument | undefined;
 };
 
 /** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
-export function choose(cells: readonly CellSummary[], view: View): Choice {
+export function choose(cells: readonly CellDocument[], view: View): Choice {
   const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
   const variants = unique(cells.map(variantOf)).map((value) => {
     const cell = cells.find((one) => variantOf(one) === value);
@@ -68,7 +68,7 @@ export function choose(cells: readonly CellSummary[], view: View): Choice {
 }
 
 /** Points of one variant along an axis, the other axis held as in `fixed`. */
-export function pointsOf(cells: readonly CellSummary[], variant: string, along: "cores" | "batch_size", fixed: CellSummary, metric: Metric): Point[] {
+export function pointsOf(cells: readonly CellDocument[], variant: string, along: "cores" | "batch_size", fixed: CellDocument, metric: Metric): Point[] {
   const held = along === "cores" ? "batch_size" : "cores";
   return cells
     .filter((cell) => variantOf(cell) === variant && cell[held] === fixed[held])
@@ -87,8 +87,8 @@ export function pointsOf(cells: readonly CellSummary[], variant: string, along: 
 }
 
 /** What stands under a number: "12 sessions", and why there is no interval. */
-export function basisOf(cell: Pick<CellSummary, "sessions" | "samples" | "interval_note">): string {
-  const n = cell.sessions === null ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
+export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">): string {
+  const n = cell.sessions === 0 ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
   return cell.interval_note ? `no interval: ${cell.interval_note}` : n;
 }
 
@@ -109,16 +109,16 @@ export function axesText(row: Pick<BenchmarkTold, "axes">): string {
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */
-export type Slot<Told> = { cell: CellSummary; told: Told | undefined };
+export type Slot<Told> = { cell: CellDocument; told: Told | undefined };
 
 /** What a job tells of each cell: by its place, or by its name where cells are left out. */
-export function slotsOf<Told extends { name: string }>(cells: readonly CellSummary[], told: readonly Told[]): Slot<Told>[] {
+export function slotsOf<Told extends { name: string }>(cells: readonly CellDocument[], told: readonly Told[]): Slot<Told>[] {
   const isWhole = told.length === cells.length;
   return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
 }
 
 /** What engines did on their own account, each sentence once; of several cells, with the cell it is about. */
-export function surprisesOf(cells: readonly CellSummary[]): string[] {
+export function surprisesOf(cells: readonly CellDocument[]): string[] {
   const told = cells.flatMap((cell) => cell.surprises.map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
   return [...new Set(told)];
 }

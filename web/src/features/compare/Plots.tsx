@@ -2,7 +2,7 @@ import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantin
 import { useMemo } from "react";
 
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known } from "@/api/figures";
-import type { CellJudgementTold, CellSummary } from "@/api/schema.gen";
+import type { CellJudgementTold, CellDocument } from "@/api/schema.gen";
 import { METRICS, type Metric } from "@/app/search";
 import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
@@ -13,7 +13,7 @@ import { seriesNames, type SeriesNames } from "@/features/compare/seriesNames";
 import type { Change, Chosen } from "@/features/compare/search";
 import { engineName } from "@/format/words";
 
-export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellSummary) => Known | null }> = {
+export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellDocument) => Known | null }> = {
   ms_item: { label: "ms per item", unit: "ms", of: msPerItem },
   ms_batch: { label: "ms per batch", unit: "ms", of: msPerBatch },
   items_s: { label: "items per second", unit: "items/s", of: itemsPerSecond },

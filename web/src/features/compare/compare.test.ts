@@ -1,23 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import type { CellJudgementTold, CellSummary } from "@/api/schema.gen";
+import { measuredCell } from "@/api/exampleCell";
+import type { CellJudgementTold, CellDocument } from "@/api/schema.gen";
 import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
 
-const EMPTY: CellSummary = {
-  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, streams: 1, status: "done",
-  latency_ms: null, throughput_per_s: null, items: 1, error: null,
-  interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null,
-  effective: null, surprises: [],
-};
-const around = (value: number, share = 0.01) => ({ value, low: value * (1 - share), high: value * (1 + share), level: 0.95, of: "sessions" as const, n: 8, needs: null });
-function cell(number: number, ms: number, more: Partial<CellSummary> = {}): CellSummary {
-  const batch = more.batch_size ?? 1;
-  return { ...EMPTY, number, items: batch, latency_ms: { typical: around(ms), floor: null }, throughput_per_s: around((1000 * batch) / ms), ...more };
-}
-const measured = (id: number, ...cells: CellSummary[]): Measured => ({ id, name: `b${id}`, model_id: 1, model_name: "m.onnx", cells });
+const cell = (number: number, ms: number, more: Partial<CellDocument> = {}): CellDocument => measuredCell(ms, 0.01, { number, ...more });
+const measured = (id: number, ...cells: CellDocument[]): Measured => ({ id, name: `b${id}`, model_id: 1, model_name: "m.onnx", cells });
 
 describe("what is picked", () => {
   test("is a benchmark, a cell or an engine of it", () => {
@@ -111,7 +102,7 @@ describe("a verdict", () => {
 });
 
 describe("the sweet spot", () => {
-  const named = (name: string, one: CellSummary) => ({ name, cell: one });
+  const named = (name: string, one: CellDocument) => ({ name, cell: one });
   const small = named("batch 1", cell(0, 1));
   const large = named("batch 8", cell(1, 4, { batch_size: 8 }));
   const slow = named("batch 32", cell(2, 12, { batch_size: 32 }));

@@ -1,14 +1,14 @@
-import type { BenchmarkRowTold, CellSummary } from "@/api/schema.gen";
+import type { BenchmarkRowTold, CellDocument } from "@/api/schema.gen";
 import { cellName, engineName } from "@/format/words";
 
 /** "12" is a benchmark, "12:3" one cell of it, "12@openvino" its cells of one engine. */
 export type Pick = { benchmark: number; cell: number | null; engine: string | null };
 
 /** A benchmark that has numbers. */
-export type Measured = { id: number; name: string; model_id: number; model_name: string; cells: CellSummary[] };
+export type Measured = { id: number; name: string; model_id: number; model_name: string; cells: CellDocument[] };
 
 /** What is compared: some cells of a benchmark, under one name. */
-export type Side = { pick: string; name: string; engine: string; benchmark: Measured; cells: CellSummary[] };
+export type Side = { pick: string; name: string; engine: string; benchmark: Measured; cells: CellDocument[] };
 
 export function pickOf(text: string | undefined): Pick | null {
   const found = /^(\d+)(?::(\d+)|@([\w-]+))?$/.exec(text ?? "");
@@ -21,7 +21,7 @@ export function measuredOf(lines: readonly BenchmarkRowTold[]): Measured[] {
   return lines.flatMap((line) => (line.cells?.some(hasNumber) ? [{ ...line, cells: line.cells }] : []));
 }
 
-export function hasNumber(cell: CellSummary): boolean {
+export function hasNumber(cell: CellDocument): boolean {
   return cell.latency_ms !== null;
 }
 
@@ -59,17 +59,17 @@ function sideName(benchmark: Measured, pick: Pick): string {
 }
 
 /** Where a cell stands among those it can be held against. */
-export function placeName(cell: CellSummary): string {
+export function placeName(cell: CellDocument): string {
   return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
 }
 
 /** What cells share that differ in the batch size only. */
-export function lineOf(cell: CellSummary): string {
+export function lineOf(cell: CellDocument): string {
   return `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`;
 }
 
 /** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
-export function pairName(a: CellSummary, b: CellSummary): string {
+export function pairName(a: CellDocument, b: CellDocument): string {
   const [here, there] = [placeName(a).split(" · "), placeName(b).split(" · ")];
   if (here.length !== there.length) return `${placeName(a)} / ${placeName(b)}`;
   return here.map((part, at) => (part === there[at] ? part : `${part} / ${there[at]}`)).join(" · ");

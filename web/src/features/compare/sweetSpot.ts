@@ -1,8 +1,8 @@
 import { itemsPerSecond, msPerBatch } from "@/api/figures";
-import type { CellSummary } from "@/api/schema.gen";
+import type { CellDocument } from "@/api/schema.gen";
 import { plain, quantity } from "@/format/numbers";
 
-export type Candidate = { name: string; cell: CellSummary };
+export type Candidate = { name: string; cell: CellDocument };
 export type SweetSpot = { winners: Candidate[]; reason: string };
 
 /**
@@ -35,12 +35,12 @@ function rate({ cell }: Candidate): { value: number; low: number | null; high: n
   return itemsPerSecond(cell) ?? { value: 0, low: null, high: null };
 }
 
-function slowest(cell: CellSummary): number {
+function slowest(cell: CellDocument): number {
   const figure = msPerBatch(cell);
   return figure?.high ?? figure?.value ?? Infinity;
 }
 
-function latency(cell: CellSummary): string {
+function latency(cell: CellDocument): string {
   const figure = msPerBatch(cell);
   const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
   return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;

@@ -1,5 +1,5 @@
 import { msPerItem } from "@/api/figures";
-import type { BenchmarkRowTold, CellSummary } from "@/api/schema.gen";
+import type { BenchmarkRowTold, CellDocument } from "@/api/schema.gen";
 import { engineLook, look } from "@/charts/palette";
 import type { Dot, Dots } from "@/charts/dots";
 import { cellName, engineName } from "@/format/words";
@@ -11,7 +11,7 @@ const MOST_SERIES = 6;
 export function dotsSoFar(newestFirst: readonly Row[]): Dots {
   const models = new Set(newestFirst.map((row) => row.model_id));
   const series = new Map<string, { engine: string; dots: Map<string, Dot> }>();
-  const cells = new Map<string, CellSummary>();
+  const cells = new Map<string, CellDocument>();
   for (const row of newestFirst) {
     for (const cell of row.cells ?? []) {
       const figure = msPerItem(cell);

@@ -1,0 +1,248 @@
+"""Documents in rows: JSON text, written when a run ends and given as it is from then on.
+
+A row says in ``revision`` which version wrote its documents. Older ones are upgraded whenever they
+are read, until ``store/rebuilding.py`` has written them anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, get_args
+
+from modeldyno.core.cells import CellFigures
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import json_text, json_value
+from modeldyno.core.documents.effective import EffectiveDocument
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.latency import LatencyDocument, LevelDocument
+from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.figures import counted
+from modeldyno.core.ids import RunId
+from modeldyno.core.placeless import without_folders_in
+from modeldyno.core.requests.axes import AXES, NAMES
+from modeldyno.core.results import FEWEST_SESSIONS, Noise
+from modeldyno.core.specs import CellSpec
+from modeldyno.store.tables import CELLS
+
+REVISION = 2
+
+
+# ---------------------------------------------------------------- written
+
+
+def summary_columns(summary: SummaryDocument) -> dict[str, Any]:
+    """Of a run or a runnable."""
+    latency, throughput = summary.latency_ms, summary.throughput_per_s
+    return {
+        "engine": summary.engine,
+        "typical_s": _scaled(latency.typical.value, 1e-3) if latency else None,
+        "throughput_per_s": _scaled(throughput.value, 1.0) if throughput else None,
+        "document": json_text(summary, indent=None),
+        "revision": REVISION,
+    }
+
+
+def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]:
+    """``names`` says how models are known, by their paths on this machine."""
+    latency, throughput = cell.latency_ms, cell.throughput_per_s
+    document = without_folders_in(json_value(cell), names)
+    return {
+        "number": cell.number,
+        "status": cell.status,
+        **{name: getattr(cell, name) for name in NAMES},
+        "shape": _shape_text(cell.input_shapes),
+        **_levels("typical_s", latency.typical if latency else None, 1e-3, has_ends=False),
+        **_levels("floor_s", latency.floor if latency else None, 1e-3),
+        **_levels("throughput_per_s", throughput, 1.0),
+        "interval_level": latency.typical.level if latency and not cell.interval_note else None,
+        "sessions": cell.sessions or None,
+        "peak_memory_bytes": cell.peak_memory_bytes,
+        "noise": cell.noise,
+        "document": json.dumps(document, separators=(",", ":")),
+        "revision": REVISION,
+    }
+
+
+def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
+    """``image[1,3,224,224] mask[1,10]``; None where nothing was fed, or data of the user's own."""
+    return (
+        " ".join(f"{name}{[*shape]}".replace(", ", ",") for name, shape in shapes.items()) or None
+    )
+
+
+def _levels(
+    column: str, figure: Figure | None, scale: float, *, has_ends: bool = True
+) -> dict[str, float | None]:
+    """``floor_s``, ``floor_low_s``, ``floor_high_s``; ends only of intervals over sessions."""
+    name, _, unit = column.partition("_")
+    columns = {column: _scaled(figure.value if figure else None, scale)}
+    if not has_ends:
+        return columns
+    is_over_sessions = figure is not None and figure.of != "samples"
+    for word in ("low", "high"):
+        end = getattr(figure, word) if is_over_sessions else None
+        columns[f"{name}_{word}_{unit}"] = _scaled(end, scale)
+    return columns
+
+
+def _scaled(value: float | None, scale: float) -> float | None:
+    """What is not finite is not in JSON either."""
+    return value * scale if value is not None and math.isfinite(value) else None
+
+
+# ---------------------------------------------------------------- what lists show of all cells
+
+
+def cells_outline(cells: Sequence[Any]) -> dict[str, Any]:
+    """What cells differ in, each value once, and how many are how noisy. Of rows or of specs."""
+    axes = {
+        axis.field: list(dict.fromkeys(filter(None, (getattr(cell, axis.name) for cell in cells))))
+        for axis in AXES
+    }
+    return {"axes": axes, "worst_noise": _worst_noise(cells)}
+
+
+def _worst_noise(cells: Sequence[Any]) -> dict[str, Any] | None:
+    noises = [cell.noise for cell in cells if not isinstance(cell, CellSpec) and cell.noise]
+    if not noises:
+        return None
+    worst = max(noises, key=get_args(Noise).index)
+    return {"noise": worst, "cells": noises.count(worst), "of": len(noises)}
+
+
+# ---------------------------------------------------------------- read
+
+FIGURE_COLUMNS = (
+    *(CELLS.c[name] for name in NAMES),
+    *(CELLS.c[field.name] for field in fields(CellFigures) if field.name != "axes"),
+)
+
+
+def figures_of(row: Any) -> CellFigures:
+    """Of a row that has the ``FIGURE_COLUMNS``, and begins with them."""
+    count = len(NAMES)
+    axes = dict(zip(NAMES, row[:count], strict=True))
+    return CellFigures(RunId(row[count]), row[count + 1], axes, *row[count + 2 : _COUNT])
+
+
+_COUNT = len(FIGURE_COLUMNS)
+
+
+def summary_text(row: Any) -> str:
+    """The summary of a row of runs or runnables."""
+    if row.revision >= REVISION:
+        text: str = row.document
+        return text
+    return json_text(_summary_of_1(json.loads(row.document)), indent=None)
+
+
+def cell_text(row: Any) -> str:
+    if row.revision >= REVISION:
+        text: str = row.document
+        return text
+    return json_text(_cell_of_1(row), indent=None)
+
+
+# ---------------------------------------------------------------- from revision 1
+# It had columns and a JSON object with more of them: seconds, and intervals end by end.
+
+
+def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
+    streams = values.get("streams") or (values.get("batch_size") and 1)
+    return SummaryDocument(
+        **{name: values.get(name) for name in NAMES if name in _OLD_AXES} | {"streams": streams},
+        items=(values.get("batch_size") or 1) * (streams or 1),
+        latency_ms=_old_levels(values),
+        accuracy=values.get("accuracy"),
+        verdict=values.get("verdict"),
+        ratio=None
+        if values.get("ratio") is None
+        else Figure(
+            value=values["ratio"], low=values.get("ratio_low"), high=values.get("ratio_high")
+        ),
+        sessions=values.get("sessions"),
+        samples=values.get("samples"),
+        **_old_figures(values),
+    )
+
+
+def _cell_of_1(row: Any) -> dict[str, Any]:
+    """A CellDocument with null where less was kept."""
+    values = dict(row._mapping) | json.loads(row.document)
+    axes = {name: values.get(name) for name in NAMES if name in _OLD_AXES}
+    effective = dict(values.get("effective") or {})
+    surprises = effective.pop("surprises", [])
+    error = values.get("error")
+    planned = CellDocument.planned(row.number, CellSpec(**axes))
+    return json_value(planned) | json_value(  # type: ignore[no-any-return]
+        {
+            "status": row.status,
+            "error": error and FailureDocument.of_record(error),
+            "effective": effective
+            and {field.name: effective.get(field.name) for field in fields(EffectiveDocument)},
+            "surprises": surprises,
+            "latency_ms": _old_latency(values),
+            "samples": values.get("samples") or 0,
+            "sessions": values.get("sessions") or 0,
+            **_old_figures(values),
+        }
+    )
+
+
+_OLD_AXES = ("engine", "device", "precision", "batch_size", "cores", "instances", "streams")
+
+
+def _old_figures(values: dict[str, Any]) -> dict[str, Any]:
+    reasons = values.get("noise_reasons")
+    return {
+        "throughput_per_s": _old_figure(values, "throughput", "per_s", 1.0),
+        "interval_note": _old_interval_note(values),
+        "noise": values.get("noise"),
+        "noise_reasons": tuple(reasons.split("\n")) if reasons else (),
+        "peak_memory_bytes": values.get("peak_memory_bytes"),
+    }
+
+
+def _old_levels(values: dict[str, Any]) -> LevelDocument | None:
+    typical = _old_figure(values, "typical", "s", 1e3)
+    if typical is None:
+        return None
+    return LevelDocument(typical=typical, floor=_old_figure(values, "floor", "s", 1e3))
+
+
+def _old_latency(values: dict[str, Any]) -> LatencyDocument | None:
+    levels, unknown = _old_levels(values), Figure(value=None)
+    if levels is None:
+        return None
+    missing: dict[str, Any] = dict.fromkeys(("mean", "stdev", "min", "max", "outlier_share"))
+    missing |= dict.fromkeys(("p90", "p95", "p99"), unknown)
+    return LatencyDocument(typical=levels.typical, floor=levels.floor or unknown, **missing)
+
+
+def _old_figure(values: dict[str, Any], name: str, unit: str, scale: float) -> Figure | None:
+    value = values.get(f"{name}_{unit}")
+    if value is None:
+        return None
+    low, high = (values.get(f"{name}_{end}_{unit}") for end in ("low", "high"))
+    if low is None or high is None:
+        return Figure(value=value * scale)
+    return Figure(
+        value=value * scale,
+        low=low * scale,
+        high=high * scale,
+        level=values.get("interval_level"),
+        of="sessions",
+        n=values.get("sessions"),
+    )
+
+
+def _old_interval_note(values: dict[str, Any]) -> str | None:
+    if values.get("typical_s") is None or values.get("typical_low_s") is not None:
+        return None
+    if values.get("sessions") is None:
+        return "how many sessions it rests on was not kept"
+    return f"{counted(values['sessions'], 'session')}; an interval needs {FEWEST_SESSIONS}"

@@ -1,0 +1,108 @@
+"""Write documents of older versions anew, after the server has started.
+
+Until then they are upgraded whenever somebody reads them (``store/documents.py``), so nothing waits
+for this, and it may be stopped at any time: the next server goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+
+from modeldyno.core.ids import RunId
+from modeldyno.core.results import RunResult
+from modeldyno.store.database import Database
+from modeldyno.store.documents import REVISION, cell_text, summary_text
+from modeldyno.store.history import History
+from modeldyno.store.moves import find_run, show_latest
+from modeldyno.store.records.runs import write_result
+from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
+
+logger = logging.getLogger(__name__)
+
+_AT_ONCE = 50  # rows in one transaction: others want to write, too
+_OLD_RUNS = select(RUNS.c.id).where(RUNS.c.revision < REVISION).order_by(RUNS.c.id.desc())
+_OLD_RUNNABLES = select(RUNNABLES.c.id).where(RUNNABLES.c.revision < REVISION)
+
+
+class Rebuilding:
+    """A thread that ends when every document is of this version."""
+
+    def __init__(self, database: Database, history: History) -> None:
+        self._database = database
+        self._history = history
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="rebuilding", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> bool:
+        """Within one transaction; False: it is still at work."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(10)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        try:
+            count = self.rebuild()
+        except Exception:
+            logger.exception("documents of an older version could not be written anew")
+        else:
+            if count:
+                logger.info("documents of an older version: %d written anew", count)
+
+    def rebuild(self, on_progress: Callable[[int], None] = lambda _: None) -> int:
+        """All of them; how many there were. ``on_progress`` hears how many are done."""
+        done = 0
+        while ids := self._some(_OLD_RUNS):
+            results = {run_id: self._result(RunId(run_id)) for run_id in ids}
+            with self._database.writing() as connection:
+                for run_id, result in results.items():
+                    _rebuild_run(connection, RunId(run_id), result)
+            done += len(ids)
+            on_progress(done)
+            logger.debug("documents of %d runs written anew", done)
+        while ids := self._some(_OLD_RUNNABLES):  # drafts, and those of runs that are gone
+            with self._database.writing() as connection:
+                for runnable_id in ids:
+                    show_latest(connection, runnable_id)
+            done += len(ids)
+        return done
+
+    def _some(self, query: Any) -> list[Any]:
+        if self._stop.is_set():
+            return []
+        with self._database.reading() as connection:
+            return [*connection.scalars(query.limit(_AT_ONCE))]
+
+    def _result(self, run_id: RunId) -> RunResult | None:
+        """As its folder has it; None where that is gone, damaged or of another version."""
+        try:
+            return self._history.read(run_id).result
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
+
+
+def _rebuild_run(connection: Connection, run_id: RunId, result: RunResult | None) -> None:
+    run = find_run(connection, run_id)
+    if result is not None:
+        write_result(connection, run, result)
+    else:
+        _upgrade_rows(connection, run)
+    show_latest(connection, run.runnable_id)
+
+
+def _upgrade_rows(connection: Connection, run: Any) -> None:
+    """From what the rows themselves hold."""
+    values = {"document": summary_text(run), "revision": REVISION}
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
+    for cell in connection.execute(select(CELLS).where(CELLS.c.run_id == run.id)).all():
+        is_it = (CELLS.c.run_id == run.id, CELLS.c.number == cell.number)
+        values = {"document": cell_text(cell), "revision": REVISION}
+        connection.execute(update(CELLS).where(*is_it).values(values))
