@@ -112,15 +112,16 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
         gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
-        event, whose = f"{kind}.deleted", {}
+        told = [(project, {"id": number}) for project, number in connection.execute(gone)]
+        tell_many(connection, f"{kind}.deleted", told, now)
     else:
         is_it = and_(is_kind(kind), RUNNABLES.c.number.in_(numbers))
         _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
         gone = delete(RUNNABLES).where(is_it).returning(*columns)
-        event, whose = "runnable.deleted", {"kind": kind}
-    rows = connection.execute(gone)
-    tell_many(connection, event, [(project_id, whose | {"id": id}) for project_id, id in rows], now)
+        rows = connection.execute(gone)
+        told = [(project, {"kind": kind, "id": number}) for project, number in rows]
+        tell_many(connection, "runnable.deleted", told, now)
 
 
 def _let_go(

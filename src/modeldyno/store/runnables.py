@@ -31,7 +31,7 @@ from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
 from modeldyno.store.kinds import KINDS, ROLES, Kind, kind_of
 from modeldyno.store.pages import Query, Sorting, of_project, page_of
-from modeldyno.store.records.events import tell_runnable
+from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import (
     COLUMNS,
     Clock,
@@ -227,7 +227,8 @@ def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     values |= {"name": name, "name_key": search_key(name), **_described(kind, own)}
     added = insert(RUNNABLES).values(values).returning(RUNNABLES.c.id)
     _write_links(connection, connection.execute(added).scalar_one(), links)
-    tell_runnable(connection, "created", new.project_id, kind.name, number, now)
+    payload = {"kind": kind.name, "id": number}
+    tell(connection, "runnable.created", new.project_id, payload, now)
     return number
 
 
@@ -254,7 +255,8 @@ def _edit(
     _write_links(connection, row.runnable_id, links)
     changed = update(RUNNABLES).where(RUNNABLES.c.id == row.runnable_id)
     connection.execute(changed.values(values))
-    tell_runnable(connection, "changed", row.project_id, kind.name, number, now)
+    payload = {"kind": kind.name, "id": number}
+    tell(connection, "runnable.changed", row.project_id, payload, now)
 
 
 def _next_number(connection: Connection, kind: str) -> int:

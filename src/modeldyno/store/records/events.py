@@ -43,13 +43,6 @@ def tell_many(
         connection.execute(insert(EVENTS), rows)
 
 
-def tell_runnable(
-    connection: Connection, verb: str, project_id: int, kind: str, number: int, now: datetime
-) -> None:
-    """That something that can be run was ``created`` or ``changed``."""
-    tell(connection, f"runnable.{verb}", project_id, {"kind": kind, "id": number}, now)
-
-
 class Events:
     def __init__(self, database: Database) -> None:
         self._database = database

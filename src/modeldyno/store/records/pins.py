@@ -11,7 +11,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, OptimizationId
 from modeldyno.core.optimizations import Pin, PinKind
 from modeldyno.store.database import Database
-from modeldyno.store.records.events import tell_runnable
+from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, find, is_kind, utc_now
 from modeldyno.store.runnables import find_in, with_links, write_link
 from modeldyno.store.tables import LINKS, RUNNABLES, RUNS, TRIALS
@@ -72,8 +72,8 @@ class Pins:
             return pins_of(connection, numbers)
 
     def _tell(self, connection: Connection, optimization: Any) -> None:
-        of = (optimization.project_id, "optimization", optimization.id)
-        tell_runnable(connection, "changed", *of, self._clock())
+        payload, now = {"kind": "optimization", "id": optimization.id}, self._clock()
+        tell(connection, "runnable.changed", optimization.project_id, payload, now)
 
 
 def pins_of(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:
