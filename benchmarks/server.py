@@ -203,7 +203,7 @@ def fill(workspace: Path, count: int) -> None:
         records.projects.add(f"project {number}")
     project = records.projects.add("many")
     new = NewModel(project_id=project.id, name="chain", path=str(model_file))
-    model = records.models.set_facts(records.models.add(new).id, facts)  # type: ignore[arg-type]
+    model = records.models.set_facts(records.models.add(new).id, facts)
     cells = (CellSpec("onnxruntime", 1), CellSpec("onnxruntime", 8))
     spec = BenchmarkSpec(ModelSpec(str(model_file)), cells, QUICK)
     documents = [measured(number, cell) for number, cell in enumerate(cells)]

@@ -60,8 +60,7 @@ def bench(
     """
     request = request_of(BenchmarkRequest, words)
     spec = requests.benchmark_spec(request, file_of(model, words))
-    result = _workbench(workspace).service.run(spec, listen)
-    assert isinstance(result, BenchmarkResult)
+    result: BenchmarkResult = _workbench(workspace).service.run(spec, listen)
     return result
 
 
@@ -79,8 +78,7 @@ def compare(
     sides = file_of(a, words), file_of(b, words)
     common, pairing = request_of(SideRequest, words), request_of(PairingRequest, words)
     spec = requests.comparison_spec(*sides, common, pairing)
-    result = _workbench(workspace).service.run(spec, listen)
-    assert isinstance(result, ComparisonResult)
+    result: ComparisonResult = _workbench(workspace).service.run(spec, listen)
     return result
 
 
@@ -122,8 +120,7 @@ def profile(
     Ctrl-C stops it and returns what was measured until then.
     """
     spec = requests.profile_spec(request_of(ProfileRequest, words), file_of(model, words))
-    result = _workbench(workspace).service.run(spec, listen)
-    assert isinstance(result, ProfileResult)
+    result: ProfileResult = _workbench(workspace).service.run(spec, listen)
     return result
 
 

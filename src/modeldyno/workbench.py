@@ -168,7 +168,7 @@ class Server:
 def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workbench:
     runs = Runs(settings.workspace / "runs")
     trust = Trust(settings.workspace / "trust.json")
-    jobs = jobs or LocalJobs()
+    jobs = jobs or LocalJobs(folders=runs)
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
     graphs = GraphService(service, Graphs(settings.workspace / "graphs"))
     return Workbench(runs, service, TrustService(trust, service), graphs)
@@ -320,7 +320,7 @@ def open_server(
             records,
             folders,
             settling,
-            LocalJobs(leases),
+            LocalJobs(leases, folders=folders),
             leases,
             aside,
             progress.hear,

@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-from modeldyno.core.codec import decode
 from modeldyno.core.commands import bench_command, compare_command
+from modeldyno.core.kinds import spec_from
 from modeldyno.core.models import Architecture, InputSpec
 from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.specs import (
@@ -39,7 +39,7 @@ def spec_of(typed, tmp_path):
         ended = typed(*shlex.split(command)[1:], "--workspace", tmp_path / "w", "--quiet")
         assert ended.code == 0, ended.err
         (file,) = (tmp_path / "w" / "runs").glob("*/spec.json")
-        found: RunSpec = decode(RunSpec, json.loads(file.read_text()))
+        found: RunSpec = spec_from(json.loads(file.read_text()))
         return found
 
     return ask

@@ -20,11 +20,10 @@ from tests.terminal import modeldyno
 BEGIN = """
 import sys
 from pathlib import Path
-from modeldyno.core.codec import decode
-from modeldyno.core.specs import RunSpec
+from modeldyno.core.kinds import spec_from
 from modeldyno.store.runs import Runs
 import json
-print(Runs(Path(sys.argv[1])).create(decode(RunSpec, json.loads(sys.argv[2]))).id)
+print(Runs(Path(sys.argv[1])).create(spec_from(json.loads(sys.argv[2]))).id)
 """
 
 

@@ -67,14 +67,15 @@ class Deleting:
         told = desk.kinds(seen)
         assert told[-1] == "project.deleted"
         assert sorted(set(told)) == [
-            "benchmark.deleted",
-            "comparison.deleted",
             "dataset.deleted",
             "model.deleted",
-            "optimization.deleted",
-            "profile.deleted",
             "project.deleted",
+            "runnable.deleted",
         ]
+        events = desk.records.events.since(seen).events
+        runnables = [event for event in events if event.kind == "runnable.deleted"]
+        kinds = {event.payload["kind"] for event in runnables}
+        assert kinds == {"benchmark", "comparison", "optimization", "profile"}
 
     def test_a_pinned_benchmark_is_used_by_the_optimization(self, desk):
         model = desk.model()

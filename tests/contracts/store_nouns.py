@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from datetime import timedelta
-from typing import get_args
 
 import pytest
 
@@ -19,7 +18,7 @@ from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import BadValue, EditedMeanwhile, NotFound, WrongState
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, TensorSpec
-from modeldyno.core.notes import Note, Subject, SubjectKind
+from modeldyno.core.notes import Note, Subject, subject_kinds
 from modeldyno.core.optimizations import Pin, Trial
 from modeldyno.core.pages import Page
 from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
@@ -479,7 +478,7 @@ class Nouns:
         assert desk.records.notes.get(subject) == first
         assert desk.records.notes.write(subject, "three").version == 2
 
-    @pytest.mark.parametrize("kind", get_args(SubjectKind))
+    @pytest.mark.parametrize("kind", subject_kinds())
     def test_everything_can_have_a_note_and_takes_it_along(self, desk, kind):
         model = desk.model()
         new = NewDataset(project_id=model.project_id, name="d", kind="dummy")

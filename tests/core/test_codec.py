@@ -7,7 +7,9 @@ from typing import Any, Literal
 import pytest
 
 from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.inputs import InputPlan, TensorPlan
+from modeldyno.core.kinds import spec_from
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import (
     Calibration,
@@ -30,10 +32,10 @@ from modeldyno.core.specs import (
     ComparisonSpec,
     InspectionSpec,
     ModelSpec,
-    RunSpec,
     SideSpec,
 )
 
+SPECS: Any = BenchmarkSpec | ComparisonSpec
 MODEL = ModelSpec("net.onnx", {"seq": 128}, {"sr": 16000.0}, "inputs.npz")
 CELL = CellSpec("onnxruntime", 8, 4, 2, options={"a": 1, "b": 0.5, "c": "text", "d": True})
 SIDE = SideSpec("A", MODEL, CELL)
@@ -101,6 +103,12 @@ VALUES: list[Any] = [
 ]
 
 
+@pytest.mark.parametrize("data", [{"kind": "rumour"}, {}, [], None])
+def test_a_spec_of_an_unknown_kind_is_refused(data):
+    with pytest.raises(Mismatch, match="unknown kind"):
+        spec_from(data)
+
+
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_every_value_survives_json(value):
     wire = json.loads(json.dumps(encode(value)))
@@ -109,7 +117,7 @@ def test_every_value_survives_json(value):
 
 @pytest.mark.parametrize("value", [v for v in VALUES if hasattr(v, "kind")])
 def test_specs_are_told_apart_by_their_kind(value):
-    assert decode(RunSpec, encode(value)) == value
+    assert spec_from(encode(value)) == value
 
 
 def test_tuples_stay_tuples_and_booleans_stay_booleans():
@@ -140,8 +148,12 @@ REFUSED = {
     "text in a list of numbers": (tuple[int, ...], [1, "2"], "expected int, got str"),
     "too few items": (tuple[int, str], [1], "expected 2 items, got 1"),
     "a word that is not allowed": (Literal["hot", "api"], "cold", "expected one of"),
-    "a kind that does not exist": (RunSpec, {"kind": "rumour"}, "unknown kind 'rumour'"),
-    "no kind at all": (RunSpec, {}, "fits none of"),
+    "a kind that does not exist": (
+        SPECS,
+        {"kind": "rumour"},
+        "unknown kind 'rumour'",
+    ),
+    "no kind at all": (SPECS, {}, "fits none of"),
     "nothing where something must be": (str, None, "expected str, got NoneType"),
     "a wrong value in a dictionary": (ModelSpec, {"path": "a", "dims": {"n": "x"}}, "int"),
 }
@@ -158,3 +170,12 @@ def test_nothing_in_a_value_is_left_out():
     for value in VALUES:
         names = {field.name for field in dataclasses.fields(value)}
         assert set(encode(value)) == names
+
+
+def test_a_benchmark_of_an_earlier_version_knows_its_dataset_by_number():
+    spec = BenchmarkSpec(ModelSpec("net.onnx"), (CellSpec(),))
+    old = spec_from(encode(spec) | {"dataset": "3"})
+    assert old == dataclasses.replace(spec, dataset=DatasetSpec(name="3", kind=""))
+    settings = {"budget": encode(spec.budget), "dataset": "3"}
+    assert old.identity() == [{"path": "net.onnx"}, [{}], settings]
+    assert spec_from(json.loads(json.dumps(encode(old)))) == old

@@ -171,7 +171,8 @@ def test_a_model_that_an_engine_rewrites_is_not_compared(room, tmp_path):
 
 def stop_after(pairs: int, tmp_path):
     """A comparison that somebody cancels once so many pairs are kept."""
-    runs, jobs = Runs(tmp_path / "workspace" / "runs"), LocalJobs()
+    runs = Runs(tmp_path / "workspace" / "runs")
+    jobs = LocalJobs(folders=runs)
     heard = []
 
     def listen(message):

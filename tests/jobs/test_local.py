@@ -25,7 +25,7 @@ STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that other
 class Room:
     def __init__(self, folder: Path) -> None:
         self.runs = Runs(folder / "runs")
-        self.jobs = LocalJobs()
+        self.jobs = LocalJobs(folders=self.runs)
         self.said: list[JobMessage] = []
 
     def submit(self, model: Path, **said):
@@ -33,7 +33,7 @@ class Room:
             ModelSpec(str(model)), (CellSpec(),), **{"iterations": 5, "warmup_calls": 1} | said
         )
         folder = self.runs.create(spec)
-        self.jobs.submit(folder, spec, lambda _, message: self.said.append(message))
+        self.jobs.submit(folder.id, spec, lambda _, message: self.said.append(message))
         return folder
 
     @property

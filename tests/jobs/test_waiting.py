@@ -30,7 +30,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def jobs(tmp_path):
-    return LocalJobs(Leases(tmp_path / "cores", CORES))
+    return LocalJobs(Leases(tmp_path / "cores", CORES), folders=Runs(tmp_path / "runs"))
 
 
 class Holder:
@@ -104,7 +104,7 @@ def test_a_run_that_waits_can_be_cancelled(tmp_path, model, jobs, holder):
             jobs.cancel(run_id)
 
     folder = store.create(benchmark(model))
-    jobs.submit(folder, benchmark(model), listen)
+    jobs.submit(folder.id, benchmark(model), listen)
     jobs.wait(folder.id)
     assert time.monotonic() - ends[0] < 2
 

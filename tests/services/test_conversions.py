@@ -22,10 +22,10 @@ class Jobs:
         self.over = threading.Event()
         self.before_submitting = lambda: None
 
-    def submit(self, folder, spec, record):
+    def submit(self, run_id, spec, record):
         self.before_submitting()
         self.over.clear()
-        self._record = lambda: record(folder.id, Failed(Failure.of(Cancelled("Stopped"))))
+        self._record = lambda: record(run_id, Failed(Failure.of(Cancelled("Stopped"))))
         self.begun.set()
 
     def cancel(self, run_id):

@@ -60,7 +60,7 @@ def test_a_run_of_the_terminal_appears_and_its_end_too(settings, records, watch,
     assert values.typical_ms(records.runs.get(result.run_id).summary) is not None
     (benchmark,) = records.benchmarks.page(Wanted()).items
     assert benchmark.name == "m.json"
-    until(lambda: "benchmark.created" in seen, "the event")
+    until(lambda: "runnable.created" in seen, "the event")
     feed.close()
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import select
 
 from modeldyno.core.ids import RunId
-from modeldyno.core.notes import SUBJECT_KINDS, Subject
+from modeldyno.core.notes import Subject, subject_kinds
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
 from modeldyno.core.requests.axes import NAMES
 from modeldyno.store import schema
@@ -177,7 +177,7 @@ def everything(records: Records) -> dict[str, object]:
         "trials": [records.optimizations.trials(run.id) for run in runs],
         "notes": [
             records.notes.get(Subject(kind, line.id))
-            for kind in SUBJECT_KINDS
+            for kind in subject_kinds()
             for line in getattr(records, f"{kind}s").page(EVERYTHING).items
         ],
         "jobs": records.jobs.page(EVERYTHING).items,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,7 @@ from modeldyno.core.names import name_of_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from modeldyno.cli.kinds import Again
     from modeldyno.core.ids import RunId
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
@@ -33,7 +34,7 @@ class Task:
     """A benchmark to be run, here or elsewhere."""
 
     model: str
-    run: Callable[[Listener], object]
+    run: Callable[[Listener], Any]
     plan: str = ""  # told beforehand
 
 
@@ -220,7 +221,7 @@ class _There:
         self._client.runs.samples(run_id, path)
 
 
-def task_of(spec: BenchmarkSpec, run: Callable[[Listener], object]) -> Task:
+def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
     return Task(spec.model.path, run, plan_line(spec) if len(spec.cells) > 1 else "")
 
 
@@ -232,7 +233,7 @@ def measure(
     A model that cannot be measured does not spoil the others: its error is handed back.
     """
     from modeldyno.cli.progress import live
-    from modeldyno.core.results import BenchmarkResult, Failure
+    from modeldyno.core.results import Failure
 
     results: list[BenchmarkResult] = []
     errors: list[tuple[str, Failure]] = []
@@ -251,7 +252,6 @@ def measure(
             if isinstance(error, Cancelled):
                 break
             continue
-        assert isinstance(result, BenchmarkResult)
         results.append(result)
         if not as_json:
             show(result, quiet)
@@ -320,6 +320,19 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         output.tell(f"± is half the 95 % interval. Kept as run {result.run_id}")
         if result.interrupted:
             output.tell(f"next: modeldyno bench --resume {result.run_id}")
+
+
+def show_kept(result: BenchmarkResult, workspace: Path | None) -> None:
+    show(result, quiet=False)
+
+
+def rerun(again: Again) -> int:
+    spec: Any = again.spec
+    task = Task(again.name, again.run) if spec is None else task_of(spec, again.run)
+    results, error = measure([task], quiet=again.quiet, as_json=again.as_json)
+    if error is not None:
+        raise error
+    return ending(results, again.strict)
 
 
 def _described(cell: CellResult) -> str:

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from modeldyno.cli import options, output
-from modeldyno.cli.bench import split_models
+from modeldyno.cli.bench import NOISY, split_models
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from modeldyno.cli.kinds import Again
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest
     from modeldyno.core.results import ComparisonResult
     from modeldyno.core.sessions import Parity
 
-    Run = Callable[[Callable[[JobMessage], None] | None], object]
+    Run = Callable[[Callable[[JobMessage], None] | None], Any]
 
 FAILED, SLOWER, INCONCLUSIVE, INTERRUPTED = 1, 5, 9, 130
 ALL = "all"  # engines that are here and read the model
@@ -200,12 +201,24 @@ def _measure(run_for: Callable[[int], Run], quiet: bool) -> ComparisonResult:
 def listened(run: Run, quiet: bool) -> ComparisonResult:
     """Run it, with its progress on the terminal."""
     from modeldyno.cli.progress import live
-    from modeldyno.core.results import ComparisonResult
 
     with live(quiet) as listen:
-        result = run(listen)
-    assert isinstance(result, ComparisonResult)
+        result: ComparisonResult = run(listen)
     return result
+
+
+def show_kept(result: ComparisonResult, workspace: Path | None) -> None:
+    show(result, quiet=False)
+
+
+def rerun(again: Again) -> int:
+    result = listened(again.run, again.quiet)
+    present(result, again.as_json, again.quiet)
+    code = ending(result, again.quiet or again.as_json)
+    if code == 0 and again.strict and result.noise != "quiet":
+        output.tell(f"The machine was {result.noise}")
+        return NOISY
+    return code
 
 
 def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:

@@ -27,6 +27,7 @@ def ls(
 
     from modeldyno.cli.remote import kept_runs
     from modeldyno.core import figures
+    from modeldyno.core.names import name_of_file
     from modeldyno.engines.run_names import run_name
     from modeldyno.settings import Settings
 
@@ -42,7 +43,8 @@ def ls(
     rows = []
     for run in runs:
         age_s = (now - datetime.fromisoformat(run.created_at)).total_seconds()
-        subject = (run.kind, run_name(run.spec, run.subject), run.state, run.headline)
+        names = [name_of_file(model.path) for model in run.spec.models()]
+        subject = (run.kind, run_name(run.spec, names), run.state, run.headline)
         rows.append((run.run_id, figures.ago(age_s), *subject))
     if rows:
         output.table(head, rows, left=head)

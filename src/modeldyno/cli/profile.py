@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -14,13 +14,14 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from modeldyno.cli.kinds import Again
     from modeldyno.core.doctor import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
     from modeldyno.core.results import ProfileResult
     from modeldyno.core.roofline import PeaksOf
 
-    Run = Callable[[Callable[[JobMessage], None] | None], object]
+    Run = Callable[[Callable[[JobMessage], None] | None], Any]
 
 INTERRUPTED = 130
 TOP = 20
@@ -180,12 +181,21 @@ def _there(server: str, request: ProfileRequest, model: ModelFile, workspace: Pa
 def listened(run: Run, quiet: bool) -> ProfileResult:
     """Run it, with its progress on the terminal."""
     from modeldyno.cli.progress import live
-    from modeldyno.core.results import ProfileResult
 
     with live(quiet) as listen:
-        result = run(listen)
-    assert isinstance(result, ProfileResult)
+        result: ProfileResult = run(listen)
     return result
+
+
+def show_kept(result: ProfileResult, workspace: Path | None) -> None:
+    show(result, peaks=known_peaks(result, workspace))
+
+
+def rerun(again: Again) -> int:
+    result = listened(again.run, again.quiet)
+    peaks = known_peaks(result, again.workspace)
+    present(result, again.as_json, again.quiet, peaks=peaks)
+    return INTERRUPTED if result.interrupted else 0
 
 
 def present(

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
-    from modeldyno.core.results import Failure, MeasuringResult
-    from modeldyno.core.specs import MeasuringSpec
+    from modeldyno.core.results import Failure, RunResult
+    from modeldyno.core.specs import RunSpec
     from modeldyno.core.trust import Code, Tier, Trusted
     from modeldyno.services.trust import Granted
 
@@ -115,7 +115,7 @@ class ServerRuns:
             failure=_failure(run.failure),
         )
 
-    def _spec(self, run: RunSeen) -> MeasuringSpec:
+    def _spec(self, run: RunSeen) -> RunSpec:
         """As far as it is told: enough to say what is measured, not to repeat it."""
         from modeldyno.core.requests.axes import combinations
         from modeldyno.core.specs import (
@@ -255,7 +255,7 @@ def refuse(**said: object) -> None:
             )
 
 
-def run_again(client: Client, word: str, listen: Listener) -> MeasuringResult:
+def run_again(client: Client, word: str, listen: Listener) -> RunResult:
     """The benchmark, comparison or profile of a run, once more."""
     run = client.runs.get(ServerRuns(client).id_of(word))
     match run.kind:
@@ -268,7 +268,7 @@ def run_again(client: Client, word: str, listen: Listener) -> MeasuringResult:
     return to_the_end(client, job, listen)
 
 
-def gone_on(client: Client, word: str, listen: Listener) -> MeasuringResult:
+def gone_on(client: Client, word: str, listen: Listener) -> RunResult:
     """A run that was stopped, to its end."""
     run = client.runs.get(ServerRuns(client).id_of(word))
     if run.job_id is None:
@@ -280,7 +280,7 @@ def gone_on(client: Client, word: str, listen: Listener) -> MeasuringResult:
     return to_the_end(client, client.jobs.resume(run.job_id), listen)
 
 
-def to_the_end(client: Client, job: JobDocument, listen: Listener) -> MeasuringResult:
+def to_the_end(client: Client, job: JobDocument, listen: Listener) -> RunResult:
     """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
     from modeldyno.core.errors import Cancelled, RunFailed, error_classes
     from modeldyno.core.jobs import Started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from modeldyno.core.history import KeptRun
-    from modeldyno.core.results import MeasuringResult as Result
+    from modeldyno.core.results import RunResult as Result
     from modeldyno.core.roofline import PeaksOf
 
 
@@ -55,8 +55,8 @@ def report(
     from modeldyno.cli.remote import LATEST, kept_runs
 
     found = kept_runs(server, workspace)
-    results = [_result(found.find(word)) for word in runs or [LATEST]]
-    text = _text(results, format, peaks_in(workspace))
+    kept = [found.find(word) for word in runs or [LATEST]]
+    text = _text([_result(run) for run in kept], format, peaks_in(workspace), kept)
     if output_file is None:
         output.export(text.removesuffix("\n"))
         return
@@ -74,22 +74,27 @@ def _result(kept: KeptRun) -> Result:
     return kept.result
 
 
-def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
+def _text(
+    results: Sequence[Result], format: Format, peaks_of: PeaksOf, kept: Sequence[KeptRun]
+) -> str:
     from modeldyno.core.documents.benchmark import BenchmarkDocument, benchmarks_csv
     from modeldyno.core.documents.described import json_text
     from modeldyno.core.placeless import placeless
-    from modeldyno.core.results import BenchmarkResult
 
     if format == Format.md:
         from modeldyno.core.markdown import markdown_of
 
-        return "\n".join(markdown_of(result, peaks_of) for result in results)
+        return "\n".join(
+            markdown_of(result, peaks_of, run.artifacts)
+            for result, run in zip(results, kept, strict=True)
+        )
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     if format == Format.html:
         from modeldyno.core.reports.page import html_report
 
-        return html_report(results, peaks_of=peaks_of)
-    benchmarks = [result for result in results if isinstance(result, BenchmarkResult)]
+        artifacts = [artifact for run in kept for artifact in run.artifacts]
+        return html_report(results, peaks_of=peaks_of, artifacts=artifacts)
+    benchmarks: list[Any] = [result for result in results if result.has_cells]
     if len(results) == 1 and not benchmarks:
         return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"
     if len(benchmarks) < len(results):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from modeldyno.cli import options, output
+from modeldyno.cli import options
 
 if TYPE_CHECKING:
-    from modeldyno.cli.bench import Task
+    from modeldyno.core.specs import RunSpec
 
 
 def rerun(
@@ -34,55 +35,31 @@ def rerun(
 
         modeldyno rerun 3fa9c1 --json
     """
-    from modeldyno.cli.bench import ending, measure
+    from modeldyno.cli import kinds
 
-    kind, task = _here(run, workspace) if server is None else _there(run, server, workspace)
-    if kind == "benchmark":
-        results, error = measure([task], quiet=quiet, as_json=json)
-        if error is not None:
-            raise error
-        raise typer.Exit(ending(results, strict))
-    if kind == "profile":
-        from modeldyno.cli import profile
-
-        profiled = profile.listened(task.run, quiet)
-        peaks = profile.known_peaks(profiled, workspace)
-        profile.present(profiled, json, quiet, peaks=peaks)
-        raise typer.Exit(profile.INTERRUPTED if profiled.interrupted else 0)
-    from modeldyno.cli import compare
-
-    result = compare.listened(task.run, quiet)
-    compare.present(result, json, quiet)
-    code = compare.ending(result, quiet or json)
-    if code:
-        raise typer.Exit(code)
-    if strict and result.noise != "quiet":
-        from modeldyno.cli.bench import NOISY
-
-        output.tell(f"The machine was {result.noise}")
-        raise typer.Exit(NOISY)
+    name, kind, spec, start = (
+        _here(run, workspace) if server is None else _there(run, server, workspace)
+    )
+    again = kinds.Again(name, start, spec, json, quiet, strict, workspace)
+    raise typer.Exit(kinds.rerun(kind, again))
 
 
-def _here(word: str, workspace: Path | None) -> tuple[str, Task]:
-    from modeldyno.cli.bench import Task, task_of
-    from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, ProfileSpec
+Found = tuple[str, str, "RunSpec | None", Callable[..., Any]]  # its name, kind, spec and start
+
+
+def _here(word: str, workspace: Path | None) -> Found:
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history, open_workbench
 
     settings = Settings.read(workspace)
     spec = open_history(settings).find(word).spec
-    run = partial(open_workbench(settings).service.run, spec)
-    if isinstance(spec, BenchmarkSpec):
-        return spec.kind, task_of(spec, run)
-    if isinstance(spec, ProfileSpec | OptimizationSpec):
-        return spec.kind, Task(spec.model.path, run)
-    return spec.kind, Task(spec.a.label, run)
+    start = partial(open_workbench(settings).service.run, spec)
+    return spec.models()[0].path, spec.kind, spec, start
 
 
-def _there(word: str, server: str, workspace: Path | None) -> tuple[str, Task]:
+def _there(word: str, server: str, workspace: Path | None) -> Found:
     from modeldyno.cli import remote
-    from modeldyno.cli.bench import Task
 
     client = remote.connected(server, workspace)
     run = client.runs.get(remote.ServerRuns(client).id_of(word))
-    return run.kind, Task(run.id, partial(remote.run_again, client, run.id))
+    return run.id, run.kind, None, partial(remote.run_again, client, run.id)

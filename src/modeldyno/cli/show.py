@@ -42,7 +42,6 @@ def show(
         modeldyno show 3fa9c1 --against 8b21d0 --by node
     """
     from modeldyno.cli.remote import kept_runs
-    from modeldyno.core.results import BenchmarkResult, ProfileResult
 
     kept = kept_runs(server, workspace).find(run)
     if csv is not None:
@@ -59,19 +58,10 @@ def show(
         _document(kept, workspace)
     elif kept.result is None:
         _unfinished(kept, None if server else _log(workspace, kept.run_id))
-    elif isinstance(kept.result, BenchmarkResult):
-        from modeldyno.cli.bench import show as show_benchmark
-
-        show_benchmark(kept.result, quiet=False)
-    elif isinstance(kept.result, ProfileResult):
-        from modeldyno.cli.profile import known_peaks
-        from modeldyno.cli.profile import show as show_profile
-
-        show_profile(kept.result, peaks=known_peaks(kept.result, workspace))
     else:
-        from modeldyno.cli.compare import show as show_comparison
+        from modeldyno.cli import kinds
 
-        show_comparison(kept.result, quiet=False)
+        kinds.show(kept.kind, kept.result, workspace)
 
 
 def _document(kept: KeptRun, workspace: Path | None) -> None:
@@ -94,12 +84,11 @@ def _log(workspace: Path | None, run_id: RunId) -> Path:
 def _unfinished(kept: KeptRun, log: Path | None) -> None:
     """What there is of it, and how to go on."""
     from modeldyno.core import figures
-    from modeldyno.core.specs import BenchmarkSpec
 
     output.say(f"{kept.kind} of {kept.subject}: {kept.state}, {kept.kept} kept")
-    if isinstance(kept.spec, BenchmarkSpec) and len(kept.spec.cells) > 1:
-        for cell, sessions in zip(kept.spec.cells, kept.sessions, strict=True):
-            output.say(f"  {cell.name}: {figures.counted(sessions, 'session')}")
+    if len(kept.sessions) > 1:
+        for cell, units in zip(kept.spec.configurations(), kept.sessions, strict=True):
+            output.say(f"  {cell.name}: {figures.counted(units, kept.spec.unit)}")
     if kept.failure is not None:
         output.fault(kept.state, kept.failure)
     if log and log.exists() and log.stat().st_size:
@@ -108,9 +97,7 @@ def _unfinished(kept: KeptRun, log: Path | None) -> None:
         output.tell("It is being measured right now")
     elif kept.state == "failed":
         output.tell("It failed: measure it again, with what the error says")
-    elif kept.kind == "benchmark":
-        output.tell(f"next: modeldyno bench --resume {kept.run_id}")
-    elif kept.kind == "profile":
-        output.tell(f"next: modeldyno profile --resume {kept.run_id}")
+    elif command := kept.spec.resume_command(kept.run_id):
+        output.tell(f"next: {command}")
     else:
-        output.tell("A comparison cannot go on: measure it again")
+        output.tell(f"A {kept.kind} cannot go on: measure it again")

@@ -51,7 +51,7 @@ from modeldyno.core.requests.words import (
     request_of,
     takes,
 )
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, MeasuringResult, ProfileResult
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 
 PROJECT = "Python"  # where results go when nobody says where
 Listener = Callable[[JobMessage], None]
@@ -83,8 +83,7 @@ class MeasuringCalls:
         """
         request = request or request_of(BenchmarkRequest, words)
         body = yield from _body(model, request, project, name, upload)
-        result = yield from _measured("/benchmarks", body, listen)
-        assert isinstance(result, BenchmarkResult)
+        result: BenchmarkResult = yield from _measured("/benchmarks", body, listen)
         return result
 
     @operation
@@ -115,8 +114,9 @@ class MeasuringCalls:
             model_id = yield from _model(project_id, which, upload)
             sides.append({"model_id": model_id} | encode(request))
         body = {"project_id": project_id, "name": name, "a": sides[0], "b": sides[1]}
-        result = yield from _measured("/comparisons", body | encode(pairing), listen)
-        assert isinstance(result, ComparisonResult)
+        result: ComparisonResult = yield from _measured(
+            "/comparisons", body | encode(pairing), listen
+        )
         return result
 
     @operation
@@ -135,8 +135,7 @@ class MeasuringCalls:
         """Where a model spends its time, on the server; as ``modeldyno.profile``."""
         request = request or request_of(ProfileRequest, words)
         body = yield from _body(model, request, project, name, upload)
-        result = yield from _measured("/profiles", body, listen)
-        assert isinstance(result, ProfileResult)
+        result: ProfileResult = yield from _measured("/profiles", body, listen)
         return result
 
 
@@ -167,7 +166,7 @@ def _require_sendable(request: CellRequest) -> None:
 # ---------------------------------------------------------------- to the end
 
 
-def _measured(path: str, body: dict[str, Any], listen: Listener | None) -> Steps[MeasuringResult]:
+def _measured(path: str, body: dict[str, Any], listen: Listener | None) -> Steps[Any]:
     given = {key: value for key, value in body.items() if value is not None}
     made = (yield post(path, given | {"start": True})).json
     latest = made["latest_run"]
@@ -213,7 +212,7 @@ def _tell(job: JobDocument, listen: Listener | None, has_begun: bool) -> bool:
     return True
 
 
-def _outcome(run_id: str, job_id: int) -> Steps[MeasuringResult]:
+def _outcome(run_id: str, job_id: int) -> Steps[Any]:
     run = read(RunSeen, (yield get(f"/runs/{run_id}")).json)
     if run.has_result:
         return (yield from result_of(run_id))

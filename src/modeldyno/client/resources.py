@@ -43,9 +43,9 @@ from modeldyno.client.values import (
     RunSeen,
 )
 from modeldyno.core.client_paths import names_in, shown
-from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.note import NoteDocument
+from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.errors import (
     Cancelled,
     FileNotFound,
@@ -54,9 +54,10 @@ from modeldyno.core.errors import (
     ServerFailed,
     error_classes,
 )
+from modeldyno.core.kinds import result_from
 from modeldyno.core.notes import SubjectKind
 from modeldyno.core.projects import Project
-from modeldyno.core.results import MeasuringResult
+from modeldyno.core.results import RunResult
 
 Format = Literal["json", "csv", "md", "html"]
 Told = dict[str, Any]
@@ -364,7 +365,7 @@ class RunCalls:
         yield from each(pages("/runs", **wanted), lambda item: read(RunSeen, item))
 
     @operation
-    def result(self, run_id: str) -> Steps[MeasuringResult]:
+    def result(self, run_id: str) -> Steps[RunResult]:
         """As ``modeldyno.bench``, ``compare`` and ``profile`` return it."""
         return (yield from result_of(run_id))
 
@@ -392,6 +393,19 @@ class RunCalls:
     @operation
     def log(self, run_id: str) -> Steps[str]:
         return (yield from _whole_log(f"/runs/{run_id}/log"))
+
+    @stream
+    def artifacts(self, run_id: str) -> Generator[Step | Say[ArtifactDocument], Any, None]:
+        """Files that it left."""
+        found = pages(f"/runs/{run_id}/artifacts")
+        yield from each(found, lambda item: read(ArtifactDocument, item))
+
+    @operation
+    def artifact(self, run_id: str, name: str, path: str | Path) -> Steps[Path]:
+        """One of them, into that file."""
+        target = Path(path).expanduser()
+        yield Ask("GET", f"/runs/{run_id}/artifacts/{name}", into=target)
+        return target
 
     @operation
     def delete(self, run_id: str) -> Steps[None]:
@@ -535,17 +549,16 @@ class SessionCalls:
 # ---------------------------------------------------------------- shared
 
 
-def result_of(run_id: str) -> Steps[MeasuringResult]:
+def result_of(run_id: str) -> Steps[RunResult]:
     answer = yield get(f"/runs/{run_id}/record")
     try:
-        found: MeasuringResult = decode(MeasuringResult, answer.json)
-    except (Mismatch, ValueError) as error:
+        return result_from(answer.json)
+    except ValueError as error:
         raise ServerFailed(
             f"The result of run {run_id} cannot be read",
             why=f"the server may have another version of Modeldyno ({str(error)[:200]})",
             fix="Use the same version on both sides, or ask for the document",
         ) from error
-    return found
 
 
 def _beside(model: Path, name: str) -> Path:

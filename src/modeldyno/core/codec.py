@@ -99,8 +99,11 @@ def _read_each(reads: list[Read], data: Any) -> Any:
 @functools.cache
 def _reader_of_dataclass(cls: Any) -> Read:
     reads: dict[str, Read] = {}
+    upgraded: Read | None = getattr(cls, "upgraded", None)  # from what earlier versions wrote
 
     def read(data: Any) -> Any:
+        if upgraded is not None:
+            data = upgraded(data)
         if not reads:  # not before: a class may hold others of its own kind
             reads.update({name: _reader(hint) for name, hint in _hints(cls).items()})
         _expect(data, dict)

@@ -33,6 +33,13 @@ _OF_A_RUN = ("iterations", "warmup", "per_call", "adaptive", "repeats", "timeout
 _REPEATED = {"dims": "dim", "values": "value", "options": "option", "inputs": "input"}
 _ALWAYS = ("batch_size", "cores", "instances", "device")  # a file shows what can be changed
 
+# INC Bench has a file of the same name, whose readers may look for a section that ours has not.
+CONFIG_HEADING = """\
+# Repeat this with `modeldyno bench --config`. INC Bench wrote an `evaluation:` section instead:
+# its warmup, iteration, cores_per_instance and num_of_instance are warmup, iterations, cores and
+# instances here.
+"""
+
 _AXES = tuple(
     name
     for name in hints(BenchmarkRequest)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from modeldyno.core.codec import encode
 from modeldyno.core.ids import DatasetId, ProjectId
 
 
@@ -22,6 +23,15 @@ class DatasetSpec:
     filter: dict[str, Any] | None = None
     metric: dict[str, Any] | None = None
     template_path: str | None = None
+
+    @classmethod
+    def upgraded(cls, data: Any) -> Any:
+        """Benchmarks of earlier versions know the number of theirs, and nothing else."""
+        return {"name": data, "kind": ""} if isinstance(data, str) else data
+
+    def identity(self) -> Any:
+        """What two specs must share to be on the same dataset."""
+        return encode(self) if self.kind else self.name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +50,10 @@ class NewDataset:
 class Dataset(NewDataset):
     id: DatasetId
     created_at: datetime
+
+    def spec(self) -> DatasetSpec:
+        values = {field.name: getattr(self, field.name) for field in fields(DatasetSpec)}
+        return DatasetSpec(**values)
 
 
 def transform_of(told: dict[str, Any]) -> tuple[str, dict[str, Any]]:

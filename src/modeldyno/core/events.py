@@ -15,13 +15,14 @@ from modeldyno.core.conversions import Goal
 from modeldyno.core.documents.described import Amount, Count, Described
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Progress
-from modeldyno.core.runs import RunState
+from modeldyno.core.notes import SubjectKind
+from modeldyno.core.runs import RunKind, RunState
 
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
     number: int
-    kind: str  # ``benchmark.created``, ``run.changed`` …
+    kind: str  # ``runnable.created``, ``run.changed`` …
     project_id: int | None  # may be gone by now
     payload: dict[str, Any] = field(default_factory=dict)
     created_at: datetime
@@ -39,12 +40,9 @@ ThingKind = Literal[
     "project.created", "project.changed", "project.deleted",
     "model.created", "model.changed", "model.deleted",
     "dataset.created", "dataset.deleted",
-    "benchmark.created", "benchmark.changed", "benchmark.deleted",
-    "comparison.created", "comparison.changed", "comparison.deleted",
-    "optimization.created", "optimization.changed", "optimization.deleted",
-    "profile.created", "profile.changed", "profile.deleted",
     "job.changed",
 ]  # fmt: skip
+RunnableEventKind = Literal["runnable.created", "runnable.changed", "runnable.deleted"]
 RunEventKind = Literal["run.created", "run.changed", "run.deleted"]
 
 
@@ -54,29 +52,30 @@ class Thing:
 
 
 @dataclass(frozen=True)
+class RunnableThing:
+    """A benchmark, comparison …: whatever can be run."""
+
+    kind: RunKind
+    id: int
+
+
+@dataclass(frozen=True)
 class RunThing:
-    """A run, and whose it is: one of the four."""
+    """A run, and what it is one of."""
 
     run_id: str
+    kind: RunKind
+    id: int
     state: RunState | None = None  # None: it is gone
-    benchmark: int | None = None
-    comparison: int | None = None
-    optimization: int | None = None
-    profile: int | None = None
 
 
 @dataclass(frozen=True)
 class NoteThing:
-    """A note of one of these."""
+    """A note, and what it is about."""
 
+    kind: SubjectKind
+    id: int
     version: int
-    project: int | None = None
-    model: int | None = None
-    dataset: int | None = None
-    benchmark: int | None = None
-    comparison: int | None = None
-    optimization: int | None = None
-    profile: int | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +153,15 @@ class ThingMessage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunnableMessage:
+    number: int
+    project_id: int | None
+    at: str
+    data: RunnableThing
+    kind: RunnableEventKind
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunMessage:
     number: int
     project_id: int | None
@@ -213,11 +221,12 @@ class ConversionMessage:
     kind: Literal["conversion.progress"] = "conversion.progress"
 
 
-KeptMessage = ThingMessage | RunMessage | NoteMessage | TrialMessage
+KeptMessage = ThingMessage | RunnableMessage | RunMessage | NoteMessage | TrialMessage
 EventMessage = KeptMessage | ProgressMessage | FetchMessage | ConversionMessage
 
 KINDS: tuple[str, ...] = (
-    *get_args(ThingKind), *get_args(RunEventKind), "note.changed", "optimization.trial",
+    *get_args(ThingKind), *get_args(RunnableEventKind), *get_args(RunEventKind),
+    "note.changed", "optimization.trial",
     "job.progress", "example.progress", "conversion.progress",
 )  # fmt: skip
 

@@ -6,17 +6,10 @@ from dataclasses import dataclass
 
 from modeldyno.core import figures
 from modeldyno.core.ids import RunId
-from modeldyno.core.results import BenchmarkResult, CellResult, Failure, MeasuringResult
+from modeldyno.core.jobs import Artifact
+from modeldyno.core.results import BenchmarkResult, CellResult, Failure, RunResult
 from modeldyno.core.runs import RunKind, RunState
-from modeldyno.core.specs import MeasuringSpec
-
-# What each is made of.
-UNITS = {
-    "benchmark": "session",
-    "comparison": "pair",
-    "profile": "repeat",
-    "optimization": "trial",
-}
+from modeldyno.core.specs import RunSpec
 
 
 @dataclass(frozen=True)
@@ -24,10 +17,11 @@ class KeptRun:
     run_id: RunId
     created_at: str  # when it began
     state: RunState
-    spec: MeasuringSpec
+    spec: RunSpec
     sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
-    result: MeasuringResult | None = None
+    result: RunResult | None = None
     failure: Failure | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
     @property
     def kind(self) -> RunKind:
@@ -45,7 +39,7 @@ class KeptRun:
     @property
     def kept(self) -> str:
         """``7 sessions``."""
-        return figures.counted(sum(self.sessions), UNITS[self.kind])
+        return figures.counted(sum(self.sessions), self.spec.unit)
 
     @property
     def headline(self) -> str:

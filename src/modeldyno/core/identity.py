@@ -10,7 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from modeldyno.core.codec import encode
+
+if TYPE_CHECKING:
+    from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ProfileSpec, RunSpec
 
 VERSION = 1
 
@@ -64,30 +69,36 @@ _COMPARISON: Fields = {
 _PROFILE: Fields = {"repeats": 5, "repeat_s": 0.25, **_LIMITS}
 
 
-def fingerprint(kind: str, models: Sequence[int], spec: dict[str, Any]) -> str | None:
-    """Of a spec as JSON, on models of those numbers; None for a kind that is never repeated."""
-    match kind:
-        case "benchmark":
-            cells = [_given(cell, _CELL) for cell in spec["cells"]]
-            parts: list[Any] = [_given(spec["model"], _MODEL), cells, _given(spec, _BENCHMARK)]
-        case "comparison":
-            sides = [spec["a"], spec["b"]]
-            parts = [
-                [side["label"], _given(side["model"], _MODEL), _given(side["cell"], _CELL)]
-                for side in sides
-            ]
-            parts.append(_given(spec, _COMPARISON))
-        case "profile":
-            cell = _given(spec["cell"], _CELL)
-            parts = [_given(spec["model"], _MODEL), cell, _given(spec, _PROFILE)]
-        case _:
-            return None
-    identity = json.dumps([VERSION, kind, list(models), parts], sort_keys=True)
+def fingerprint(spec: RunSpec, models: Sequence[int]) -> str | None:
+    """Of a spec on models of those numbers; None for a kind that is never repeated."""
+    parts = spec.identity()
+    if parts is None:
+        return None
+    identity = json.dumps([VERSION, spec.kind, list(models), parts], sort_keys=True)
     return hashlib.sha256(identity.encode()).hexdigest()
 
 
-def _given(value: dict[str, Any], fields: Fields) -> Fields:
-    """The fields that say more than nothing."""
-    return {
-        name: value[name] for name, default in fields.items() if value.get(name, default) != default
-    }
+def benchmark_identity(spec: BenchmarkSpec) -> list[Any]:
+    cells = [given(cell, _CELL) for cell in spec.cells]
+    settings = given(spec, _BENCHMARK)
+    if spec.dataset is not None:
+        settings["dataset"] = spec.dataset.identity()
+    return [given(spec.model, _MODEL), cells, settings]
+
+
+def comparison_identity(spec: ComparisonSpec) -> list[Any]:
+    sides = [
+        [side.label, given(side.model, _MODEL), given(side.cell, _CELL)]
+        for side in (spec.a, spec.b)
+    ]
+    return [*sides, given(spec, _COMPARISON)]
+
+
+def profile_identity(spec: ProfileSpec) -> list[Any]:
+    return [given(spec.model, _MODEL), given(spec.cell, _CELL), given(spec, _PROFILE)]
+
+
+def given(value: object, fields: Fields) -> Fields:
+    """The fields that say more than nothing, as JSON."""
+    values = {name: encode(getattr(value, name)) for name in fields}
+    return {name: values[name] for name, default in fields.items() if values[name] != default}

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from modeldyno.core.conversions import ConversionResult
-from modeldyno.core.graphs import Graph
-from modeldyno.core.inferences import InferenceResult
-from modeldyno.core.models import ModelFacts
-from modeldyno.core.results import Failure, MeasuringResult
-from modeldyno.core.sessions import Pair, Session
-from modeldyno.core.traces import Repeat
+from modeldyno.core import figures
+from modeldyno.core.results import Failure
 
-Result = MeasuringResult | ModelFacts | Graph | InferenceResult | ConversionResult
+Result = Any  # what runs of a kind end with: see core/kinds.py
 
 
 @dataclass(frozen=True)
@@ -59,15 +54,23 @@ class Unit:
 
     cell: int
     process: int
-    measured: Session | Pair | Repeat
+    measured: Any  # of the class that core/kinds.py names
     round: int = 0  # of a sweep
     kind: Literal["unit"] = "unit"
 
 
 @dataclass(frozen=True)
 class Artifact:
+    """A file that a run left behind: on the disk and hashed before anybody hears of it."""
+
     name: str
+    sha256: str
+    size_bytes: int
     kind: Literal["artifact"] = "artifact"
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}, {figures.size(self.size_bytes)}, SHA-256 {self.sha256}"
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,15 @@ from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command, profile_command
 from modeldyno.core.gates import gate_sentence
 from modeldyno.core.hosts import HostFacts
+from modeldyno.core.jobs import Artifact
 from modeldyno.core.names import shown_name
 from modeldyno.core.profile_tables import LEFT, known_roof, profile_rows, roof_lines
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
     ComparisonResult,
-    MeasuringResult,
     ProfileResult,
+    RunResult,
 )
 from modeldyno.core.roofline import PeaksOf, Roof, no_peaks
 from modeldyno.core.sentences import (
@@ -95,8 +96,15 @@ def _said(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
     return (*said, *roof_lines(result, roof))
 
 
-def markdown_of(result: MeasuringResult, peaks_of: PeaksOf = no_peaks) -> str:
-    return SECTIONS[result.spec.kind](result, peaks_of)
+def markdown_of(
+    result: RunResult, peaks_of: PeaksOf = no_peaks, artifacts: Sequence[Artifact] = ()
+) -> str:
+    """``artifacts`` are the files that the run left."""
+    text = SECTIONS[result.spec.kind](result, peaks_of)
+    if not artifacts:
+        return text
+    lines = [f"- {plain(artifact.text)}" for artifact in artifacts]
+    return "\n".join([text, "Files:", "", *lines, ""])
 
 
 # By the kind of the spec: how its result is written.
@@ -142,7 +150,7 @@ def _effort(spec: BenchmarkSpec) -> str:
     return f"{spec.budget.name} budget of {spec.budget.seconds:g} s"
 
 
-def _origin(result: MeasuringResult, host: HostFacts, command: str) -> list[str]:
+def _origin(result: RunResult, host: HostFacts, command: str) -> list[str]:
     cpus = figures.counted(len(host.cpus_allowed), "CPU")
     virtual = ", virtual" if host.hypervisor else ""
     memory = figures.size(host.memory_bytes)

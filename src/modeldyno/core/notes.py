@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Annotated
 
+from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.errors import BadValue
 
-SubjectKind = Literal[
-    "project", "model", "dataset", "benchmark", "comparison", "optimization", "profile"
-]
-SUBJECT_KINDS: tuple[SubjectKind, ...] = get_args(SubjectKind)
+_NOUNS = ("project", "model", "dataset")
+SubjectKind = Annotated[str, KindSchema(*_NOUNS)]  # one of those, or a kind of runs
 _LONGEST = 9  # digits of a number
 
 
@@ -29,19 +28,27 @@ class Note:
     modified_at: datetime | None = None
 
 
+def subject_kinds() -> tuple[SubjectKind, ...]:
+    """All that people can write about."""
+    from modeldyno.core.kinds import kept_kinds
+
+    return (*_NOUNS, *kept_kinds())
+
+
 def subject_of(word: str) -> Subject | None:
     """Of ``benchmark/12``; None when it is no such pair, and may be the id of a run.
 
     Raises BadValue when it is a pair of something else.
     """
     kind, slash, number = word.partition("/")
+    kinds = subject_kinds()
     is_number = number.isascii() and number.isdecimal() and len(number) <= _LONGEST
-    if is_number and kind in SUBJECT_KINDS:
+    if is_number and kind in kinds:
         return Subject(kind, int(number))
     if slash:
         raise BadValue(
             f"There are no notes on {word!r}",
-            fix=f"Name a run, or {', '.join(SUBJECT_KINDS[:-1])} or {SUBJECT_KINDS[-1]} "
+            fix=f"Name a run, or {', '.join(kinds[:-1])} or {kinds[-1]} "
             "with its number: benchmark/12",
         )
     return None

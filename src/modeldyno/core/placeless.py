@@ -9,9 +9,9 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.results import MeasuringResult
+from modeldyno.core.results import RunResult
 
-R = TypeVar("R", bound=MeasuringResult)
+R = TypeVar("R", bound=RunResult)
 
 _NOT_PLACES = ("node", "op_type")  # named in the model, and some look like paths
 _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else

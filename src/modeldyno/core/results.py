@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
@@ -18,7 +18,9 @@ from modeldyno.core.surprises import Surprise, surprises
 
 if TYPE_CHECKING:
     from modeldyno.core.documents.cell import CellDocument
+    from modeldyno.core.documents.figure import Figure
     from modeldyno.core.documents.summary import SummaryDocument
+    from modeldyno.core.profiles import ProfileRow
     from modeldyno.core.roofline import PeaksOf
 
 CellStatus = Literal["done", "partial", "failed"]
@@ -184,12 +186,22 @@ class Standing:
         return len(self.tied) == 1
 
 
-class _Result:
-    """What every kind says of its result; most are about one model, and have no cells."""
+class RunResult:
+    """What a run ends with. What every kind says of it; most are about one model, and have no
+    cells."""
 
+    run_id: RunId
+    created_at: str
+    tool_version: str
+    spec: Any  # of its kind
     model: ModelFacts
+    host: HostFacts
+    weather: HostWeather
+    interrupted: bool
+    has_cells: ClassVar[bool] = False  # several of such results share a table of all cells
 
     def models(self) -> tuple[ModelFacts, ...]:
+        """In the order of the models of its spec."""
         return (self.model,)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
@@ -203,9 +215,25 @@ class _Result:
 
         return deliver(json_text(self.document()), path)
 
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """For a spreadsheet."""
+        raise NotImplementedError
+
     def headline(self) -> str:
         """The number, or why there is none."""
         raise NotImplementedError
+
+    def latency_ms(self) -> Figure | None:
+        """Typical time of a call, of the quickest cell; None if it is about something else."""
+        return None
+
+    def compared(self) -> ComparisonResult | None:
+        """Itself, if it compares two."""
+        return None
+
+    def profile_rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
+        """Nodes with their times, which the database keeps one by one."""
+        return ()
 
     def summary(self) -> SummaryDocument:
         """The figures that lists show."""
@@ -229,7 +257,7 @@ class _Result:
 
 
 @dataclass(frozen=True)
-class BenchmarkResult(_Result):
+class BenchmarkResult(RunResult):
     run_id: RunId
     created_at: str
     tool_version: str
@@ -240,6 +268,8 @@ class BenchmarkResult(_Result):
     cells: tuple[CellResult, ...]
     standings: dict[Objective, Standing] = field(default_factory=dict)
     interrupted: bool = False
+
+    has_cells: ClassVar[bool] = True
 
     def __repr__(self) -> str:
         from modeldyno.core.plain import benchmark_name
@@ -281,6 +311,14 @@ class BenchmarkResult(_Result):
         from modeldyno.core.history import benchmark_headline
 
         return benchmark_headline(self)
+
+    def latency_ms(self) -> Figure | None:
+        from modeldyno.core.documents.figure import Figure
+        from modeldyno.core.history import quickest
+
+        cell = quickest(self)
+        measured = cell.measurement if cell else None
+        return Figure.of_estimate(measured.latency.typical, 1e3) if measured else None
 
     def summary(self) -> SummaryDocument:
         from modeldyno.core.documents.cell import CellDocument
@@ -331,7 +369,7 @@ class SideResult:
 
 
 @dataclass(frozen=True)
-class ComparisonResult(_Result):
+class ComparisonResult(RunResult):
     """time(B) / time(A) with its interval."""
 
     run_id: RunId
@@ -409,6 +447,9 @@ class ComparisonResult(_Result):
 
         return comparison_sentence(self)
 
+    def compared(self) -> ComparisonResult:
+        return self
+
     def summary(self) -> SummaryDocument:
         from modeldyno.core.documents.summary import SummaryDocument
 
@@ -441,7 +482,7 @@ class NodeResult:
 
 
 @dataclass(frozen=True)
-class ProfileResult(_Result):
+class ProfileResult(RunResult):
     """Where a model spends its time; ``rows`` and ``outside_s`` add up to the latency."""
 
     run_id: RunId
@@ -510,6 +551,17 @@ class ProfileResult(_Result):
 
         return profile_sentence(self)
 
+    def latency_ms(self) -> Figure | None:
+        from modeldyno.core.documents.figure import Figure
+
+        interval = self.ci95_s_by_figure.get("latency")
+        return Figure.of_span(self.latency_s, interval, self.repeats)
+
+    def profile_rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
+        from modeldyno.core.profiles import rows_of
+
+        return rows_of(run_id, self)
+
     def summary(self) -> SummaryDocument:
         from modeldyno.core.documents.summary import SummaryDocument
 
@@ -517,6 +569,3 @@ class ProfileResult(_Result):
 
     def deviations(self) -> list[str]:
         return [one.text for one in self.surprises]
-
-
-MeasuringResult = BenchmarkResult | ComparisonResult | ProfileResult  # what a run ends with

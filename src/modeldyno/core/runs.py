@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import JobId, RunId
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
-RunKind = Literal["benchmark", "comparison", "optimization", "profile"]
+RunKind = Annotated[str, KindSchema()]  # one of core/kinds.py
 
 MOVES: dict[RunState, tuple[RunState, ...]] = {
     "queued": ("running", "failed", "cancelled", "interrupted"),

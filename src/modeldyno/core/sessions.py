@@ -201,7 +201,24 @@ class Together:
 
 
 @dataclass(frozen=True)
-class Session:
+class Timings:
+    """Raw samples of a unit, as they are exported."""
+
+    label: str  # "" stands for the number of the cell
+    calls_per_sample: int
+    wall_ns: tuple[int, ...]
+    cpu_ns: tuple[int, ...] = ()  # none, or as many
+
+
+class UnitContent:
+    """What a unit holds."""
+
+    def timings(self) -> tuple[Timings, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Session(UnitContent):
     """One measured session, as the worker reports it."""
 
     load_s: float
@@ -216,6 +233,10 @@ class Session:
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
     energy: Energy | None = None  # added by the parent, which reads the meter
     together: Together | None = None  # of several instances, whose samples are then all here
+
+    def timings(self, label: str = "") -> tuple[Timings, ...]:
+        samples = self.samples
+        return (Timings(label, samples.calls_per_sample, samples.wall_ns, samples.cpu_ns),)
 
 
 def took_s(session: Session) -> float:
@@ -241,9 +262,12 @@ class PairPlan:
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(UnitContent):
     """Two sessions measured in alternation."""
 
     a: Session
     b: Session
     parity: Parity | None = None  # of b's outputs against a's
+
+    def timings(self) -> tuple[Timings, ...]:
+        return *self.a.timings("a"), *self.b.timings("b")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
@@ -85,11 +85,15 @@ class ModelSpec:
     signature: str = ""  # of several ways to call it; empty: the usual one
 
 
-class SpecMethods:
-    """What every kind says of itself; most are about one model."""
+class RunSpec:
+    """What every kind says of itself; most are about one model. ``core/kinds.py`` lists them."""
 
+    kind: str
     model: ModelSpec
+    memory_limit_bytes: int | None
     loads_model: ClassVar[bool] = True  # False: its file is read, and nothing of it is run
+    is_kept: ClassVar[bool] = True  # False: it leaves no run
+    unit: ClassVar[str] = "unit"  # what it is made of, in a word
 
     def models(self) -> tuple[ModelSpec, ...]:
         return (self.model,)
@@ -106,13 +110,33 @@ class SpecMethods:
         """Everything it measures, as it was asked for."""
         return ()
 
+    def cells_kept(self) -> int:
+        """How many kinds of units it has: those of a benchmark belong to its cells."""
+        return 1
+
     def title(self) -> str:
         """``m.onnx``, or ``old.onnx against new.onnx``."""
         return name_of_file(self.model.path)
 
+    def command(self, names: Sequence[str]) -> str:
+        """What does the same in a terminal, models called by these names; "" if nothing does."""
+        return ""
+
+    def resume_command(self, run_id: str) -> str:
+        """What goes on with a run of it in a terminal; "" if nothing does."""
+        return ""
+
+    def config(self) -> tuple[str, dict[str, Any]] | None:
+        """The first lines and the values of its ``config.yaml``; None if it has none."""
+        return None
+
+    def identity(self) -> list[Any] | None:
+        """What makes two specs ask for the same (``core/identity.py``); None: nothing does."""
+        return None
+
 
 @dataclass(frozen=True)
-class BenchmarkSpec(SpecMethods):
+class BenchmarkSpec(RunSpec):
     model: ModelSpec
     cells: tuple[CellSpec, ...]
     budget: Budget = DEFAULT
@@ -123,13 +147,36 @@ class BenchmarkSpec(SpecMethods):
     timeout_s: float = 600.0  # per cell, load included
     memory_limit_bytes: int | None = None
     seed: int = 0
-    dataset: str | None = None  # later: real inputs for accuracy
+    dataset: DatasetSpec | None = None  # later: real inputs for accuracy
     recipe: str | None = None  # later: how an optimized model was made
     environment: str | None = None  # not used: an engine in another Python goes by its name
     kind: Literal["benchmark"] = "benchmark"
 
+    unit: ClassVar[str] = "session"
+
     def configurations(self) -> tuple[CellSpec, ...]:
         return self.cells
+
+    def cells_kept(self) -> int:
+        return len(self.cells)
+
+    def command(self, names: Sequence[str]) -> str:
+        from modeldyno.core.commands import bench_command
+
+        return bench_command(self, *names)
+
+    def resume_command(self, run_id: str) -> str:
+        return f"modeldyno bench --resume {run_id}"
+
+    def config(self) -> tuple[str, dict[str, Any]]:
+        from modeldyno.core.commands import CONFIG_HEADING, config_of
+
+        return CONFIG_HEADING, config_of(self)
+
+    def identity(self) -> list[Any]:
+        from modeldyno.core.identity import benchmark_identity
+
+        return benchmark_identity(self)
 
     def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
         return replace(self, cells=tuple(change(cell, 0) for cell in self.cells))
@@ -145,7 +192,7 @@ class SideSpec:
 
 
 @dataclass(frozen=True)
-class ComparisonSpec(SpecMethods):
+class ComparisonSpec(RunSpec):
     a: SideSpec
     b: SideSpec
     margin: float = 0.02
@@ -159,6 +206,8 @@ class ComparisonSpec(SpecMethods):
     memory_limit_bytes: int | None = None
     seed: int = 0
     kind: Literal["comparison"] = "comparison"
+
+    unit: ClassVar[str] = "pair"
 
     def models(self) -> tuple[ModelSpec, ...]:
         return self.a.model, self.b.model
@@ -177,9 +226,19 @@ class ComparisonSpec(SpecMethods):
     def title(self) -> str:
         return " against ".join(name_of_file(side.label) for side in (self.a, self.b))
 
+    def command(self, names: Sequence[str]) -> str:
+        from modeldyno.core.commands import compare_command
+
+        return compare_command(self, *names)
+
+    def identity(self) -> list[Any]:
+        from modeldyno.core.identity import comparison_identity
+
+        return comparison_identity(self)
+
 
 @dataclass(frozen=True)
-class ProfileSpec(SpecMethods):
+class ProfileSpec(RunSpec):
     """Where one cell spends its time, node by node."""
 
     model: ModelSpec
@@ -192,15 +251,30 @@ class ProfileSpec(SpecMethods):
     seed: int = 0
     kind: Literal["profile"] = "profile"
 
+    unit: ClassVar[str] = "repeat"
+
     def configurations(self) -> tuple[CellSpec, ...]:
         return (self.cell,)
 
     def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
         return replace(self, cell=change(self.cell, 0))
 
+    def command(self, names: Sequence[str]) -> str:
+        from modeldyno.core.commands import profile_command
+
+        return profile_command(self, *names)
+
+    def resume_command(self, run_id: str) -> str:
+        return f"modeldyno profile --resume {run_id}"
+
+    def identity(self) -> list[Any]:
+        from modeldyno.core.identity import profile_identity
+
+        return profile_identity(self)
+
 
 @dataclass(frozen=True)
-class OptimizationSpec(SpecMethods):
+class OptimizationSpec(RunSpec):
     """Make a better model of one: how is in ``settings``, complete (``core/tuning.py``)."""
 
     model: ModelSpec
@@ -216,9 +290,16 @@ class OptimizationSpec(SpecMethods):
     memory_limit_bytes: int | None = None
     kind: Literal["optimization"] = "optimization"
 
+    unit: ClassVar[str] = "trial"
+
+    def config(self) -> tuple[str, dict[str, Any]] | None:
+        from modeldyno.core.tuning_config import tuning_config
+
+        return ("", tuning_config(self)) if self.type == "quantization" else None
+
 
 @dataclass(frozen=True)
-class InspectionSpec(SpecMethods):
+class InspectionSpec(RunSpec):
     model: ModelSpec
     timeout_s: float = 60.0
     memory_limit_bytes: int | None = None
@@ -226,10 +307,11 @@ class InspectionSpec(SpecMethods):
     kind: Literal["inspection"] = "inspection"
 
     loads_model: ClassVar[bool] = False
+    is_kept: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
-class GraphSpec(SpecMethods):
+class GraphSpec(RunSpec):
     """Read a model's graph."""
 
     model: ModelSpec
@@ -238,10 +320,11 @@ class GraphSpec(SpecMethods):
     kind: Literal["graph"] = "graph"
 
     loads_model: ClassVar[bool] = False
+    is_kept: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
-class InferenceSpec(SpecMethods):
+class InferenceSpec(RunSpec):
     """Let a model run once, to see whether it works."""
 
     model: ModelSpec
@@ -251,9 +334,11 @@ class InferenceSpec(SpecMethods):
     seed: int = 0
     kind: Literal["inference"] = "inference"
 
+    is_kept: ClassVar[bool] = False
+
 
 @dataclass(frozen=True)
-class ConversionSpec(SpecMethods):
+class ConversionSpec(RunSpec):
     """Make the same network in another format; what computes something else is not kept."""
 
     model: ModelSpec
@@ -264,8 +349,4 @@ class ConversionSpec(SpecMethods):
     seed: int = 0
     kind: Literal["conversion"] = "conversion"
 
-
-# What leaves a run.
-MeasuringSpec = BenchmarkSpec | ComparisonSpec | ProfileSpec | OptimizationSpec
-RunSpec = MeasuringSpec | InspectionSpec | GraphSpec | InferenceSpec | ConversionSpec
-FLEETING = (InspectionSpec, GraphSpec, InferenceSpec, ConversionSpec)  # no run of these is kept
+    is_kept: ClassVar[bool] = False

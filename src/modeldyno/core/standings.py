@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal
 
 from modeldyno.core.benchmarks import MeasuredCell
+from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import BenchmarkId, ModelId, RunId
 from modeldyno.core.results import Objective
 from modeldyno.core.runs import RunState
 
-Subject = Literal["model", "benchmark", "comparison", "optimization", "profile"]
+Subject = Annotated[str, KindSchema("model")]  # or a kind of runs
 Action = Literal[
     "add-model",
     "complete-model",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.sessions import CallContract, SessionFacts, Timings, UnitContent
 from modeldyno.core.work import Operands
 
 MOST_NODES = 20_000  # of a trace; all beyond are one
@@ -48,7 +48,7 @@ class ProfilePlan:
 
 
 @dataclass(frozen=True)
-class Repeat:
+class Repeat(UnitContent):
     """One fresh session beside another under the profiler, called in turns."""
 
     facts: SessionFacts
@@ -59,3 +59,6 @@ class Repeat:
     trace: Trace
     bare_ns: int | None = None  # of a call that computes nothing, where the engine has one
     kind: Literal["repeat"] = "repeat"
+
+    def timings(self) -> tuple[Timings, ...]:
+        return Timings("plain", 1, self.plain_ns), Timings("profiled", 1, self.profiled_ns)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from modeldyno.core.figures import counted
 from modeldyno.core.names import name_of_file
 from modeldyno.core.options import options_told
@@ -9,23 +11,17 @@ from modeldyno.core.specs import (
     BenchmarkSpec,
     CellSpec,
     ComparisonSpec,
-    MeasuringSpec,
-    SideSpec,
+    RunSpec,
 )
 from modeldyno.engines.catalog import title_of
 
 _LONGEST = 90  # of a model's name, so that the rest has room
 
 
-def run_name(spec: MeasuringSpec, subject: str) -> str:
-    """As what lists show it; ``subject`` is what people call its model, or both models."""
-    match spec:
-        case BenchmarkSpec():
-            return benchmark_name(subject, spec)
-        case ComparisonSpec():
-            return comparison_name(_file_of(spec.a), _file_of(spec.b), spec)
-        case _:
-            return subject
+def run_name(spec: RunSpec, models: Sequence[str]) -> str:
+    """As what lists show it; ``models`` is what people call those of the spec."""
+    name = NAMES.get(spec.kind)
+    return name(*models, spec) if name else " and ".join(models)
 
 
 def benchmark_name(model: str, spec: BenchmarkSpec) -> str:
@@ -45,16 +41,19 @@ def comparison_name(a_model: str, b_model: str, spec: ComparisonSpec) -> str:
     return f"{_with(one, a)} against {_with(other, b)}{beyond}"
 
 
+# By the kind of the spec; all others go by the names of their models.
+NAMES: dict[str, Callable[..., str]] = {
+    "benchmark": benchmark_name,
+    "comparison": comparison_name,
+}
+
+
 def side_names(spec: ComparisonSpec) -> tuple[str, str]:
     """Both sides by what tells them apart: settings, or else their labels, without any folder."""
     a, b = _apart(spec.a.cell, spec.b.cell)
     if a and spec.a.model.path == spec.b.model.path:
         return a, b
     return name_of_file(spec.a.label), name_of_file(spec.b.label)
-
-
-def _file_of(side: SideSpec) -> str:
-    return name_of_file(side.model.path)
 
 
 def _with(model: str, settings: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import queue
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 
@@ -21,8 +21,9 @@ from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
-from modeldyno.store.runs import RunFolder
+from modeldyno.store.runs import RunFolder, Runs
 from modeldyno.worker.launch import Stop
+from modeldyno.worker.trees import temporary_folder
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ RUN_FUNCTIONS: dict[str, str] = {
 
 @dataclass
 class _Job:
-    folder: RunFolder
+    run_id: RunId
     spec: RunSpec
     record: Record
     earlier: tuple[Unit, ...] = ()
@@ -51,9 +52,15 @@ class _Job:
 
 
 class LocalJobs:
-    """``at_once`` run beside each other; the others wait, first come first served."""
+    """``at_once`` run beside each other; the others wait, first come first served.
 
-    def __init__(self, leases: Leases | None = None, at_once: int = 1) -> None:
+    What is kept works in its folder of ``folders``, all else in a temporary one.
+    """
+
+    def __init__(
+        self, leases: Leases | None = None, at_once: int = 1, folders: Runs | None = None
+    ) -> None:
+        self._folders = folders
         self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
@@ -62,10 +69,10 @@ class LocalJobs:
         self._starting = threading.Lock()
 
     def submit(
-        self, folder: RunFolder, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
+        self, run_id: RunId, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
     ) -> None:
-        job = _Job(folder, spec, record, earlier)
-        self._jobs[folder.id] = job
+        job = _Job(run_id, spec, record, earlier)
+        self._jobs[run_id] = job
         self._queue.put(job)
         with self._starting:
             # A fork leaves threads behind.
@@ -107,18 +114,27 @@ class LocalJobs:
 
     def _run(self, job: _Job) -> None:
         def say(message: JobMessage) -> None:
-            job.record(job.folder.id, message)
+            job.record(job.run_id, message)
 
         try:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
-            context = Context(job.folder, say, job.stop, self._leases, job.earlier)
-            result = _execute(job.spec, context)
+            with self._folder_of(job) as folder:
+                context = Context(folder, say, job.stop, self._leases, job.earlier)
+                result = _execute(job.spec, context)
         except ModeldynoError as error:
-            logger.info("run %s: %s", job.folder.id, error)
+            logger.info("run %s: %s", job.run_id, error)
             say(Failed(Failure.of(error)))
         else:
             say(Finished(result))
+
+    @contextmanager
+    def _folder_of(self, job: _Job) -> Iterator[RunFolder]:
+        if self._folders is not None and job.spec.is_kept:
+            yield self._folders.folder(job.run_id)
+            return
+        with temporary_folder() as place:
+            yield Runs(place).create(job.spec, job.run_id)
 
 
 def _execute(spec: RunSpec, context: Context) -> Result:

@@ -21,8 +21,11 @@ Record = Callable[[RunId, JobMessage], None]
 
 
 class Jobs(Protocol):
+    """Values go in and come out, wherever a job runs. Large content is named by its checksum and
+    travels on its own: files that a run leaves are in its folder before it tells of them."""
+
     def submit(
-        self, folder: RunFolder, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
+        self, run_id: RunId, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
     ) -> None:
         """Run a spec; messages come through ``record``, from the supervisor's thread."""
 
@@ -42,6 +45,10 @@ class Context:
     stop: Stop
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
+
+    def leave(self, name: str, descriptor: int) -> None:
+        """Keep a copy of what is open here as a file of the run, and say so."""
+        self.say(self.folder.keep_file(name, descriptor))
 
     def surroundings(
         self,

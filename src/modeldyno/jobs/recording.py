@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
-from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
     Artifact,
@@ -20,7 +19,7 @@ from modeldyno.core.jobs import (
     Started,
     Unit,
 )
-from modeldyno.core.results import Failure, MeasuringResult
+from modeldyno.core.results import Failure, RunResult
 from modeldyno.core.runs import RunState
 from modeldyno.store.runs import Runs
 
@@ -53,15 +52,21 @@ class Ending:
         return self.result
 
 
+def remember(message: JobMessage, ending: Ending) -> None:
+    """How it ended, of a run that is not kept."""
+    match message:
+        case Finished(result=result):
+            ending.result, ending.state = result, "done"
+        case Failed(failure=failure):
+            ending.failure = failure
+
+
 def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> None:
     match message:
         case Unit():
             store.append(run_id, message)
         case Finished(result=result):
             ending.result, ending.state = result, _state_of(result)
-            if isinstance(result, Graph):  # long, and its folder is about to go
-                ending.is_kept = True
-                return
             _call_by_its_name(ending)
             told = (result, ending.state, ending.failure)
             _write(store, run_id, ending, lambda: store.finish(run_id, *told))
@@ -75,7 +80,9 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
         case Started(model_sha256=sha256):
             if sha256:
                 store.remember_model(run_id, sha256)
-        case Progress() | Artifact():
+        case Artifact():
+            store.list_artifact(run_id, message)
+        case Progress():
             pass
         case _:
             assert_never(message)
@@ -108,9 +115,7 @@ def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]
     ending.is_kept = True
 
 
-def _state_of(result: Result) -> RunState:
-    if not isinstance(result, MeasuringResult):
-        return "done"
+def _state_of(result: RunResult) -> RunState:
     if result.interrupted:
         return "cancelled"
     return "failed" if result.has_failed else "done"

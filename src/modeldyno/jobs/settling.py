@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 
 from modeldyno.core import figures
 from modeldyno.core.errors import ModeldynoError
-from modeldyno.core.history import UNITS
+from modeldyno.core.kinds import KINDS
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
-from modeldyno.core.profiles import rows_of
 from modeldyno.core.queue import Job
-from modeldyno.core.results import Failure, MeasuringResult, ProfileResult
+from modeldyno.core.results import Failure
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
@@ -92,10 +91,10 @@ class Settling:
             said = why if ending.state == "interrupted" else "cancelled"
             reason = f"{said}{self._kept(job)}"
         with self._records.database.writing():
-            if isinstance(result, MeasuringResult):
+            if result is not None:
                 self._records.runs.write_result(job.run_id, result)
-            if isinstance(result, ProfileResult):
-                self._records.profiles.add_rows(job.run_id, rows_of(job.run_id, result))
+                if rows := result.profile_rows(job.run_id):
+                    self._records.profiles.add_rows(job.run_id, rows)
             self._records.jobs.move(job.id, ending.state, reason, failure)
 
     def ended_elsewhere(self, job: Job) -> Ending | None:
@@ -159,7 +158,7 @@ class Settling:
         return datetime.fromtimestamp(written, UTC) < job.started_at
 
     def _kept(self, job: Job) -> str:
-        what = UNITS.get(job.kind, "unit")
+        what = KINDS[job.kind].spec.unit
         try:
             count = self._history.units_kept(job.run_id)
         except Exception:  # damaged, so nobody can tell; the end is written all the same
@@ -171,6 +170,6 @@ class Settling:
 def _failure(ending: Ending) -> Failure | None:
     """Of the run as a whole; when every cell failed, of the first."""
     failure = ending.failure or ending.unwritten
-    if failure is None and ending.state == "failed" and isinstance(ending.result, MeasuringResult):
-        return ending.result.failure()
+    if failure is None and ending.state == "failed" and ending.result is not None:
+        failure = ending.result.failure()
     return failure

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from modeldyno.core.codec import decode
 from modeldyno.core.errors import (
     DatabaseUnusable,
     ModeldynoError,
@@ -29,6 +28,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, JobMessage, Unit
+from modeldyno.core.kinds import spec_from
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
@@ -203,7 +203,7 @@ class Supervisor:
         """What it is to do, or why it may not, or cannot."""
         told = self._records.runs.get(job.run_id).spec
         try:
-            spec: RunSpec = decode(RunSpec, told)
+            spec = spec_from(told)
             self._admit(spec)
         except DatabaseUnusable:
             raise
@@ -228,10 +228,10 @@ class Supervisor:
             if isinstance(asked, Failure):
                 self._fail(job, current, asked)
                 return
-            folder, earlier = self._opened(job, asked)
+            earlier = self._open(job, asked)
             current.is_open = True
             with self._leases.shown_as(job.id, self._owner):
-                self._jobs.submit(folder, asked, record, earlier)
+                self._jobs.submit(job.run_id, asked, record, earlier)
                 self._wait(current)
         except ModeldynoError as error:
             self._fail(job, current, Failure.of(error))
@@ -261,13 +261,13 @@ class Supervisor:
         ending.failure, ending.state = failure, "failed"
         self._tell(job, Failed(failure))
 
-    def _opened(self, job: Job, spec: RunSpec) -> tuple[RunFolder, tuple[Unit, ...]]:
-        """A new folder, or the one of a run that goes on, with what it has measured."""
+    def _open(self, job: Job, spec: RunSpec) -> tuple[Unit, ...]:
+        """A new folder, or the one of a run that goes on; what that has measured."""
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
             folder = self._folders.create(spec, job.run_id)
             _write_config(folder, spec)
-            return folder, ()
+            return ()
         if folder.state() == "running":
             raise WrongState(
                 "This run is being measured right now",
@@ -275,7 +275,8 @@ class Supervisor:
                 fix="Wait until that ends, or stop it",
             )
         units = tuple(self._folders.units(job.run_id))
-        return self._folders.reopen(job.run_id), units
+        self._folders.reopen(job.run_id)
+        return units
 
     def _wait(self, current: _Current) -> None:
         with self._lock:

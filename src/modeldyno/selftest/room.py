@@ -59,8 +59,8 @@ class Room:
     ) -> ComparisonResult:
         pairing = PairingRequest(budget=seconds, pairs=pairs, seed=seed)
         spec = requests.comparison_spec(a, b, SideRequest(), pairing)
-        result = self.workbench.service.run(replace(spec, pair_s=min(spec.pair_s, pair_s)))
-        assert isinstance(result, ComparisonResult)
+        spec = replace(spec, pair_s=min(spec.pair_s, pair_s))
+        result: ComparisonResult = self.workbench.service.run(spec)
         return result
 
 

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from modeldyno.core.axes import check_dims, open_axes
 from modeldyno.core.benchmarks import Benchmark
@@ -26,7 +27,7 @@ from modeldyno.core.pages import Wanted
 from modeldyno.core.placeless import placeless
 from modeldyno.core.queue import Job
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
-from modeldyno.core.results import BenchmarkResult, CellResult, Failure
+from modeldyno.core.results import CellResult, Failure
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.stated import check_complete
 from modeldyno.engines import catalog, devices
@@ -137,9 +138,9 @@ class BenchmarkByName:
         if asked.job is None:
             return {device: asked.unavailable[device] for device in wish.devices}
         run = self._records.runs.get(asked.job.run_id)
-        result = self._history.read(run.id).result if self._has_folder(asked.job) else None
+        result: Any = self._history.read(run.id).result if self._has_folder(asked.job) else None
         cells: dict[str, CellResult] = {}
-        if isinstance(result, BenchmarkResult):
+        if result is not None:
             model = asked.found.model
             told = placeless(result, {model.path: model.name})
             cells = {cell.spec.device: cell for cell in told.cells}

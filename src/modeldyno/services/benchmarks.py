@@ -14,10 +14,11 @@ from modeldyno.core.benchmarks import (
     NewBenchmark,
 )
 from modeldyno.core.commands import bench_command
+from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, MeasuringSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, RunSpec
 from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
@@ -27,6 +28,8 @@ from modeldyno.services.models import ModelService
 from modeldyno.services.requests import require_cores
 from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
+
+UNNAMED = DatasetSpec(name="", kind="")  # accuracy was asked for, and no dataset named
 
 MakeSpec = Callable[[str], BenchmarkSpec]  # from where the model is read
 
@@ -76,7 +79,7 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         start: bool = False,
     ) -> tuple[Benchmark, Job | None]:
         model = self._models.runnable(model_id)
-        spec = _of_mode(with_content(make_spec(model.path), [model]), mode, dataset_id)
+        spec = self._of_mode(with_content(make_spec(model.path), [model]), mode, dataset_id)
         new = NewBenchmark(
             project_id=project_id,
             model_id=model_id,
@@ -117,14 +120,24 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
                 model = self._models.runnable(before.model_id)
                 spec = with_content(make_spec(model.path), [model])
             if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
-                spec = _of_mode(
+                spec = self._of_mode(
                     spec or before.spec, mode or before.mode, dataset_id or before.dataset_id
                 )
             return self._records.benchmarks.edit(
                 benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec
             )
 
-    def _ready(self, runnable: Benchmark, fits: bool) -> MeasuringSpec:
+    def _of_mode(
+        self, spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None
+    ) -> BenchmarkSpec:
+        """Only accuracy needs to know where its samples come from."""
+        if mode != "accuracy":
+            return replace(spec, dataset=None)
+        if dataset_id is None:
+            return replace(spec, dataset=UNNAMED)
+        return replace(spec, dataset=self._records.datasets.get(dataset_id).spec())
+
+    def _ready(self, runnable: Benchmark, fits: bool) -> RunSpec:
         """More cores than there are is a BadValue, unless it ``fits``."""
         spec = super()._ready(runnable, fits)
         require_cores([cell.cores for cell in spec.configurations()])
@@ -138,8 +151,3 @@ def fits_note(asked: CellSpec, cores: int, instances: int) -> str:
     return f"ran as {cores} cores × {instances}, which this machine has; asked " + (
         f"{asked.cores} × {asked.instances}"
     )
-
-
-def _of_mode(spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None) -> BenchmarkSpec:
-    """Only accuracy needs to know where its samples come from."""
-    return replace(spec, dataset=str(dataset_id or 0) if mode == "accuracy" else None)

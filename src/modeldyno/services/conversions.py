@@ -14,7 +14,7 @@ from typing import Literal
 
 from modeldyno.core.conversions import SUFFIXES, Check, ConversionResult, Goal
 from modeldyno.core.errors import Cancelled, ModeldynoError, NotFound, TooBusy
-from modeldyno.core.ids import ConversionId, ModelId, ProjectId, RunId
+from modeldyno.core.ids import ConversionId, ModelId, ProjectId, RunId, new_run_id
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.models import Model
 from modeldyno.core.redaction import without_folders
@@ -24,14 +24,13 @@ from modeldyno.core.trust import architecture_of
 from modeldyno.engines import conversions as catalog
 from modeldyno.engines.conversions import Possibility
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, keep
+from modeldyno.jobs.recording import Ending, remember
 from modeldyno.services.background import log_failure
 from modeldyno.services.boundaries import expect_whole
 from modeldyno.services.model_files import ModelFiles, looked_into
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import Runs
 from modeldyno.worker.trees import temporary_folder
 
 logger = logging.getLogger(__name__)
@@ -224,11 +223,10 @@ class ConversionService:
             timeout_s=LIMIT_S,
             memory_limit_bytes=default_memory_limit(),
         )
-        store, ending = Runs(place / "runs"), Ending()
-        folder = store.create(spec)
+        run_id, ending = new_run_id(), Ending()
 
-        def record(run_id: RunId, message: JobMessage) -> None:
-            keep(store, run_id, message, ending)
+        def record(_: RunId, message: JobMessage) -> None:
+            remember(message, ending)
             if isinstance(message, Progress):
                 self._change(
                     replace(
@@ -240,18 +238,17 @@ class ConversionService:
                 )
 
         with self._lock:
-            self._runs[made.id] = folder.id
+            self._runs[made.id] = run_id
             is_stopped = made.id in self._stopped
         if is_stopped:
             raise Cancelled("Stopped before it started")
-        self._jobs.submit(folder, spec, record)
+        self._jobs.submit(run_id, spec, record)
         with self._lock:
             is_stopped = made.id in self._stopped
         if is_stopped:  # a cancel that came before it was there to be cancelled
-            self._jobs.cancel(folder.id)
-        self._jobs.wait(folder.id)
-        result = ending.result_or_raise()
-        assert isinstance(result, ConversionResult)
+            self._jobs.cancel(run_id)
+        self._jobs.wait(run_id)
+        result: ConversionResult = ending.result_or_raise()
         return self._files.add_made(made.project_id, spec.output, name, source.name), result
 
     def _fail(self, made: Conversion, failure: Failure) -> None:

@@ -25,7 +25,7 @@ class DistributionService:
         """Raises NotFound for a run or a cell without samples."""
         run = self._records.runs.get(run_id)
         sessions = []
-        if run.of.kind == "benchmark" and self._history.folder(run.id).exists():
+        if self._history.folder(run.id).exists():
             units = self._folders.units(run.id)
             sessions = [
                 unit.measured

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from modeldyno.core.codec import Mismatch, decode, encode
+from modeldyno.core.codec import Mismatch, encode
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.history import KeptRun
-from modeldyno.core.ids import (
-    BenchmarkId,
-    ComparisonId,
-    JobId,
-    OptimizationId,
-    ProfileId,
-    ProjectId,
-    RunId,
-)
+from modeldyno.core.ids import JobId, ProjectId, RunId
+from modeldyno.core.jobs import Artifact
+from modeldyno.core.kinds import KINDS, spec_from
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.names import file_name_part, shown_name
 from modeldyno.core.pages import Wanted
@@ -28,18 +22,10 @@ from modeldyno.core.placeless import placeless
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.reports.page import html_report
 from modeldyno.core.reports.several import Report, cells_csv, report_markdown
-from modeldyno.core.results import (
-    MeasuringResult,
-)
+from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, Run, RunOf
-from modeldyno.core.specs import (
-    BenchmarkSpec,
-    ComparisonSpec,
-    MeasuringSpec,
-    OptimizationSpec,
-    ProfileSpec,
-)
+from modeldyno.core.specs import RunSpec
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs
@@ -55,7 +41,6 @@ _MEDIA: dict[Format, str] = {
 
 
 MOST_IN_REPORT = 200  # results; more are no reading
-_ORDER = ("benchmark", "comparison", "profile")
 
 
 @dataclass(frozen=True)
@@ -70,11 +55,12 @@ class RunShown:
     """A run, and what its folder knows beyond its row."""
 
     run: Run
-    spec: MeasuringSpec | None  # None: of an optimization, or of another version
+    spec: RunSpec | None  # None: of an optimization, or of another version
     job_id: JobId | None
     cells: tuple[str, ...]  # a CellDocument each, as JSON
     units_kept: tuple[int, ...]
     has_result: bool
+    artifacts: tuple[Artifact, ...]
 
 
 class ExportService:
@@ -97,6 +83,7 @@ class ExportService:
             cells=self._records.runs.cells(run_id),
             units_kept=kept.sessions if kept else (),
             has_result=kept is not None and kept.result is not None,
+            artifacts=kept.artifacts if kept else (),
         )
 
     def document(self, run_id: RunId) -> Any:
@@ -109,10 +96,11 @@ class ExportService:
         return found
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
-        result = self.result(run_id)
+        result, artifacts = self.result(run_id), self.artifacts(run_id)
         parts = [file_name_part(shown_name(model.path)) for model in result.models()]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
-        return ExportedFile(f"{name}.{format}", _MEDIA[format], self._text(result, format))
+        text = self._text(result, artifacts, format)
+        return ExportedFile(f"{name}.{format}", _MEDIA[format], text)
 
     def report(self, project_id: ProjectId, format: Format) -> ExportedFile:
         """The latest result of everything in it that was measured."""
@@ -122,9 +110,9 @@ class ExportService:
         text = self._report_text(Report(project.name, results, missing), format)
         return ExportedFile(f"{'-'.join(filter(None, parts))}.{format}", _MEDIA[format], text)
 
-    def _latest(self, project_id: ProjectId) -> tuple[tuple[MeasuringResult, ...], tuple[str, ...]]:
+    def _latest(self, project_id: ProjectId) -> tuple[tuple[RunResult, ...], tuple[str, ...]]:
         """Of each thing the newest run with a result; of the others, why they have none."""
-        found: dict[RunOf, MeasuringResult] = {}
+        found: dict[RunOf, RunResult] = {}
         without: dict[RunOf, str] = {}
         for run in self._runs(project_id):
             if run.of in found:
@@ -139,7 +127,7 @@ class ExportService:
             except NotFound as error:
                 told = f"{run.of.kind} {run.of.id}: {error.title}, {error.why}"
                 without.setdefault(run.of, without_folders(told))
-        order = sorted(found, key=lambda of: (_ORDER.index(of.kind), of.id))
+        order = sorted(found, key=lambda of: (of.kind, of.id))
         left = [without[of] for of in without if of not in found]
         return tuple(found[of] for of in order), tuple(left)
 
@@ -149,7 +137,7 @@ class ExportService:
         while True:
             wanted = Wanted(project_id=project_id, limit=200, cursor=cursor)
             page = self._records.runs.page(wanted)
-            yield from (run for run in page.items if run.of.kind in _ORDER)
+            yield from (run for run in page.items if KINDS[run.of.kind].result is not None)
             if page.next is None:
                 return
             cursor = page.next
@@ -163,11 +151,22 @@ class ExportService:
             )
         return self._folders.raw_lines(run.id)
 
+    def artifacts(self, run_id: RunId) -> tuple[Artifact, ...]:
+        """Files that it left."""
+        return self._history.folder(self._records.runs.get(run_id).id).artifacts_kept()
+
+    def open_artifact(self, run_id: RunId, name: str) -> tuple[Artifact, int]:
+        """With a descriptor, which the caller closes; raises NotFound."""
+        for artifact in self.artifacts(run_id):
+            if artifact.name == name:
+                return artifact, self._history.folder(run_id).open_artifact(artifact)
+        raise NotFound(f"Run {run_id} left no file {name!r}", fix="Ask for the list of its files")
+
     def log(self, run_id: RunId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
-    def result(self, run_id: RunId) -> MeasuringResult:
+    def result(self, run_id: RunId) -> RunResult:
         """Without any folder of this machine in it; raises NotFound when there is none."""
         run = self._records.runs.get(run_id)
         kept = self._kept(run_id)
@@ -186,31 +185,20 @@ class ExportService:
 
     def _names(self, run: Run, kept: KeptRun) -> dict[str, str]:
         """Models by their paths: files that we keep are called by their checksums."""
-        match kept.spec:
-            case BenchmarkSpec() as spec:
-                found = self._records.benchmarks.details(BenchmarkId(run.of.id))
-                return {spec.model.path: found.model_name}
-            case ComparisonSpec() as spec:
-                pair = self._records.comparisons.details(ComparisonId(run.of.id))
-                return {spec.a.model.path: pair.a_model_name, spec.b.model.path: pair.b_model_name}
-            case ProfileSpec() as spec:
-                profile = self._records.profiles.details(ProfileId(run.of.id))
-                return {spec.model.path: profile.model_name}
-            case OptimizationSpec() as spec:
-                optimization = self._records.optimizations.get(OptimizationId(run.of.id))
-                model = self._records.models.get(optimization.model_id)
-                return {spec.model.path: model.name}
+        names = self._records.of_kind(run.of.kind).model_names(run.of.id)
+        paths = [model.path for model in kept.spec.models()]
+        return dict(zip(paths, names, strict=True))
 
-    def _text(self, result: MeasuringResult, format: Format) -> str:
+    def _text(self, result: RunResult, artifacts: Sequence[Artifact], format: Format) -> str:
         match format:
             case "json":
                 return json_text(result.document(self._peaks_of))
             case "csv":
                 return result.to_csv()
             case "md":
-                return markdown_of(result, self._peaks_of)
+                return markdown_of(result, self._peaks_of, artifacts)
             case "html":
-                return html_report([result], peaks_of=self._peaks_of)
+                return html_report([result], peaks_of=self._peaks_of, artifacts=artifacts)
 
     def _report_text(self, report: Report, format: Format) -> str:
         match format:
@@ -225,12 +213,11 @@ class ExportService:
                 return html_report(*found, self._peaks_of)
 
 
-def _spec(run: Run) -> MeasuringSpec | None:
+def _spec(run: Run) -> RunSpec | None:
     try:
-        found: MeasuringSpec = decode(MeasuringSpec, run.spec)
+        return spec_from(run.spec)
     except Mismatch:
         return None
-    return found
 
 
 def _no_result(run: Run, kept: KeptRun | None) -> NotFound:

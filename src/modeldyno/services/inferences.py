@@ -6,17 +6,15 @@ import threading
 from contextlib import ExitStack
 
 from modeldyno.core.errors import TooBusy
-from modeldyno.core.ids import ModelId, RunId
+from modeldyno.core.ids import ModelId, RunId, new_run_id
 from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.jobs import JobMessage
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, keep
+from modeldyno.jobs.recording import Ending, remember
 from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
-from modeldyno.store.runs import RunFolder, Runs
-from modeldyno.worker.trees import temporary_folder
 
 LIMIT_S = 60.0
 
@@ -24,22 +22,21 @@ LIMIT_S = 60.0
 class Attempt:
     """One that was begun. Whoever began it closes it, whatever became of it."""
 
-    def __init__(self, jobs: Jobs, folder: RunFolder, ending: Ending, held: ExitStack) -> None:
+    def __init__(self, jobs: Jobs, run_id: RunId, ending: Ending, held: ExitStack) -> None:
         self._jobs = jobs
-        self._folder = folder
+        self._run_id = run_id
         self._ending = ending
         self._held = held
 
     def result(self) -> InferenceResult:
         """Waits for it; raises what went wrong, or Cancelled."""
-        self._jobs.wait(self._folder.id)
-        found = self._ending.result_or_raise()
-        assert isinstance(found, InferenceResult)
-        return found
+        self._jobs.wait(self._run_id)
+        result: InferenceResult = self._ending.result_or_raise()
+        return result
 
     def cancel(self) -> None:
         """It ends within two seconds."""
-        self._jobs.cancel(self._folder.id)
+        self._jobs.cancel(self._run_id)
 
     def close(self) -> None:
         self._held.close()
@@ -76,12 +73,10 @@ class InferenceService:
             )
         with ExitStack() as held:
             held.callback(self._free.release)
-            place = held.enter_context(temporary_folder())
-            store, ending = Runs(place), Ending()
-            folder = store.create(spec)
+            run_id, ending = new_run_id(), Ending()
 
-            def record(run_id: RunId, message: JobMessage) -> None:
-                keep(store, run_id, message, ending)
+            def record(_: RunId, message: JobMessage) -> None:
+                remember(message, ending)
 
-            self._jobs.submit(folder, spec, record)
-            return Attempt(self._jobs, folder, ending, held.pop_all())
+            self._jobs.submit(run_id, spec, record)
+            return Attempt(self._jobs, run_id, ending, held.pop_all())

@@ -16,7 +16,7 @@ from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import CoreLease, Job
 from modeldyno.core.runs import ACTIVE, RunOf
-from modeldyno.core.specs import MeasuringSpec
+from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.measure.cpus import allowed_cpus
@@ -68,7 +68,7 @@ class JobService:
     def start(
         self,
         of: RunOf,
-        spec: MeasuringSpec,
+        spec: RunSpec,
         priority: int = 0,
         request_id: str | None = None,
     ) -> Job:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from modeldyno.core.datasets import Dataset, DatasetSpec
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.inc_ids import ONNXRT, PYTORCH, TENSORFLOW, Numbered, framework_of
@@ -132,25 +131,13 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
             type=optimization.type,
             precision=optimization.precision,
             settings=optimization.tuning,
-            dataset=_dataset_spec(dataset) if dataset else None,
+            dataset=dataset.spec() if dataset else None,
             name=model.name,
             framework=_FRAMEWORKS.get(framework_of(model.format, model.framework), ""),
             inputs=boundary.inputs or _names(facts.inputs if facts else ()),
             outputs=boundary.outputs or _names(facts.outputs if facts else ()),
             memory_limit_bytes=default_memory_limit(),
         )
-
-
-def _dataset_spec(dataset: Dataset) -> DatasetSpec:
-    return DatasetSpec(
-        name=dataset.name,
-        kind=dataset.kind,
-        parameters=dataset.parameters,
-        transforms=dataset.transforms,
-        filter=dataset.filter,
-        metric=dataset.metric,
-        template_path=dataset.template_path,
-    )
 
 
 def _names(ends: Iterable[TensorSpec]) -> tuple[str, ...]:

@@ -71,8 +71,7 @@ def _measure(run: Run, model: Path, cores: list[int]) -> tuple[str, list[Measure
     request = BenchmarkRequest(
         engines=(ENGINE,), cores=tuple(cores), contract="hot", budget=SECONDS
     )
-    result = run(requests.benchmark_spec(request, model))
-    assert isinstance(result, BenchmarkResult)
+    result: BenchmarkResult = run(requests.benchmark_spec(request, model))
     if result.interrupted:
         raise Cancelled("Stopped before the peaks were known")
     for cell in result.cells:

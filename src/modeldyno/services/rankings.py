@@ -19,7 +19,7 @@ from modeldyno.core.rankings import (
     reference_of,
 )
 from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest, budget_of
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.results import ComparisonResult, Failure
 from modeldyno.core.specs import (
     DEFAULT,
     BenchmarkSpec,
@@ -167,7 +167,6 @@ class _Contest:
                 if first.label in self.failed:
                     return
                 continue
-            assert isinstance(result, ComparisonResult)
             self.pairs[first.label, other.label] = result
             self.reference = self.reference or first
             if result.interrupted:
@@ -253,7 +252,6 @@ class _Contest:
         except ModeldynoError as error:
             self.failed[side.label] = Failure.of(error)
             return
-        assert isinstance(result, BenchmarkResult)
         found, failure = measured_alone(side.label, result), result.cells[0].error
         if found is not None:
             self.alone[side.label] = found

@@ -10,7 +10,7 @@ from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Model
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunKind, RunOf
-from modeldyno.core.specs import CellSpec, MeasuringSpec, SpecMethods
+from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.boundaries import bounded, of_content
 from modeldyno.services.confined import confined_cell, expect_confined
@@ -20,7 +20,7 @@ from modeldyno.store.records.all import Records
 
 Number = TypeVar("Number", bound=int)
 Value = TypeVar("Value")  # a benchmark, a comparison and so on, as core has it
-Spec = TypeVar("Spec", bound=SpecMethods)
+Spec = TypeVar("Spec", bound=RunSpec)
 
 
 class RunnableService(Generic[Number, Value]):
@@ -68,9 +68,9 @@ class RunnableService(Generic[Number, Value]):
             job = self.start(again.id)
             return self.get(again.id), job
 
-    def _ready(self, runnable: Any, fits: bool) -> MeasuringSpec:
+    def _ready(self, runnable: Any, fits: bool) -> RunSpec:
         """What is run: its spec, with its models as they are now."""
-        spec: MeasuringSpec = runnable.spec
+        spec: RunSpec = runnable.spec
         expect_confined(*spec.configurations())
         models = [self._models.runnable(number) for number in self._model_ids(runnable)]
         spec = with_content(spec, models)

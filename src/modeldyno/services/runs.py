@@ -6,13 +6,12 @@ import time
 from collections.abc import Callable
 
 from modeldyno.core.errors import BadValue, ModeldynoError
-from modeldyno.core.ids import RunId
+from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.jobs import JobMessage, Result, Unit
-from modeldyno.core.specs import FLEETING, RunSpec
+from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, keep
-from modeldyno.store.runs import RunFolder, Runs
-from modeldyno.worker.trees import temporary_folder
+from modeldyno.jobs.recording import Ending, keep, remember
+from modeldyno.store.runs import Runs
 
 Listener = Callable[[JobMessage], None]
 
@@ -26,15 +25,13 @@ class RunService:
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
         """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
-        if isinstance(spec, FLEETING):  # looking leaves no trace in the workspace
-            with temporary_folder() as place:
-                store = Runs(place)
-                return self._run_in(store, store.create(spec), spec, listen)
-        folder = self._store.create(spec)
+        if not spec.is_kept:  # looking leaves no trace in the workspace
+            return self._look(spec, listen)
+        run_id = self._store.create(spec).id
         try:
-            return self._run_in(self._store, folder, spec, listen)
+            return self._run(run_id, spec, listen)
         except ModeldynoError:
-            self._store.discard_if_empty(folder.id)
+            self._store.discard_if_empty(run_id)
             raise
 
     def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
@@ -48,13 +45,12 @@ class RunService:
                 fix = "Wait until it ends, or stop it"
                 raise BadValue(f"Run {run_id} is being measured right now", fix=fix)
         units = tuple(self._store.units(run_id))
-        folder = self._store.reopen(run_id)
-        return self._run_in(self._store, folder, spec, listen, units)
+        self._store.reopen(run_id)
+        return self._run(run_id, spec, listen, units)
 
-    def _run_in(
+    def _run(
         self,
-        store: Runs,
-        folder: RunFolder,
+        run_id: RunId,
         spec: RunSpec,
         listen: Listener | None,
         earlier: tuple[Unit, ...] = (),
@@ -62,15 +58,28 @@ class RunService:
         ending = Ending()
 
         def record(run_id: RunId, message: JobMessage) -> None:
-            keep(store, run_id, message, ending)
+            keep(self._store, run_id, message, ending)
             if listen is not None:
                 listen(message)  # stored before told: what is announced can be found
 
-        self._jobs.submit(folder, spec, record, earlier)
+        self._jobs.submit(run_id, spec, record, earlier)
         try:
-            self._wait(folder.id)
+            self._wait(run_id)
         finally:
-            store.clear_scratch(folder.id)
+            self._store.clear_scratch(run_id)
+        return ending.result_or_raise()
+
+    def _look(self, spec: RunSpec, listen: Listener | None) -> Result:
+        ending = Ending()
+
+        def record(_: RunId, message: JobMessage) -> None:
+            remember(message, ending)
+            if listen is not None:
+                listen(message)
+
+        run_id = new_run_id()
+        self._jobs.submit(run_id, spec, record)
+        self._wait(run_id)
         return ending.result_or_raise()
 
     def _wait(self, run_id: RunId) -> None:

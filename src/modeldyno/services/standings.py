@@ -89,10 +89,7 @@ class StandingService:
 
     def _name(self, run: Run) -> str:
         try:
-            match run.of.kind:
-                case "benchmark" | "comparison" | "optimization" | "profile" as kind:
-                    nouns = getattr(self._records, f"{kind}s")
-                    return str(nouns.get(run.of.id).name)
+            return str(self._records.of_kind(run.of.kind).get(run.of.id).name)
         except NotFound:  # deleted meanwhile
             return str(run.of.id)
 

@@ -8,43 +8,31 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from modeldyno.core.commands import config_of
 from modeldyno.core.errors import BadValue
-from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
-from modeldyno.core.tuning_config import tuning_config
+from modeldyno.core.specs import RunSpec
 from modeldyno.formats.small_files import read_small
 
 if TYPE_CHECKING:
     from yaml import MappingNode, SafeLoader
 
 NAME = "config.yaml"
-# INC Bench has a file of the same name, whose readers may look for a section that ours has not.
-_HEADING = """\
-# Repeat this with `modeldyno bench --config`. INC Bench wrote an `evaluation:` section instead:
-# its warmup, iteration, cores_per_instance and num_of_instance are warmup, iterations, cores and
-# instances here.
-"""
 MOST_BYTES = 64 << 10
 
 
-def config_text(spec: BenchmarkSpec | OptimizationSpec) -> str:
-    if isinstance(spec, BenchmarkSpec):
-        return _HEADING + _yaml(config_of(spec))
-    return _yaml(tuning_config(spec))
-
-
-def _yaml(values: dict[str, Any]) -> str:
+def config_text(spec: RunSpec) -> str:
+    """ "" of a spec that has none."""
+    config = spec.config()
+    if config is None:
+        return ""
     import yaml
 
-    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
+    heading, values = config
+    return heading + yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=100)
 
 
 def write_config(folder: Path, spec: RunSpec) -> None:
-    """Benchmarks and quantizations have one."""
-    if isinstance(spec, BenchmarkSpec) or (
-        isinstance(spec, OptimizationSpec) and spec.type == "quantization"
-    ):
-        (folder / NAME).write_text(config_text(spec))
+    if text := config_text(spec):
+        (folder / NAME).write_text(text)
 
 
 def read_config(path: Path) -> dict[str, Any]:

@@ -28,6 +28,8 @@ from modeldyno.store.records.events import tell_many
 from modeldyno.store.records.finding import find, is_kind
 from modeldyno.store.tables import LINKS, PROJECTS, RUNNABLES, RUNS, THINGS, TOMBSTONES
 
+# By kind: columns that name one by its number.
+_NAMED_BY = {"benchmark": (PROJECTS.c.baseline_benchmark_id,)}
 _NAMED = 5  # of many users; the rest are counted
 _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 535
 
@@ -110,13 +112,16 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
         gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
+        told = [(project, {"id": number}) for project, number in connection.execute(gone)]
+        tell_many(connection, f"{kind}.deleted", told, now)
     else:
         is_it = and_(is_kind(kind), RUNNABLES.c.number.in_(numbers))
         _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
         gone = delete(RUNNABLES).where(is_it).returning(*columns)
-    deleted = [(project_id, {"id": number}) for project_id, number in connection.execute(gone)]
-    tell_many(connection, f"{kind}.deleted", deleted, now)
+        rows = connection.execute(gone)
+        told = [(project, {"kind": kind, "id": number}) for project, number in rows]
+        tell_many(connection, "runnable.deleted", told, now)
 
 
 def _let_go(
@@ -127,9 +132,9 @@ def _let_go(
     connection.execute(delete(LINKS).where(LINKS.c.used_id.in_(ids)))
     repeats = and_(is_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
     connection.execute(update(RUNNABLES).where(repeats).values(rerun_of=None))
-    if kind == "benchmark":
-        held = PROJECTS.c.baseline_benchmark_id.in_(numbers)
-        connection.execute(update(PROJECTS).where(held).values(baseline_benchmark_id=None))
+    for column in _NAMED_BY.get(kind, ()):
+        cleared = update(column.table).where(column.in_(numbers)).values({column: None})
+        connection.execute(cleared)
 
 
 def _bury_runs(connection: Connection, kind: str, ids: Select[int], now: datetime) -> None:

@@ -8,21 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.codec import decode
 from modeldyno.core.errors import BadValue, RunNotFound
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
-from modeldyno.core.specs import FLEETING, BenchmarkSpec
+from modeldyno.core.kinds import result_from
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"
-_RESULTS: dict[str, Any] = {
-    "benchmark": BenchmarkResult,
-    "comparison": ComparisonResult,
-    "profile": ProfileResult,
-}
 
 
 class History:
@@ -107,26 +100,26 @@ class History:
     def _read(self, run_id: RunId) -> KeptRun:
         folder = self.folder(run_id)
         spec = folder.spec()
-        if isinstance(spec, FLEETING):
-            raise ValueError("looking at a model leaves no run")  # noqa: TRY004 - of the file's content
+        if not spec.is_kept:
+            raise ValueError("looking at a model leaves no run")
         began = _began(run_id)
         assert began is not None
         state = folder.state()
         kept = _units(folder)
-        cells = len(spec.cells) if isinstance(spec, BenchmarkSpec) else 1
         file = folder.path / "result.json"
         result = None
         # While a stopped run goes on, its result is that of the time before.
         if folder.is_over() and file.exists():
-            result = decode(_RESULTS[spec.kind], json.loads(file.read_text()))
+            result = result_from(json.loads(file.read_text()))
         return KeptRun(
             run_id=run_id,
             created_at=began.isoformat(),
             state=state,
             spec=spec,
-            sessions=tuple(kept[cell] for cell in range(cells)),
+            sessions=tuple(kept[cell] for cell in range(spec.cells_kept())),
             result=result,
             failure=folder.failure(),
+            artifacts=folder.artifacts_kept(),
         )
 
 

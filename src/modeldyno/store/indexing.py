@@ -16,9 +16,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, or_, select, update
 
-from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.codec import encode
-from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.documents.reindex import ReindexDocument
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import (
@@ -33,22 +31,15 @@ from modeldyno.core.identity import fingerprint
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
-from modeldyno.core.optimizations import NewOptimization
-from modeldyno.core.profiles import NewProfile, rows_of
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure, ProfileResult
+from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, RunOf, way
-from modeldyno.core.specs import (
-    BenchmarkSpec,
-    ComparisonSpec,
-    ModelSpec,
-    OptimizationSpec,
-    ProfileSpec,
-)
+from modeldyno.core.specs import ModelSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
+from modeldyno.store.kinds import KINDS, ROLES
 from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, is_kind, utc_now
@@ -278,9 +269,8 @@ class RunIndex:
         if result is None:
             return
         write_result(connection, row, result)
-        if isinstance(result, ProfileResult):
-            rows = [encode(one) for one in rows_of(row.id, result)]
-            add_profile_rows(connection, row.id, rows)
+        if rows := result.profile_rows(row.id):
+            add_profile_rows(connection, row.id, [encode(one) for one in rows])
 
 
 def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
@@ -307,7 +297,7 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     project = _project(connection, clock)
     spec = found.run.spec
     models = _models(connection, project, found, clock)
-    identity = fingerprint(spec.kind, models, encode(spec))
+    identity = fingerprint(spec, models)
     known = None
     if identity is not None:
         is_it = (is_kind(spec.kind), RUNNABLES.c.fingerprint == identity)
@@ -323,30 +313,18 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
 
 def _new_owner(
     found: _Found, project: ProjectId, models: list[ModelId], identity: str | None
-) -> NewBenchmark | NewComparison | NewProfile | NewOptimization:
-    common: dict[str, Any] = {
-        "project_id": project,
-        "name": run_name(found.run.spec, name_of_file(found.run.subject)),
-    }
-    match found.run.spec:
-        case BenchmarkSpec() as spec:
-            return NewBenchmark(**common, model_id=models[0], spec=spec, fingerprint=identity)
-        case ComparisonSpec() as spec:
-            a, b = models
-            return NewComparison(
-                **common, a_model_id=a, b_model_id=b, spec=spec, fingerprint=identity
-            )
-        case ProfileSpec() as spec:
-            settings = encode(spec)
-            return NewProfile(**common, model_id=models[0], settings=settings, fingerprint=identity)
-        case OptimizationSpec() as spec:  # of a server whose database is gone
-            return NewOptimization(
-                **common,
-                model_id=models[0],
-                type=spec.type,
-                precision=spec.precision,
-                settings=encode(spec.settings),
-            )
+) -> Any:
+    spec = found.run.spec
+    kind = KINDS[spec.kind]
+    names = [name_of_file(model.path) for model in spec.models()]
+    known = {} if identity is None else {"fingerprint": identity}
+    return kind.new(
+        project_id=project,
+        name=run_name(spec, names),
+        **dict(zip(kind.model_links, models, strict=True)),
+        **kind.of_spec(spec),
+        **known,
+    )
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
@@ -362,16 +340,13 @@ def _project(connection: Connection, clock: Clock) -> ProjectId:
 def _models(
     connection: Connection, project: ProjectId, found: _Found, clock: Clock
 ) -> list[ModelId]:
-    spec, result = found.run.spec, found.run.result
-    if not isinstance(spec, ComparisonSpec):
-        facts = result.model if isinstance(result, BenchmarkResult | ProfileResult) else None
-        return [_model(connection, project, spec.model, facts, found.sha256, clock)]
-    sides = (result.a, result.b) if isinstance(result, ComparisonResult) else (None, None)
-    a, _, b = (found.sha256 or "").partition("+")  # as a run that has begun says it
-    contents = (a or None, b or a or None)
+    specs, result = found.run.spec.models(), found.run.result
+    facts = result.models() if result else (None,) * len(specs)
+    first, *others = (found.sha256 or "").split("+")  # as a run that has begun says it
+    contents = [first, *others, *[first] * len(specs)][: len(specs)]
     return [
-        _model(connection, project, side.model, got.model if got else None, sha256, clock)
-        for side, got, sha256 in zip((spec.a, spec.b), sides, contents, strict=True)
+        _model(connection, project, spec, known, sha256 or None, clock)
+        for spec, known, sha256 in zip(specs, facts, contents, strict=True)
     ]
 
 
@@ -415,14 +390,9 @@ def _model(
 
 def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> None:
     """A model that was met while it was measured: only the end tells what is in it."""
-    match found.run.result:
-        case BenchmarkResult() | ProfileResult() as result:
-            learned = [("model", result.model)]
-        case ComparisonResult() as result:
-            learned = [("a", result.a.model), ("b", result.b.model)]
-        case _:
-            learned = []
-    for role, facts in learned:
+    learned = found.run.result.models() if found.run.result else ()
+    fields = KINDS[found.run.kind].model_links
+    for role, facts in zip((ROLES[field][0] for field in fields), learned, strict=False):
         is_it = (LINKS.c.runnable_id == run.runnable_id, LINKS.c.role == role)
         model_id = connection.scalars(select(LINKS.c.model_id).where(*is_it)).one()
         if twin := _twin(connection, model_id, facts):
@@ -463,5 +433,4 @@ def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bo
 
 
 def _content_of(run: KeptRun) -> str | None:
-    result = run.result
-    return result.model.sha256 if isinstance(result, BenchmarkResult | ProfileResult) else None
+    return "+".join(facts.sha256 for facts in run.result.models()) if run.result else None

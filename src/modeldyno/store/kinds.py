@@ -1,4 +1,4 @@
-"""The kinds of what can be run: what the store has to know of each."""
+"""Rows of what can be run: what the store has to know of kinds that keep more than their spec."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from functools import cached_property, partial
 from typing import Any, get_type_hints
 
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
-from modeldyno.core.codec import decode
+from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.kinds import spec_from
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
+from modeldyno.core.runnables import NewPlainRunnable, PlainRunnable
 from modeldyno.core.runs import RunKind
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, MeasuringSpec
+from modeldyno.core.specs import CellSpec, OptimizationSpec, RunSpec
 from modeldyno.store.documents import cells_outline
 
 # The roles of models and datasets, by the field that has their number; and the column for it.
@@ -37,9 +39,10 @@ class Kind:
     """
 
     name: RunKind
-    new: type[Any]
-    value: type[Any]
-    spec: Callable[[Fields], MeasuringSpec | None]  # from its own fields
+    new: type[Any] = NewPlainRunnable
+    value: type[Any] = PlainRunnable
+    spec: Callable[[Fields], RunSpec | None] = lambda own: spec_from(own["spec"])
+    of_spec: Callable[[Any], Fields] = lambda spec: {"spec": spec}  # its own fields
     # What lists show of them, and of the rows of its latest cells.
     outline: Callable[[Fields, Sequence[Any]], Fields] = lambda own, cells: {}
 
@@ -48,13 +51,16 @@ class Kind:
         return tuple(field.name for field in fields(self.new) if field.name in ROLES)
 
     @cached_property
+    def model_links(self) -> tuple[str, ...]:
+        """In the order of the models of its spec."""
+        return tuple(field for field in self.links if ROLES[field][1] == "model_id")
+
+    @cached_property
     def own(self) -> dict[str, Callable[[Any], Any]]:
         """How to read each from its JSON."""
         hints = get_type_hints(self.new)
         return {
-            name: partial(decode, hint) if is_dataclass(hint) else _as_it_is
-            for name, hint in hints.items()
-            if name not in (*_COLUMNS, *ROLES)
+            name: _reader(hint) for name, hint in hints.items() if name not in (*_COLUMNS, *ROLES)
         }
 
     def draft(self, own: Fields) -> SummaryDocument:
@@ -63,8 +69,10 @@ class Kind:
         return SummaryDocument() if spec is None else SummaryDocument.of_spec(spec)
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+def _reader(hint: Any) -> Callable[[Any], Any]:
+    if hint is RunSpec:
+        return spec_from
+    return partial(decode, hint) if is_dataclass(hint) else lambda value: value
 
 
 def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
@@ -73,24 +81,32 @@ def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
     return {"mode": own["mode"]} | cells_outline(cells)
 
 
-KINDS: dict[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind(
-            "benchmark",
-            NewBenchmark,
-            Benchmark,
-            lambda own: decode(BenchmarkSpec, own["spec"]),
-            _outline_of_benchmark,
-        ),
-        Kind(
-            "comparison",
-            NewComparison,
-            Comparison,
-            lambda own: decode(ComparisonSpec, own["spec"]),
-        ),
-        Kind("optimization", NewOptimization, Optimization, lambda own: None),
-        Kind("profile", NewProfile, Profile, lambda own: spec_of(own["settings"])),
-    )
-}
-KIND_OF = {kind.new: kind for kind in KINDS.values()}
+def _own_of_optimization(spec: OptimizationSpec) -> Fields:
+    return {"type": spec.type, "precision": spec.precision, "settings": encode(spec.settings)}
+
+
+class _Kinds(dict[str, Kind]):
+    def __missing__(self, name: str) -> Kind:
+        """One that keeps its spec, and nothing beside it."""
+        return self.setdefault(name, Kind(name))
+
+
+KINDS = _Kinds(
+    benchmark=Kind("benchmark", NewBenchmark, Benchmark, outline=_outline_of_benchmark),
+    comparison=Kind("comparison", NewComparison, Comparison),
+    optimization=Kind(
+        "optimization", NewOptimization, Optimization, lambda own: None, _own_of_optimization
+    ),
+    profile=Kind(
+        "profile",
+        NewProfile,
+        Profile,
+        lambda own: spec_of(own["settings"]),
+        lambda spec: {"settings": encode(spec)},
+    ),
+)
+_BY_CLASS = {kind.new: kind for kind in KINDS.values()}
+
+
+def kind_of(new: Any) -> Kind:
+    return _BY_CLASS.get(type(new)) or KINDS[new.spec.kind]

@@ -78,7 +78,7 @@ def enter_state(
     show_latest(connection, run.runnable_id)
     if quiet:
         return
-    payload = {"run_id": run.id, "state": after, run.kind: run.of_id}
+    payload = {"run_id": run.id, "state": after, "kind": run.kind, "id": run.of_id}
     tell(connection, "run.changed", run.project_id, payload, now)
 
 

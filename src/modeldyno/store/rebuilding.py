@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from modeldyno.core.ids import RunId
-from modeldyno.core.results import MeasuringResult
+from modeldyno.core.results import RunResult
 from modeldyno.store.database import Database
 from modeldyno.store.documents import REVISION, cell_text, summary_text
 from modeldyno.store.history import History
@@ -81,7 +81,7 @@ class Rebuilding:
         with self._database.reading() as connection:
             return [*connection.scalars(query.limit(_AT_ONCE))]
 
-    def _result(self, run_id: RunId) -> MeasuringResult | None:
+    def _result(self, run_id: RunId) -> RunResult | None:
         """As its folder has it; None where that is gone, damaged or of another version."""
         try:
             return self._history.read(run_id).result
@@ -89,7 +89,7 @@ class Rebuilding:
             return None
 
 
-def _rebuild_run(connection: Connection, run_id: RunId, result: MeasuringResult | None) -> None:
+def _rebuild_run(connection: Connection, run_id: RunId, result: RunResult | None) -> None:
     run = find_run(connection, run_id)
     if result is not None:
         write_result(connection, run, result)

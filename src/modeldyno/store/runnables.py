@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -29,7 +29,7 @@ from modeldyno.core.runs import LatestRun, RunKind
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
-from modeldyno.store.kinds import KIND_OF, KINDS, ROLES, Kind
+from modeldyno.store.kinds import KINDS, ROLES, Kind, kind_of
 from modeldyno.store.pages import Query, Sorting, of_project, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import (
@@ -44,7 +44,7 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.schema import dump_json
-from modeldyno.store.tables import JOBS, LINKS, NUMBERS, RUNNABLES, RUNS
+from modeldyno.store.tables import JOBS, LINKS, MODELS, NUMBERS, RUNNABLES, RUNS
 
 N = TypeVar("N")
 V = TypeVar("V")
@@ -64,11 +64,12 @@ _OF_LATEST = ("id", "state", "created_at", "started_at", "finished_at", "failure
 class Runnables(Generic[N, V]):
     """The repository of one kind."""
 
-    kind: ClassVar[RunKind]
+    kind: RunKind
 
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+    def __init__(self, database: Database, clock: Clock = utc_now, kind: RunKind = "") -> None:
         self._database = database
         self._clock = clock
+        self.kind = kind or self.kind
 
     def add(self, new: N) -> V:
         with self._database.writing() as connection:
@@ -96,6 +97,15 @@ class Runnables(Generic[N, V]):
         """With its runs; their folders follow when somebody sweeps."""
         with self._database.writing() as connection:
             delete_thing(connection, self.kind, number, self._clock(), cascade=cascade)
+
+    def model_names(self, number: int) -> tuple[str, ...]:
+        """In the order of the models of its spec."""
+        query = select(LINKS.c.role, MODELS.c.name).join(MODELS, MODELS.c.id == LINKS.c.model_id)
+        with self._database.reading() as connection:
+            row = find(connection, self.kind, number)
+            rows = connection.execute(query.where(LINKS.c.runnable_id == row.runnable_id))
+            names = dict(rows.tuples().all())
+        return tuple(names[ROLES[field][0]] for field in KINDS[self.kind].model_links)
 
     def _edit(self, number: int, **values: Any) -> V:
         """None stays, and so do single settings. Raises WrongState once it has run, unless only its
@@ -205,7 +215,7 @@ def _has_engine(engine: str) -> ColumnElement[bool]:
 
 def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     """A draft, and the event that says so; its number."""
-    kind = KIND_OF[type(new)]
+    kind = kind_of(new)
     values = encode(new)
     own = {name: values.pop(name) for name in kind.own}
     links = {field: values.pop(field) for field in kind.links}
@@ -217,7 +227,8 @@ def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     values |= {"name": name, "name_key": search_key(name), **_described(kind, own)}
     added = insert(RUNNABLES).values(values).returning(RUNNABLES.c.id)
     _write_links(connection, connection.execute(added).scalar_one(), links)
-    tell(connection, f"{kind.name}.created", new.project_id, {"id": number}, now)
+    payload = {"kind": kind.name, "id": number}
+    tell(connection, "runnable.created", new.project_id, payload, now)
     return number
 
 
@@ -244,7 +255,8 @@ def _edit(
     _write_links(connection, row.runnable_id, links)
     changed = update(RUNNABLES).where(RUNNABLES.c.id == row.runnable_id)
     connection.execute(changed.values(values))
-    tell(connection, f"{kind.name}.changed", row.project_id, {"id": number}, now)
+    payload = {"kind": kind.name, "id": number}
+    tell(connection, "runnable.changed", row.project_id, payload, now)
 
 
 def _next_number(connection: Connection, kind: str) -> int:

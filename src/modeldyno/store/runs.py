@@ -12,14 +12,15 @@ import difflib
 import io
 import json
 import os
+import re
 import secrets
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
@@ -30,15 +31,19 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.ids import run_id as checked
-from modeldyno.core.jobs import Result, Unit
+from modeldyno.core.jobs import Artifact, Result, Unit
+from modeldyno.core.kinds import spec_from, unit_from
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState, may_move
-from modeldyno.core.sessions import Pair, Session
+from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
-from modeldyno.core.traces import Repeat
 from modeldyno.store.owners import Owner, this_process
 from modeldyno.worker.trees import discard_tree
 
+if TYPE_CHECKING:
+    from modeldyno.store.objects import Objects
+
+_ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _REMOVED = ".removed-"  # in front of the name of what is on its way out
 SWEEP_S = 10.0  # a job's end waits no longer for what it left
 
@@ -52,6 +57,7 @@ class RunFolder:
         self.scratch = path / "scratch"
         self.model = path / "model"
         self.samples = path / "samples"
+        self.artifacts = path / "artifacts"  # files that it left, by checksum
 
     @property
     def id(self) -> RunId:
@@ -86,8 +92,29 @@ class RunFolder:
         return found
 
     def spec(self) -> RunSpec:
-        found: RunSpec = decode(RunSpec, self._json("spec.json"))
-        return found
+        return spec_from(self._json("spec.json"))
+
+    def keep_file(self, name: str, descriptor: int) -> Artifact:
+        """A copy of what is open here: on the disk, and hashed. Who is told of it lists it."""
+        if not _ARTIFACT.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of an artifact")
+        stored = self._objects().add(descriptor)
+        return Artifact(name, stored.sha256, stored.size_bytes)
+
+    def open_artifact(self, artifact: Artifact) -> int:
+        """A descriptor, which the caller closes; raises FileNotFound."""
+        return self._objects().open(artifact.sha256)
+
+    def artifacts_kept(self) -> tuple[Artifact, ...]:
+        """By name; a torn last line is none, and a file that was left again replaces itself."""
+        artifacts = (decode(Artifact, line) for line in _lines(self.path / "artifacts.jsonl"))
+        by_name = {artifact.name: artifact for artifact in artifacts}
+        return tuple(by_name[name] for name in sorted(by_name))
+
+    def _objects(self) -> Objects:
+        from modeldyno.store.objects import Objects
+
+        return Objects(self.artifacts)
 
     def _json(self, name: str) -> Any:
         return json.loads((self.path / name).read_text())
@@ -168,16 +195,25 @@ class Runs:
             _append(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
 
     def _keep_samples(self, folder: RunFolder, unit: Unit) -> dict[str, Any]:
-        match unit.measured:
-            case Session() as session:
-                return _keep(folder, f"cell-{unit.cell}", session)
-            case Pair() as pair:
-                kept = encode(replace(pair, a=_bare(pair.a), b=_bare(pair.b)))
-                kept["a"] = _keep(folder, "side-a", pair.a)
-                kept["b"] = _keep(folder, "side-b", pair.b)
-                return dict(kept)
-            case Repeat() as repeat:  # a few thousand calls at the most
-                return dict(encode(repeat))
+        """Those of sessions have files of their own; all else is short enough for a line."""
+        if isinstance(unit.measured, Session):
+            return _keep(folder, f"cell-{unit.cell}", unit.measured)
+        names = [field.name for field in fields(unit.measured)]
+        sessions = {name: getattr(unit.measured, name) for name in names}
+        sessions = {name: part for name, part in sessions.items() if isinstance(part, Session)}
+        bare = {name: _bare(session) for name, session in sessions.items()}
+        record: dict[str, Any] = encode(replace(unit.measured, **bare))
+        for name, session in sessions.items():
+            record[name] = _keep(folder, f"side-{name}", session)
+        return record
+
+    def list_artifact(self, run_id: RunId, artifact: Artifact) -> None:
+        """From here on it belongs to the run; raises FileNotFound unless its content is here."""
+        folder = self.folder(run_id)
+        os.close(folder.open_artifact(artifact))
+        with _storing():
+            line = json.dumps(encode(artifact)).encode() + b"\n"
+            _append(folder.path / "artifacts.jsonl", line)
 
     def finish(
         self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
@@ -201,7 +237,8 @@ class Runs:
     def discard_if_empty(self, run_id: RunId) -> None:
         """Forget a run that measured nothing, unless its workers had something to say."""
         folder = self.folder(run_id)
-        kept = (folder.path / "units.jsonl", folder.path / "result.json", folder.log)
+        names = ("units.jsonl", "artifacts.jsonl", "result.json", folder.log.name)
+        kept = [folder.path / name for name in names]
         if not any(path.exists() and path.stat().st_size for path in kept):
             discard_tree(folder.path)
 
@@ -250,11 +287,9 @@ class Runs:
         """Every unit that was kept, with its samples; a torn last line is not one."""
         folder = self.folder(run_id)
         path = folder.path / "units.jsonl"
-        if not path.exists():
-            return
-        for line in path.read_bytes().splitlines(keepends=True):
-            if line.endswith(b"\n"):
-                yield _load(folder, json.loads(line))
+        kind = folder.spec().kind if path.exists() else ""
+        for record in _lines(path):
+            yield _load(folder, kind, record)
 
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
@@ -265,11 +300,8 @@ class Runs:
         """The same, session by session: a piece has the lines of one."""
         yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
         for number, unit in enumerate(self.units(run_id)):
-            if isinstance(unit.measured, Repeat):
-                yield _csv(_calls(unit.process, number, unit.measured))
-                continue
-            for label, session in _sessions(unit):
-                yield _csv(_rows(label, unit.process, number, session))
+            for timings in unit.measured.timings():
+                yield _csv(_rows(unit, number, timings))
 
 
 def _csv(rows: Iterable[tuple[object, ...]]) -> str:
@@ -288,24 +320,11 @@ def _is_orphan(told: dict[str, Any]) -> bool:
     return owner is None or owner.is_gone()
 
 
-def _sessions(unit: Unit) -> list[tuple[str, Session]]:
-    if isinstance(unit.measured, Pair):
-        return [("a", unit.measured.a), ("b", unit.measured.b)]
-    assert isinstance(unit.measured, Session)
-    return [(str(unit.cell), unit.measured)]
-
-
-def _calls(process: int, number: int, repeat: Repeat) -> Iterator[tuple[object, ...]]:
-    for label, walls in (("plain", repeat.plain_ns), ("profiled", repeat.profiled_ns)):
-        for i, wall in enumerate(walls):
-            yield label, process, number, i, 1, wall, ""
-
-
-def _rows(label: str, process: int, number: int, session: Session) -> Iterator[tuple[object, ...]]:
-    samples = session.samples
-    cpu: tuple[int | str, ...] = samples.cpu_ns or ("",) * len(samples.wall_ns)
-    for i, (wall, spent) in enumerate(zip(samples.wall_ns, cpu, strict=True)):
-        yield label, process, number, i, samples.calls_per_sample, wall, spent
+def _rows(unit: Unit, number: int, timings: Timings) -> Iterator[tuple[object, ...]]:
+    label = timings.label or str(unit.cell)
+    cpu: tuple[int | str, ...] = timings.cpu_ns or ("",) * len(timings.wall_ns)
+    for i, (wall, spent) in enumerate(zip(timings.wall_ns, cpu, strict=True)):
+        yield label, unit.process, number, i, timings.calls_per_sample, wall, spent
 
 
 # ---------------------------------------------------------------- samples
@@ -326,13 +345,14 @@ def _keep(folder: RunFolder, name: str, session: Session) -> dict[str, Any]:
     return record
 
 
-def _load(folder: RunFolder, record: dict[str, Any]) -> Unit:
-    measured = record["measured"]
-    if measured.get("kind") != "repeat":
-        for session in (measured["a"], measured["b"]) if "a" in measured else (measured,):
-            _fill(folder, session["samples"])
-    unit: Unit = decode(Unit, record)
-    return unit
+def _load(folder: RunFolder, kind: str, record: dict[str, Any]) -> Unit:
+    measured = record.pop("measured")
+    for part in (measured, *measured.values()):
+        samples = part.get("samples") if isinstance(part, dict) else None
+        if isinstance(samples, dict) and "stored" in samples:
+            _fill(folder, samples)
+    unit: Unit = decode(Unit, record | {"measured": None})
+    return replace(unit, measured=unit_from(kind, measured))
 
 
 def _fill(folder: RunFolder, samples: dict[str, Any]) -> None:
@@ -379,11 +399,18 @@ def _storing(path: Path | None = None) -> Iterator[None]:
 def _mend(folder: RunFolder) -> None:
     """Cut off what a killed process wrote half of: whatever comes next must begin where a line or
     a number begins."""
-    lines = folder.path / "units.jsonl"
-    if lines.exists():
+    for lines in folder.path.glob("*.jsonl"):
         os.truncate(lines, lines.read_bytes().rfind(b"\n") + 1)
     for samples in folder.samples.glob("*.i64"):
         os.truncate(samples, samples.stat().st_size // 8 * 8)
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    """What was written line by line; a torn last line is none."""
+    if path.exists():
+        for line in path.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield json.loads(line)
 
 
 def _append(path: Path, data: bytes) -> int:

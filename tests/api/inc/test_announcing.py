@@ -57,7 +57,7 @@ class Mouth(Broadcast):
 
 
 def moved(run_id, state, number=1):
-    payload = {"run_id": run_id, "state": state, "benchmark": number}
+    payload = {"run_id": run_id, "state": state, "kind": "benchmark", "id": number}
     return Event(number=1, kind="run.changed", project_id=1, payload=payload, created_at=BEGIN)
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import modeldyno
 from modeldyno.core.events import KINDS
-from modeldyno.store.kinds import KINDS as RUNNABLE
 from modeldyno.store.tables import THINGS
 
 PACKAGE = Path(modeldyno.__file__).parent
@@ -48,12 +47,9 @@ def test_who_knows_more_than_there_is_must_fetch_everything_anew(served):
 def test_the_vocabulary_of_events_is_all_that_the_store_tells():
     code = "".join(path.read_text() for path in (PACKAGE / "store").rglob("*.py"))
     told = set(re.findall(r"""tell(?:_many)?\(\s*connection, "([\w.]+)\"""", code))
-    told |= {f"{kind}.deleted" for kind in (*THINGS, *RUNNABLE)}
-    told |= {f"{kind}.{what}" for kind in RUNNABLE for what in ("created", "changed")}
-    families = set(
-        re.findall(r"""tell(?:_many)?\(\s*connection, f"\{kind(?:\.name)?\}\.(\w+)\"""", code)
-    )
-    assert families == {"created", "changed", "deleted"}
+    told |= {f"{kind}.deleted" for kind in THINGS}
+    families = set(re.findall(r"""tell(?:_many)?\(\s*connection, f"\{kind\}\.(\w+)\"""", code))
+    assert families == {"deleted"}
     assert told | FLEETING == set(KINDS)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.api.v1.notes import LONGEST
-from modeldyno.core.notes import SUBJECT_KINDS
+from modeldyno.core.notes import subject_kinds
 
 
 def test_a_note_is_empty_then_written_then_changed_by_who_has_read_it(served, project):
@@ -41,7 +41,7 @@ def test_a_note_is_bounded(served, project):
     assert served.put(path, {"text": "ü" * (LONGEST + 1)}, if_match="*").status == 422
 
 
-@pytest.mark.parametrize("kind", SUBJECT_KINDS)
+@pytest.mark.parametrize("kind", subject_kinds())
 def test_every_thing_has_its_own_note(served, kind):
     project = served.project()
     numbers = {"project": project, "model": served.model(project)}

@@ -93,29 +93,14 @@ function hear(event: EventMessage): void {
     case "dataset.deleted":
       invalidate(["datasets"]);
       return;
-    case "benchmark.created":
-    case "benchmark.changed":
-    case "benchmark.deleted":
-      invalidate(queryKeys.benchmarks);
+    case "runnable.created":
+    case "runnable.changed":
+    case "runnable.deleted":
+      invalidate(queryKeys.kind(event.data.kind));
       invalidate(queryKeys.projects);
       return;
-    case "comparison.created":
-    case "comparison.changed":
-    case "comparison.deleted":
-      invalidate(queryKeys.comparisons);
-      invalidate(queryKeys.projects);
-      return;
-    case "optimization.created":
-    case "optimization.changed":
-    case "optimization.deleted":
     case "optimization.trial":
-      invalidate(["optimizations"]);
-      return;
-    case "profile.created":
-    case "profile.changed":
-    case "profile.deleted":
-      invalidate(queryKeys.profiles);
-      invalidate(queryKeys.projects);
+      invalidate(queryKeys.kind("optimization"));
       return;
     case "run.created":
     case "run.changed":
@@ -124,9 +109,7 @@ function hear(event: EventMessage): void {
       // A job moves with its run: its own event tells only of its place and of why it waits.
       invalidate(queryKeys.jobs);
       invalidate(queryKeys.system); // who has which core
-      if (event.data.benchmark != null) invalidate(queryKeys.benchmarks);
-      if (event.data.comparison != null) invalidate(queryKeys.comparisons);
-      if (event.data.profile != null) invalidate(queryKeys.profiles);
+      invalidate(queryKeys.kind(event.data.kind));
       invalidate(queryKeys.judgements);
       invalidate(queryKeys.projects);
       return;

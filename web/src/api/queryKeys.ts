@@ -1,5 +1,7 @@
 /** The first word of each key is what events invalidate. */
 export const queryKeys = {
+  /** Of a kind of runs: `benchmarks` of a benchmark. */
+  kind: (kind: string) => [`${kind}s`] as const,
   projects: ["projects"] as const,
   models: ["models"] as const,
   benchmarks: ["benchmarks"] as const,

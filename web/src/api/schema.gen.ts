@@ -1549,6 +1549,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{run_id}/artifacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List run artifacts
+         * @description Files that it left, by name.
+         */
+        get: operations["list_run_artifacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run_id}/artifacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download run artifact
+         * @description One of them. `ETag` is its checksum.
+         */
+        get: operations["download_run_artifact"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/cells/{cell}/samples": {
         parameters: {
             query?: never;
@@ -1798,6 +1838,31 @@ export interface components {
              * @default null
              */
             folder: string | null;
+        };
+        /**
+         * ArtifactDocument
+         * @description A file that a run left.
+         */
+        ArtifactDocument: {
+            /** @description Unique within the run. */
+            name: string;
+            /** @description Of its content. */
+            sha256: string;
+            /** @description Of its content. */
+            size_bytes: number;
+        };
+        /**
+         * ArtifactsTold
+         * @description Always one page: runs leave few files.
+         */
+        ArtifactsTold: {
+            /** Items */
+            items: components["schemas"]["ArtifactDocument"][];
+            /**
+             * Next
+             * @description The cursor of the next page; null: that was all.
+             */
+            next?: string | null;
         };
         /**
          * Attribute
@@ -3864,7 +3929,7 @@ export interface components {
              */
             size_bytes: number;
         };
-        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
+        EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunnableMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
          * EventsTold
          * @description Of the same shape as those that Socket.IO tells.
@@ -3877,15 +3942,16 @@ export interface components {
              *       {
              *         "at": "2026-11-15T09:51:16.123456Z",
              *         "data": {
-             *           "id": 7
+             *           "id": 7,
+             *           "kind": "benchmark"
              *         },
-             *         "kind": "benchmark.created",
+             *         "kind": "runnable.created",
              *         "number": 42,
              *         "project_id": 1
              *       }
              *     ]
              */
-            events: (components["schemas"]["ThingMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"])[];
+            events: (components["schemas"]["ThingMessage"] | components["schemas"]["RunnableMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"])[];
             /**
              * Is Complete
              * @description False: some that you missed are not kept any more, so fetch everything anew.
@@ -6096,44 +6162,16 @@ export interface components {
         };
         /**
          * NoteThing
-         * @description A note of one of these.
+         * @description A note, and what it is about.
          */
         NoteThing: {
+            /** Id */
+            id: number;
             /**
-             * Benchmark
-             * @default null
+             * Kind
+             * @enum {string}
              */
-            benchmark?: number | null;
-            /**
-             * Comparison
-             * @default null
-             */
-            comparison?: number | null;
-            /**
-             * Dataset
-             * @default null
-             */
-            dataset?: number | null;
-            /**
-             * Model
-             * @default null
-             */
-            model?: number | null;
-            /**
-             * Optimization
-             * @default null
-             */
-            optimization?: number | null;
-            /**
-             * Profile
-             * @default null
-             */
-            profile?: number | null;
-            /**
-             * Project
-             * @default null
-             */
-            project?: number | null;
+            kind: "project" | "model" | "dataset" | "benchmark" | "comparison" | "optimization" | "profile";
             /** Version */
             version: number;
         };
@@ -7444,6 +7482,11 @@ export interface components {
         /** RunDetailsTold */
         RunDetailsTold: {
             /**
+             * Artifacts
+             * @description Files that it left.
+             */
+            artifacts: components["schemas"]["ArtifactDocument"][];
+            /**
              * Cells
              * @description Empty until it has ended, and of a comparison.
              */
@@ -7536,29 +7579,16 @@ export interface components {
         };
         /**
          * RunThing
-         * @description A run, and whose it is: one of the four.
+         * @description A run, and what it is one of.
          */
         RunThing: {
+            /** Id */
+            id: number;
             /**
-             * Benchmark
-             * @default null
+             * Kind
+             * @enum {string}
              */
-            benchmark?: number | null;
-            /**
-             * Comparison
-             * @default null
-             */
-            comparison?: number | null;
-            /**
-             * Optimization
-             * @default null
-             */
-            optimization?: number | null;
-            /**
-             * Profile
-             * @default null
-             */
-            profile?: number | null;
+            kind: "benchmark" | "comparison" | "optimization" | "profile";
             /** Run Id */
             run_id: string;
             /**
@@ -7613,6 +7643,34 @@ export interface components {
              * @example 0.1.0
              */
             tool_version: string | null;
+        };
+        /** RunnableMessage */
+        RunnableMessage: {
+            /** At */
+            at: string;
+            data: components["schemas"]["RunnableThing"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "runnable.changed" | "runnable.created" | "runnable.deleted";
+            /** Number */
+            number: number;
+            /** Project Id */
+            project_id: number | null;
+        };
+        /**
+         * RunnableThing
+         * @description A benchmark, comparison …: whatever can be run.
+         */
+        RunnableThing: {
+            /** Id */
+            id: number;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "benchmark" | "comparison" | "optimization" | "profile";
         };
         /** SandboxTold */
         SandboxTold: {
@@ -8053,7 +8111,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            kind: "benchmark.changed" | "benchmark.created" | "benchmark.deleted" | "comparison.changed" | "comparison.created" | "comparison.deleted" | "dataset.created" | "dataset.deleted" | "job.changed" | "model.changed" | "model.created" | "model.deleted" | "optimization.changed" | "optimization.created" | "optimization.deleted" | "profile.changed" | "profile.created" | "profile.deleted" | "project.changed" | "project.created" | "project.deleted";
+            kind: "dataset.created" | "dataset.deleted" | "job.changed" | "model.changed" | "model.created" | "model.deleted" | "project.changed" | "project.created" | "project.deleted";
             /** Number */
             number: number;
             /** Project Id */
@@ -8441,6 +8499,8 @@ export interface components {
 }
 export type AgreementDocument = components['schemas']['AgreementDocument'];
 export type Architecture = components['schemas']['Architecture'];
+export type ArtifactDocument = components['schemas']['ArtifactDocument'];
+export type ArtifactsTold = components['schemas']['ArtifactsTold'];
 export type Attribute = components['schemas']['Attribute'];
 export type AxesTold = components['schemas']['AxesTold'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
@@ -8592,6 +8652,8 @@ export type RunDetailsTold = components['schemas']['RunDetailsTold'];
 export type RunMessage = components['schemas']['RunMessage'];
 export type RunThing = components['schemas']['RunThing'];
 export type RunTold = components['schemas']['RunTold'];
+export type RunnableMessage = components['schemas']['RunnableMessage'];
+export type RunnableThing = components['schemas']['RunnableThing'];
 export type SandboxTold = components['schemas']['SandboxTold'];
 export type SessionTold = components['schemas']['SessionTold'];
 export type SettingTold = components['schemas']['SettingTold'];
@@ -18989,6 +19051,204 @@ export interface operations {
             };
             /** @description Not now: others use it, or it is in another state */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_run_artifacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Sorts by time. */
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArtifactsTold"];
+                };
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request does not fit its description */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too much at once */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not available for now */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_run_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Sorts by time. */
+                run_id: string;
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as an attachment */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The range that was asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description You have it already (`If-None-Match`) */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot work */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Wrong or missing token */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Refused */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The file has no such range */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -94,13 +94,12 @@ class Announcer:
     def hear(self, event: Event) -> None:
         told = event.payload
         # What is new and over was found in a folder: nobody waits for it.
-        if event.kind == "run.changed" or (
+        is_move = event.kind == "run.changed" or (
             event.kind == "run.created" and told["state"] == "running"
-        ):
-            for kind in self._speeches:
-                if kind in told:
-                    of = RunOf(kind, told[kind])
-                    self._moves.put(Move(told["run_id"], of, event.project_id, told["state"]))
+        )
+        if is_move and told["kind"] in self._speeches:
+            of = RunOf(told["kind"], told["id"])
+            self._moves.put(Move(told["run_id"], of, event.project_id, told["state"]))
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:

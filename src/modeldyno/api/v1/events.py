@@ -19,10 +19,10 @@ _LARGEST = 2**53 - 1
 
 _EXAMPLE = {
     "number": 42,
-    "kind": "benchmark.created",
+    "kind": "runnable.created",
     "project_id": 1,
     "at": "2026-11-15T09:51:16.123456Z",
-    "data": {"id": 7},
+    "data": {"kind": "benchmark", "id": 7},
 }
 
 

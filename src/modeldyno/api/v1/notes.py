@@ -11,7 +11,7 @@ from modeldyno.api.errors import VERSION_NEEDED, Refused
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.shape import MOST_ID, Asked, answer, problems
 from modeldyno.core.documents.note import NoteDocument
-from modeldyno.core.notes import SUBJECT_KINDS, Note, Subject, SubjectKind
+from modeldyno.core.notes import Note, Subject, SubjectKind, subject_kinds
 
 if TYPE_CHECKING:
     from modeldyno.store.records.notes import Notes
@@ -39,7 +39,7 @@ class NoteAsked(Asked):
 
 def router(notes: Notes) -> APIRouter:
     routes = APIRouter(tags=["notes"])
-    for kind in SUBJECT_KINDS:
+    for kind in subject_kinds():
         _add(routes, notes, kind)
     return routes
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from modeldyno.api.schemas import answers, reference
+from modeldyno.api.v1 import downloads
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
 from modeldyno.api.v1.paging import (
     ListAsked,
@@ -17,7 +18,7 @@ from modeldyno.api.v1.paging import (
     listed,
     parameters,
 )
-from modeldyno.api.v1.settings import PairingTold, pairing_of, profiling_of, settings_of
+from modeldyno.api.v1.settings import SETTINGS, PairingTold
 from modeldyno.api.v1.shape import Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
     CellPart,
@@ -30,10 +31,10 @@ from modeldyno.api.v1.summaries import (
     page_of,
 )
 from modeldyno.core.documents.report import ResultDocument
+from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.ids import RunId
 from modeldyno.core.requests.measuring import BenchmarkRequest, ProfileRequest
 from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
-from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ProfileSpec
 from modeldyno.services.exports import Format, RunShown
 from modeldyno.services.logs import stretch
 
@@ -49,6 +50,11 @@ Word = Annotated[
         examples=["20261115-095116-3fa9c1"],
         description="Sorts by time.",
     ),
+]
+
+
+ArtifactName = Annotated[
+    str, Path(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$", examples=["trace.json"])
 ]
 
 
@@ -80,6 +86,10 @@ class RunTold(Told):
     summary: SummaryPart
 
 
+# By its name, as in summaries.py: to build models of documents would slow the server's start.
+ArtifactPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(ArtifactDocument)]})]
+
+
 class RunDetailsTold(RunTold):
     job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
     cells: list[CellPart] = Field(description="Empty until it has ended, and of a comparison.")
@@ -92,6 +102,11 @@ class RunDetailsTold(RunTold):
         examples=[[4, 4]],
     )
     has_result: bool = Field(description="Whether there is something to export.")
+    artifacts: list[ArtifactPart] = Field(description="Files that it left.")
+
+
+class ArtifactsTold(PageTold[ArtifactPart]):
+    """Always one page: runs leave few files."""
 
 
 EXPORT_TEXTS = ("text/csv", "text/markdown", "text/html")
@@ -156,6 +171,20 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         headers = attached(f"{run_id}-samples.csv")
         return StreamingResponse(lines, headers=headers, media_type="text/csv; charset=utf-8")
 
+    @routes.get("/{run_id}/artifacts", response_model=ArtifactsTold, responses=problems(404))
+    def list_run_artifacts(run_id: Word) -> Response:
+        """Files that it left, by name."""
+        items = [ArtifactDocument.of(artifact) for artifact in exports.artifacts(RunId(run_id))]
+        return answer({"items": items, "next": None})
+
+    @routes.get(
+        "/{run_id}/artifacts/{name}", response_class=Response, responses=downloads.DESCRIBED
+    )
+    def download_run_artifact(run_id: Word, name: ArtifactName, request: Request) -> Response:
+        """One of them. `ETag` is its checksum."""
+        artifact, descriptor = exports.open_artifact(RunId(run_id), name)
+        return downloads.sent(request.headers, descriptor, artifact.name, artifact.sha256)
+
     @routes.get("/{run_id}/log", response_class=Response, responses=LOG | problems(404))
     def get_run_log(run_id: Word, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
@@ -205,14 +234,16 @@ def _values(run: Run) -> dict[str, Any]:
 
 def _details(shown: RunShown) -> bytes:
     """As RunDetailsTold describes."""
-    spec = shown.spec
+    settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
+    if shown.spec is not None and shown.spec.kind in SETTINGS:
+        field, settings_of = SETTINGS[shown.spec.kind]
+        settings[field] = settings_of(shown.spec)
     values = {
         **_values(shown.run),
         "job_id": shown.job_id,
-        "settings": settings_of(spec) if isinstance(spec, BenchmarkSpec) else None,
-        "pairing": pairing_of(spec) if isinstance(spec, ComparisonSpec) else None,
-        "profiling": profiling_of(spec) if isinstance(spec, ProfileSpec) else None,
+        **settings,
         "units_kept": list(shown.units_kept),
         "has_result": shown.has_result,
+        "artifacts": [ArtifactDocument.of(artifact) for artifact in shown.artifacts],
     }
     return joined(values, summary=shown.run.summary_json, cells=json_array(shown.cells))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, TypeVar
 
@@ -95,6 +96,14 @@ def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
     shown = encode(comparison_request(spec)) | {"budget_s": spec.seconds}
     sides = {"a": _side(spec.a, shown["a"]), "b": _side(spec.b, shown["b"])}
     return sides | {name: shown[name] for name in PairingTold.model_fields if name not in sides}
+
+
+# By the kind of the spec: the field of a run that has its settings, and what they are.
+SETTINGS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
+    "benchmark": ("settings", settings_of),
+    "comparison": ("pairing", pairing_of),
+    "profile": ("profiling", profiling_of),
+}
 
 
 def _side(side: SideSpec, shown: dict[str, Any]) -> dict[str, Any]:

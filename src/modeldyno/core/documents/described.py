@@ -41,6 +41,21 @@ class Schema:
         return schema | self._keywords
 
 
+class KindSchema:
+    """Of the name of a kind, or of whatever has notes: its JSON Schema lists those there are."""
+
+    __slots__ = ("_others",)
+
+    def __init__(self, *others: str) -> None:
+        self._others = others
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> dict[str, Any]:
+        from modeldyno.core.kinds import kept_kinds
+
+        schema: dict[str, Any] = handler(core_schema)
+        return schema | {"enum": [*self._others, *kept_kinds()]}
+
+
 Count = Annotated[int, Schema(minimum=0)]
 Size = Annotated[int, Schema(minimum=1)]
 Amount = Annotated[float, Schema(minimum=0)]

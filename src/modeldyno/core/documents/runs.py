@@ -6,12 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.documents.described import Count, Described, Moment, RunName
+from modeldyno.core.documents.described import Count, Described, Moment, RunName, Sha256
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
-from modeldyno.core.history import KeptRun, quickest
-from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult, Verdict
+from modeldyno.core.history import KeptRun
+from modeldyno.core.jobs import Artifact
+from modeldyno.core.results import Verdict
 from modeldyno.core.runs import RunKind, RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactDocument(Described):
+    """A file that a run left."""
+
+    name: str
+    """Unique within the run."""
+    sha256: Sha256
+    """Of its content."""
+    size_bytes: Count
+    """Of its content."""
+
+    @classmethod
+    def of(cls, artifact: Artifact) -> ArtifactDocument:
+        return cls(name=artifact.name, sha256=artifact.sha256, size_bytes=artifact.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +58,12 @@ class RunDocument(Described):
     """The same in words, as the table has it."""
     error: FailureDocument | None
     """Why the run failed as a whole."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that it left."""
 
     @classmethod
     def of(cls, run: KeptRun) -> RunDocument:
-        comparison = run.result if isinstance(run.result, ComparisonResult) else None
+        comparison = run.result.compared() if run.result else None
         return cls(
             run_id=run.run_id,
             created_at=run.created_at,
@@ -52,28 +71,13 @@ class RunDocument(Described):
             models=run.models,
             state=run.state,
             units=sum(run.sessions),
-            latency_ms=_latency_ms(run),
+            latency_ms=run.result.latency_ms() if run.result else None,
             verdict=comparison.verdict if comparison else None,
             ratio=Figure.of_estimate(comparison.ratio) if comparison else None,
             headline=run.headline,
             error=FailureDocument.of(run.failure) if run.failure else None,
+            artifacts=tuple(map(ArtifactDocument.of, run.artifacts)),
         )
-
-
-def _latency_ms(run: KeptRun) -> Figure | None:
-    match run.result:
-        case BenchmarkResult():
-            cell = quickest(run.result)
-            measurement = cell.measurement if cell else None
-            return Figure.of_estimate(measurement.latency.typical, 1e3) if measurement else None
-        case ProfileResult():
-            return Figure.of_span(
-                run.result.latency_s,
-                run.result.ci95_s_by_figure.get("latency"),
-                run.result.repeats,
-            )
-        case _:
-            return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

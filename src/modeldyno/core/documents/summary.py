@@ -14,7 +14,7 @@ from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import NAMES, axis_fields
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
-from modeldyno.core.specs import CellSpec, MeasuringSpec
+from modeldyno.core.specs import CellSpec, RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class SummaryDocument(Described):
     """Of a comparison: B's time by A's."""
 
     @classmethod
-    def of_spec(cls, spec: MeasuringSpec) -> SummaryDocument:
+    def of_spec(cls, spec: RunSpec) -> SummaryDocument:
         """Before anything is measured: the settings that all cells share."""
         cells = spec.configurations()
         return cls(**_axes({name: _shared(cells, name) for name in NAMES}))

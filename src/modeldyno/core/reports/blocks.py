@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from modeldyno.core import figures
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.markup import Markup, joined, tag
-from modeldyno.core.results import MeasuringResult
+from modeldyno.core.results import RunResult
 
 
 @dataclass(frozen=True)
 class Section:
     """One result, told in the order in which people ask."""
 
-    result: MeasuringResult
+    result: RunResult
     title: str
     verdict: tuple[str, ...]
     word: str  # of a comparison: faster, slower …; else empty

@@ -8,6 +8,7 @@ from typing import Any
 from modeldyno.core import figures
 from modeldyno.core.charts.frame import HATCH
 from modeldyno.core.charts.ratios import ratio_chart
+from modeldyno.core.jobs import Artifact
 from modeldyno.core.markup import Markup, joined, tag
 from modeldyno.core.reports.benchmarks import benchmark_section
 from modeldyno.core.reports.blocks import Section, article
@@ -15,8 +16,7 @@ from modeldyno.core.reports.comparisons import comparison_section, summary_ratio
 from modeldyno.core.reports.profiles import profile_section
 from modeldyno.core.reports.style import STYLE
 from modeldyno.core.results import (
-    ComparisonResult,
-    MeasuringResult,
+    RunResult,
 )
 from modeldyno.core.roofline import PeaksOf, no_peaks
 
@@ -33,12 +33,13 @@ SECTIONS: dict[str, Callable[[Any, PeaksOf], Section]] = {
 
 
 def html_report(
-    results: Sequence[MeasuringResult],
+    results: Sequence[RunResult],
     title: str = "",
     missing: Sequence[str] = (),
     peaks_of: PeaksOf = no_peaks,
+    artifacts: Sequence[Artifact] = (),
 ) -> str:
-    """``missing`` says what has no result, and why."""
+    """``missing`` says what has no result, and why; ``artifacts`` are files that a run left."""
     sections = [SECTIONS[result.spec.kind](result, peaks_of) for result in results]
     name = title or _title(sections)
     head = tag(
@@ -54,8 +55,16 @@ def html_report(
     parts = [tag("h1", "Modeldyno report" if is_one else name)]
     if len(sections) != 1 or missing:
         parts.append(_overview(sections, missing))
-    body = tag("body", HATCH, tag("main", *parts, *(article(one) for one in sections)))
+    body = tag(
+        "body", HATCH, tag("main", *parts, *(article(one) for one in sections), *_files(artifacts))
+    )
     return f"<!doctype html>{tag('html', head, body, lang='en')}\n"
+
+
+def _files(artifacts: Sequence[Artifact]) -> list[Markup]:
+    if not artifacts:
+        return []
+    return [tag("h2", "Files"), tag("ul", *(tag("li", artifact.text) for artifact in artifacts))]
 
 
 def _title(sections: Sequence[Section]) -> str:
@@ -70,7 +79,7 @@ def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
         for section in sections
     ]
     drawn = [tag("ul", *lines)] if lines else [tag("p", "Nothing has been measured yet.")]
-    compared = [s.result for s in sections if isinstance(s.result, ComparisonResult)]
+    compared = [pair for section in sections if (pair := section.result.compared())]
     if len(compared) > 1:
         summary = "B against A, in the order of the list; intervals that overlap rank nobody."
         drawn.append(ratio_chart("Comparisons.", summary, [summary_ratio(one) for one in compared]))

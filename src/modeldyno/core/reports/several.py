@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from modeldyno.core.documents.benchmark import benchmarks_csv
 from modeldyno.core.markdown import markdown_of, plain
-from modeldyno.core.results import BenchmarkResult, MeasuringResult
+from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf, no_peaks
 
 
 @dataclass(frozen=True)
 class Report:
     title: str
-    results: tuple[MeasuringResult, ...]
+    results: tuple[RunResult, ...]
     missing: tuple[str, ...] = ()  # what has no result, and why
 
 
 def cells_csv(report: Report) -> str:
     """One line for each cell of its benchmarks: all else has no cells."""
-    benchmarks = [result for result in report.results if isinstance(result, BenchmarkResult)]
+    benchmarks: list[Any] = [result for result in report.results if result.has_cells]
     return benchmarks_csv(benchmarks, with_runs=True)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from modeldyno.core.runs import RunKind
 from modeldyno.store.database import Database
 from modeldyno.store.records.answers import Answers
 from modeldyno.store.records.benchmarks import Benchmarks
@@ -20,6 +22,7 @@ from modeldyno.store.records.pins import Pins
 from modeldyno.store.records.profiles import Profiles
 from modeldyno.store.records.projects import Projects
 from modeldyno.store.records.runs import Runs
+from modeldyno.store.runnables import Runnables
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,20 @@ class Records:
     pins: Pins
     events: Events
     answers: Answers
+    clock: Clock
+
+    def of_kind(self, kind: RunKind) -> Runnables[Any, Any]:
+        """The repository of whatever can be run; a kind without one of its own has a plain one."""
+        own: dict[str, Runnables[Any, Any]] = {
+            runnables.kind: runnables
+            for runnables in (
+                self.benchmarks,
+                self.comparisons,
+                self.optimizations,
+                self.profiles,
+            )
+        }
+        return own.get(kind) or Runnables(self.database, self.clock, kind)
 
     def close(self) -> None:
         self.database.close()
@@ -61,4 +78,5 @@ def records_of(database: Database, clock: Clock = utc_now) -> Records:
         Pins(database, clock),
         Events(database),
         Answers(database, clock),
+        clock,
     )

@@ -12,6 +12,8 @@ from modeldyno.core.events import Event, EventsSince
 from modeldyno.store.database import Database
 from modeldyno.store.tables import EVENTS
 
+_EARLIER_KINDS = ("benchmark", "comparison", "optimization", "profile")
+
 
 def tell(
     connection: Connection,
@@ -77,10 +79,23 @@ def _is_complete(number: int, oldest: int | None) -> bool:
 
 
 def _event(row: Any) -> Event:
+    kind, payload = _upgraded(row.kind, row.payload)
     return Event(
         number=row.number,
-        kind=row.kind,
+        kind=kind,
         project_id=row.project_id,
-        payload=row.payload,
+        payload=payload,
         created_at=row.created_at,
     )
+
+
+def _upgraded(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Rows of earlier versions: ``benchmark.created``, and ``{"run_id": …, "benchmark": 12}``."""
+    noun, _, verb = kind.partition(".")
+    if noun in _EARLIER_KINDS and verb != "trial":
+        return f"runnable.{verb}", {"kind": noun, **payload}
+    if noun in ("run", "note") and "kind" not in payload:
+        of = next(name for name in payload if name not in ("run_id", "state", "version"))
+        rest = {name: value for name, value in payload.items() if name != of}
+        return kind, {"kind": of, "id": payload[of], **rest}
+    return kind, payload

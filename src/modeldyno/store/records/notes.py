@@ -45,7 +45,7 @@ class Notes:
             else:
                 connection.execute(insert(NOTES).values(values | {column: key}))
             project = subject.id if subject.kind == "project" else row.project_id
-            payload = {subject.kind: subject.id, "version": before.version + 1}
+            payload = {"kind": subject.kind, "id": subject.id, "version": before.version + 1}
             tell(connection, "note.changed", project, payload, now)
             return self._read(connection, subject)
 

@@ -72,8 +72,8 @@ class Pins:
             return pins_of(connection, numbers)
 
     def _tell(self, connection: Connection, optimization: Any) -> None:
-        payload, now = {"id": optimization.id}, self._clock()
-        tell(connection, "optimization.changed", optimization.project_id, payload, now)
+        payload, now = {"kind": "optimization", "id": optimization.id}, self._clock()
+        tell(connection, "runnable.changed", optimization.project_id, payload, now)
 
 
 def pins_of(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:

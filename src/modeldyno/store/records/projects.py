@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import func, insert, select, update
 
 from modeldyno.core.ids import BenchmarkId, ProjectId
+from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.projects import Project
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
-from modeldyno.store.kinds import KINDS
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import (
@@ -118,7 +118,7 @@ class Projects:
             if kind != "project"
         }
         mine = select(func.count()).where(RUNNABLES.c.project_id == number)
-        counts |= {kind: mine.where(is_kind(kind)) for kind in KINDS}
+        counts |= {kind: mine.where(is_kind(kind)) for kind in kept_kinds()}
         with self._database.reading() as connection:
             columns = (query.scalar_subquery() for query in counts.values())
             return dict(zip(counts, connection.execute(select(*columns)).one(), strict=True))

@@ -15,7 +15,7 @@ from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.results import Failure, MeasuringResult
+from modeldyno.core.results import Failure, RunResult
 from modeldyno.core.runs import ACTIVE, Run, RunOf, RunState
 from modeldyno.store.database import Database
 from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
@@ -63,7 +63,7 @@ class Runs:
             move_run(connection, run_id, after, self._clock(), **more)
             return _run(find_run(connection, run_id))
 
-    def write_result(self, run_id: RunId, result: MeasuringResult) -> None:
+    def write_result(self, run_id: RunId, result: RunResult) -> None:
         """What came out, whether or not it is over; its state changes elsewhere."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
@@ -124,7 +124,7 @@ class Runs:
             connection.execute(delete(RUNS).where(RUNS.c.id == run_id))
             connection.execute(insert(TOMBSTONES).values(run_id=run_id, removed_at=now))
             show_latest(connection, run.runnable_id)
-            payload = {"run_id": run_id, run.kind: run.of_id}
+            payload = {"run_id": run_id, "kind": run.kind, "id": run.of_id}
             tell(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
@@ -165,7 +165,7 @@ def add_run(
     row |= {"created_at": _after_others(connection, owner.runnable_id, now), **more}
     connection.execute(insert(RUNS).values(row))
     show_latest(connection, owner.runnable_id)
-    payload = {"run_id": run_id, "state": state, of.kind: of.id}
+    payload = {"run_id": run_id, "state": state, "kind": of.kind, "id": of.id}
     tell(connection, "run.created", owner.project_id, payload, now)
     return run_id
 
@@ -182,7 +182,7 @@ def cells_of(connection: Connection, run_id: RunId) -> tuple[str, ...]:
     return tuple(cell_text(row) for row in connection.execute(query))
 
 
-def write_result(connection: Connection, run: Any, result: MeasuringResult) -> None:
+def write_result(connection: Connection, run: Any, result: RunResult) -> None:
     """Replaces what was there: a resumed run ends more than once."""
     names = _model_names(connection, run.runnable_id, result)
     _write_documents(connection, run, result.summary(), result.cell_documents(), names)
@@ -194,7 +194,7 @@ Documents = tuple[Any, ...]  # all columns that follow from a result
 
 
 def documents_of(
-    connection: Connection, run: Any, result: MeasuringResult
+    connection: Connection, run: Any, result: RunResult
 ) -> tuple[Documents, Documents]:
     """What the rows of a run should hold, and what they hold."""
     names = _model_names(connection, run.runnable_id, result)
@@ -220,9 +220,7 @@ def _write_documents(
         connection.execute(insert(CELLS), rows)
 
 
-def _model_names(
-    connection: Connection, runnable_id: int, result: MeasuringResult
-) -> dict[str, str]:
+def _model_names(connection: Connection, runnable_id: int, result: RunResult) -> dict[str, str]:
     """By the paths in the result: files that we keep are called by their checksums."""
     mine = LINKS.c.runnable_id == runnable_id
     query = select(MODELS.c.name).join(LINKS, LINKS.c.model_id == MODELS.c.id).where(mine)

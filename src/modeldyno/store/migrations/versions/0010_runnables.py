@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from modeldyno.core.identity import fingerprint
+from modeldyno.core.kinds import spec_from
 from modeldyno.store.columns import Key, Long, Moment
 
 revision = "0010"
@@ -286,8 +287,8 @@ def _identity(kind: str, row: Any, own: dict[str, Any], terminal: int | None) ->
         return None
     models = [row[column] for column in ("model_id", "a_model_id", "b_model_id") if column in row]
     try:
-        return fingerprint(kind, models, spec)
-    except (KeyError, TypeError, AttributeError):  # settings of another version
+        return fingerprint(spec_from(spec | {"kind": kind}), models)
+    except (ValueError, KeyError, TypeError, AttributeError):  # settings of another version
         return None
 
 
