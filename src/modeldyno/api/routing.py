@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -20,7 +21,6 @@ from fastapi import APIRouter, Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Router, compile_path
 
@@ -29,6 +29,7 @@ from modeldyno.api.bodies import JsonBodies
 from modeldyno.api.errors import METHOD, Refusal, Refused, misunderstood, refusal_of
 from modeldyno.api.guard import App, Receive, Send
 from modeldyno.api.head import surface_of
+from modeldyno.api.threads import ReadingThreads
 from modeldyno.core.errors import ModeldynoError
 
 logger = logging.getLogger(__name__)
@@ -76,10 +77,11 @@ class Routes:
     ) -> None:
         self._plain: defaultdict[str, dict[str, _Target]] = defaultdict(dict)
         self._patterns: defaultdict[str, list[_Target]] = defaultdict(list)
+        threads = ReadingThreads()
         self._aliased = {route.path for route in aliases.values()}
         for route in routes:
             methods = frozenset(route.methods or ())
-            answer = _reader_of(route) or _in_full(route)
+            answer = _reader_of(route, threads) or _in_full(route)
             target = _Target(route.path, route.path_regex, methods, answer)
             addresses = [address for address in aliases if aliases[address] is route]
             if "{" in route.path:
@@ -191,7 +193,7 @@ def _in_full(route: APIRoute) -> App:
     return answer
 
 
-def _reader_of(route: APIRoute) -> App | None:
+def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
     """The same for routes that read and answer with bytes, in a third of the time: what FastAPI
     provides for dependencies that are closed again, bodies and models, they do not have."""
     dependant, endpoint = route.dependant, route.endpoint
@@ -221,7 +223,7 @@ def _reader_of(route: APIRoute) -> App | None:
             values[name] = await read(request)
         if request_name:
             values[request_name] = request
-        response: Response = await run_in_threadpool(endpoint, **values)
+        response: Response = await threads.run(partial(endpoint, **values))
         await response(scope, receive, send)
 
     return answer
