@@ -6,10 +6,11 @@ import math
 from dataclasses import fields
 from typing import Any
 
+from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.history import quickest
-from modeldyno.core.requests.axes import NAMES, as_ran, axis_fields
+from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,

@@ -8,11 +8,11 @@ from functools import cached_property, partial
 from typing import Any, get_type_hints
 
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
+from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import decode
 from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
-from modeldyno.core.requests.axes import NAMES
 from modeldyno.core.runs import RunKind, RunSummary
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, MeasuringSpec
 from modeldyno.core.summaries import summarise_spec

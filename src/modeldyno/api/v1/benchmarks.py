@@ -33,13 +33,13 @@ from modeldyno.core.benchmarks import (
     Mode,
     VersusBaseline,
 )
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import encode
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.documents.summary import CellSummary
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
-from modeldyno.core.requests.axes import AXES
 from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
 from modeldyno.core.requests.server import (
     EditBenchmarkRequest,

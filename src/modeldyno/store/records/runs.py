@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
+from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.requests.axes import NAMES
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import (
     ACTIVE,
