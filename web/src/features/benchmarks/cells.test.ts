@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 
+import { USUAL_COUNTS } from "@/api/axes";
 import type { CellSummary } from "@/api/schema.gen";
 import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
 
 const figure = (value: number) => ({ value, low: value * 0.9, high: value * 1.1, level: 0.95, of: "sessions" as const, n: 8, needs: null });
 function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellSummary {
   return {
-    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", batch_size: batch, cores, instances: 1, streams: 1,
+    number, name: `${engine} ${cores} ${batch}`, engine, device: "cpu", precision: "fp32", ...USUAL_COUNTS, batch_size: batch, cores,
     status: ms === null ? null : "done", items: batch, error: null,
     latency_ms: ms === null ? null : { typical: figure(ms), floor: figure(ms) },
     throughput_per_s: ms === null ? null : figure((1000 * batch) / ms), interval_note: null,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 
+import { USUAL_COUNTS } from "@/api/axes";
 import type { CellJudgementTold, CellSummary } from "@/api/schema.gen";
 import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
@@ -7,7 +8,7 @@ import { sweetSpot } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
 
 const EMPTY: CellSummary = {
-  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, batch_size: 1, cores: 1, instances: 1, streams: 1, status: "done",
+  number: 0, name: "", engine: "onnxruntime", device: "cpu", precision: null, ...USUAL_COUNTS, status: "done",
   latency_ms: null, throughput_per_s: null, items: 1, error: null,
   interval_note: null, sessions: 8, samples: 80, noise: "quiet", noise_reasons: [], peak_memory_bytes: null,
   effective: null, surprises: [],
