@@ -107,7 +107,7 @@ class Runnables(Generic[N, V]):
         with self._database.reading() as connection:
             row = find(connection, self.kind, number)
             rows = connection.execute(query.where(LINKS.c.runnable_id == row.runnable_id))
-            names = dict(rows.tuples().all())
+            names = {row.role: row.name for row in rows}
         return tuple(names[ROLES[field][0]] for field in KINDS[self.kind].model_links)
 
     def _edit(self, number: int, **values: Any) -> V:
