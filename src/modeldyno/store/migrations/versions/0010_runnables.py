@@ -257,9 +257,6 @@ class _Json:
     def document(self, words: Iterable[str]) -> str:
         """Of the columns ``name:type`` that have a value."""
         typed = [word.rstrip("!").split(":") for word in words]
-        if not self._is_sqlite:
-            pairs = ", ".join(f"'{name}', {self._finite(name, kind)}" for name, kind in typed)
-            return f"CAST(json_strip_nulls(json_build_object({pairs})) AS TEXT)"
         parts = (
             f"coalesce(', \"{name}\": ' || {self._text(name, kind)}, '')" for name, kind in typed
         )
@@ -294,28 +291,21 @@ class _Json:
         return f"CAST({self.object(mode='mode', cells=cells)} AS TEXT)"
 
     def _text(self, name: str, kind: str) -> str:
-        match kind:
-            case "int" | "long":
-                return name
-            case "json":
-                return f"nullif({name}, 'null')"
-            case "real":  # the digits that it takes to read the same number again
-                short = f"CAST({name} AS TEXT)"
-                finite = f"abs({name}) < 1.8e308"
-                return (
-                    f"CASE WHEN CAST({short} AS REAL) = {name} THEN {short} "
-                    f"WHEN {finite} THEN printf('%!.17g', {name}) END"
-                )
-            case _:  # json_quote makes 'null' of no value
-                return f"CASE WHEN {name} IS NOT NULL THEN json_quote({name}) END"
-
-    def _finite(self, name: str, kind: str) -> str:
-        """JSON has no other numbers."""
+        """A column as JSON; NULL without a value, and for numbers that JSON does not have."""
         if kind == "json":
-            return f"nullif(CAST({name} AS TEXT), 'null')::json"
+            return f"nullif(CAST({name} AS TEXT), 'null')"
+        if kind in ("int", "long"):
+            return f"CAST({name} AS TEXT)"
+        if not self._is_sqlite:
+            given = f"abs({name}) < 'Infinity'" if kind == "real" else f"{name} IS NOT NULL"
+            return f"CASE WHEN {given} THEN CAST(to_json({name}) AS TEXT) END"
         if kind != "real":
-            return name
-        return f"CASE WHEN abs({name}) < 'Infinity' THEN {name} END"
+            return f"CASE WHEN {name} IS NOT NULL THEN json_quote({name}) END"
+        short = f"CAST({name} AS TEXT)"  # 15 digits, unless it takes 17 to read the same again
+        return (
+            f"CASE WHEN CAST({short} AS REAL) = {name} THEN {short} "
+            f"WHEN abs({name}) < 9e999 THEN printf('%!.17g', {name}) END"
+        )
 
 
 _NESTED = ("spec", "settings")
