@@ -15,7 +15,6 @@ from modeldyno.core.benchmarks import (
     BenchmarkRow,
     MeasuredCell,
     MeasuredCells,
-    Mode,
     NewBenchmark,
     ShownCells,
 )
@@ -23,10 +22,10 @@ from modeldyno.core.cells import CellFigures
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.ids import BenchmarkId, DatasetId, ProjectId
+from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.requests.axes import NAMES
-from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.specs import CellSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
 from modeldyno.store.pages import Query
@@ -100,7 +99,7 @@ _PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_kind("benchmark
 class Benchmarks(Runnables[NewBenchmark, Benchmark]):
     kind = "benchmark"
 
-    def details(self, number: BenchmarkId) -> BenchmarkDetails:
+    def details(self, number: int) -> BenchmarkDetails:
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _DETAILS)
@@ -134,17 +133,6 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
             for row in newest.values()
         )
         return MeasuredCells(tuple(cells), frozenset(row.benchmark_id for row in rows))
-
-    def edit(
-        self,
-        number: BenchmarkId,
-        *,
-        name: str | None = None,
-        mode: Mode | None = None,
-        dataset_id: DatasetId | None = None,
-        spec: BenchmarkSpec | None = None,
-    ) -> Benchmark:
-        return self._edit(number, name=name, mode=mode, dataset_id=dataset_id, spec=spec)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
         self, wanted: Wanted | None = None, *, with_cells: bool = False
