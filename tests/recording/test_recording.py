@@ -16,7 +16,7 @@ import sqlalchemy
 
 from tests.api.live import live
 from tests.databases import new_postgresql, postgresql_server  # noqa: F401 - fixtures
-from tests.fixtures.workspaces import restore_postgresql, unpack
+from tests.fixtures.workspaces import rebuild, restore_postgresql, unpack
 from tests.recording import live_runs, surfaces, writes
 
 EXPECTED = Path(__file__).with_name("expected")
@@ -32,6 +32,7 @@ def workspace(tmp_path):
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     workspace = unpack(tmp_path_factory.mktemp("served"))
+    rebuild(workspace)
     with live(workspace) as server:
         yield server, workspace
 
@@ -41,6 +42,7 @@ def served_from_postgresql(tmp_path_factory, new_postgresql):  # noqa: F811 - a 
     workspace = unpack(tmp_path_factory.mktemp("postgresql"), is_sqlite=False)
     url = new_postgresql()
     restore_postgresql(workspace, url)
+    rebuild(workspace, url)
     with live(workspace, database_url=url) as server:
         yield server, workspace
 
@@ -52,6 +54,7 @@ def written(tmp_path_factory):
 
 def write_everything(workspace: Path, **settings: str) -> writes.Recorder:
     """``settings`` are further fields of Settings."""
+    rebuild(workspace, settings.get("database_url"))
     roots = (workspace.parent / "models",)
     with (
         live(workspace, models_roots=roots, **settings) as server,

@@ -297,7 +297,7 @@ def _models(to: Recorder) -> None:
     to.v1("model-trust-withdrawn", "DELETE", "models/8/trust")
     to.v1("model-trusted", "PUT", "models/8/trust", {"reason": "I wrote it"})
     to.v1("model-trust-not-needed", "PUT", "models/3/trust", {})
-    to.v1("model-tried-elsewhere", "POST", "models/3/try", {"engine": "no-such"})
+    to.v1("model-tried-with-an-unknown-engine", "POST", "models/3/try", {"engine": "no-such"})
     to.v1("model-not-convertible", "POST", "models/3/conversions", {"to": "onnx"})
     to.v1("conversion-unknown", "POST", "conversions/999/cancel")
     to.v1("model-in-use", "DELETE", "models/3")
@@ -436,7 +436,7 @@ def _reference_datasets(to: Recorder) -> None:
     form |= {"dataloader": {"name": "dummy_v2", "params": {"input_shape": "[4]"}}}
     form |= {"metric": "topk", "metric_param": 1}
     made = to.inc("dataset-added", "dataset/add", **form).json["dataset_id"]
-    to.inc("dataset-without-a-metric", "dataset/add", project_id=2, name="Form")
+    to.inc("dataset-incomplete", "dataset/add", project_id=2, name="Form")
     to.inc("dataset-deleted-by-another-name", "dataset/delete", id=made, name="Another")
     to.inc("dataset-deleted", "dataset/delete", id=made, name="Form")
 
@@ -445,7 +445,7 @@ def _reference_benchmarks(to: Recorder) -> None:
     form = {"project_id": 2, "model_id": 3, "name": "Form", "dataset_id": 1, "batch_size": 1}
     cores = {"cores_per_instance": 1, "number_of_instance": 1, "iterations": 5}
     made = to.inc("benchmark-added", "benchmark/add", **form, **cores).json["benchmark_id"]
-    to.inc("benchmark-without-a-model", "benchmark/add", project_id=2, name="Form")
+    to.inc("benchmark-incomplete", "benchmark/add", project_id=2, name="Form")
     to.inc("benchmark-edited", "benchmark/edit", id=made, batch_size=2, mode="accuracy")
     to.inc("benchmark-edited-after-its-run", "benchmark/edit", id=4, batch_size=2)
     execute = {"request_id": "request", "benchmark_id": made}

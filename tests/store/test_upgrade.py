@@ -10,15 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Subject, subject_kinds
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.core.requests.axes import NAMES
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, open_database
+from modeldyno.store.documents import REVISION
 from modeldyno.store.history import History
 from modeldyno.store.indexing import RunIndex
+from modeldyno.store.rebuilding import Rebuilding
 from modeldyno.store.records.all import Records, records_of
+from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
 from tests.fixtures.workspaces import restore_postgresql, unpack
 
 OLD = "0009"  # what the frozen workspace was written with
@@ -87,6 +92,67 @@ def test_a_step_down_and_up_keeps_everything(records):
     schema.move_to(records.database.engine, OLD)
     schema.move_to(records.database.engine, "head")
     assert everything(records) == before
+
+
+def test_old_documents_say_the_same_before_and_after_they_are_written_anew(records, frozen):
+    rebuilding = Rebuilding(records.database, History(frozen[0] / "runs"))
+    before, outlines_before = documents(records), outlines(records)
+    assert revisions(records) == {1}
+    assert rebuilding.rebuild() > 0
+    assert revisions(records) == {REVISION}
+    assert rebuilding.rebuild() == 0
+    after = documents(records)
+    assert before.keys() == after.keys()
+    for name, cells in before.items():
+        for old, new in zip(cells, after[name], strict=True):
+            assert figures(old) == figures(new), name
+    assert outlines(records) == outlines_before
+
+
+def test_documents_whose_run_folder_is_gone_keep_what_their_rows_have(records, tmp_path):
+    before = documents(records)
+    Rebuilding(records.database, History(tmp_path / "nothing")).rebuild()
+    assert revisions(records) == {REVISION}
+    assert documents(records) == before
+
+
+def outlines(records: Records) -> list[Any]:
+    return [json.loads(row.outline_json) for row in records.benchmarks.page(EVERYTHING).items]
+
+
+def revisions(records: Records) -> set[int]:
+    with records.database.reading() as connection:
+        return {
+            revision
+            for table in (RUNNABLES, RUNS, CELLS)
+            for revision in connection.scalars(select(table.c.revision))
+        }
+
+
+def documents(records: Records) -> dict[str, list[Any]]:
+    """Of cells, by the name of their benchmark or run; and the summaries, as lists of one."""
+    shown = {}
+    for row in records.benchmarks.page(EVERYTHING, with_cells=True).items:
+        shown[f"benchmark {row.id}"] = [json.loads(text) for text in row.cells.documents]
+        shown[f"summary {row.id}"] = [json.loads(row.summary_json)]
+    for run in records.runs.page(EVERYTHING).items:
+        shown[f"run {run.id}"] = [json.loads(text) for text in records.runs.cells(run.id)]
+        shown[f"summary of {run.id}"] = [json.loads(run.summary_json)]
+    return shown
+
+
+def figures(document: dict[str, Any]) -> dict[str, Any]:
+    """What rows of both versions have."""
+    levels = document["latency_ms"] or {}
+    error = document.get("error") or {}
+    return {
+        **{name: levels[name]["value"] for name in ("typical", "floor") if levels.get(name)},
+        **{name: document[name] for name in NAMES if name != "streams"},
+        **{name: document[name] for name in ("items", "noise", "noise_reasons")},
+        "throughput": (document["throughput_per_s"] or {}).get("value"),
+        "peak_memory_bytes": document["peak_memory_bytes"],
+        "code": error.get("code"),
+    }
 
 
 def everything(records: Records) -> dict[str, object]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from modeldyno.api import errors
 from modeldyno.api.access import CALLER, Access, Caller
-from modeldyno.api.errors import Headers, Refusal, Surface, body_of, refusal_of
+from modeldyno.api.errors import Headers, Refusal, Refused, Surface, body_of, refusal_of
 from modeldyno.api.head import Head, read_head, surface_of
 from modeldyno.core.errors import ModeldynoError
 
@@ -195,13 +195,14 @@ class Guard:
     ) -> None:
         try:
             await self._app(scope, body.receive, answer.send)
-        except Exception:
+        except Exception as error:
             if body.is_over:  # the application noticed that its client is gone: as intended
                 return
             if answer.has_started:
                 raise
-            logger.exception("%s %s failed", head.method, head.path)
-            await answer.refuse(errors.BUG)
+            if not isinstance(error, Refused):
+                logger.exception("%s %s failed", head.method, head.path)
+            await answer.refuse(error.refusal if isinstance(error, Refused) else errors.BUG)
 
 
 def _comes_from_here(head: Head) -> bool:

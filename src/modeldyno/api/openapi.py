@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Response
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+from pydantic_core import to_json
 
 from modeldyno.api.v1.events import message_schemas
 from modeldyno.api.v1.idempotency import REPLAYED
 from modeldyno.api.v1.shape import WORDS, Problem
+from modeldyno.core.versions import tool_version
 
 Json = dict[str, Any]
 
 PROBLEM = "application/problem+json"
+DESCRIPTION = """Measure models, keep the numbers, compare them. Lengths of time are in milliseconds
+(`_ms`) or seconds (`_s`), moments in UTC (ISO 8601)."""
 SCHEMES: Json = {
     "token": {
         "type": "http",
@@ -46,9 +51,19 @@ _WITH_BODY = (408, 413, 415)
 _METHODS = ("get", "put", "post", "patch", "delete")
 
 
-def document(app: FastAPI) -> Json:
+def router(address: str, describe: Callable[[], Json]) -> APIRouter:
+    routes = APIRouter()
+
+    @routes.get(address)
+    def openapi() -> Response:
+        return Response(to_json(describe()), media_type="application/json")
+
+    return routes
+
+
+def document(routes: Sequence[APIRoute]) -> Json:
     found: Json = get_openapi(
-        title=app.title, version=app.version, description=app.description, routes=app.routes
+        title="Modeldyno", version=tool_version(), description=DESCRIPTION, routes=routes
     )
     schemas = found["components"]["schemas"]
     for foreign in ("HTTPValidationError", "ValidationError"):

@@ -68,6 +68,7 @@ class BenchmarkDetails:
     benchmark: Benchmark
     model_name: str
     latest: LatestRun | None
+    spec_json: str
     outline_json: str  # mode, axes and worst_noise of its cells
     cells: ShownCells
 
@@ -98,7 +99,8 @@ class MeasuredCells:
     """Of a project: each configuration once, as it was measured last."""
 
     cells: tuple[MeasuredCell, ...]
-    benchmark_ids: frozenset[BenchmarkId]  # all that came to a number
+    benchmarks: int  # that came to a number
+    first: BenchmarkId | None  # of those
 
 
 @dataclass(frozen=True, kw_only=True)

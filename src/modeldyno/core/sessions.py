@@ -146,6 +146,8 @@ class Samples:
     involuntary_switches: int
     samples_per_turn: int = 0  # taken in one go, before the other side's turn; 0: not known
     ends_ns: tuple[int, ...] = ()  # when each sample ended, on the clock all processes share
+    # What the kernel counted of all threads meanwhile, by name; empty where it does not.
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

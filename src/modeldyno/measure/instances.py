@@ -103,7 +103,15 @@ def _pooled(windows: Sequence[Samples], window: Window, cpu_s: float) -> Samples
         block_cpu_ns=sum(one.block_cpu_ns for one in windows),
         process_cpu_ns=round(1e9 * cpu_s * k * len(wall)),
         involuntary_switches=sum(one.involuntary_switches for one in windows),
+        counts=_counts(windows, len(wall)),
     )
+
+
+def _counts(windows: Sequence[Samples], pooled: int) -> dict[str, int]:
+    """In proportion, as CPU time is."""
+    share = pooled / sum(len(one.wall_ns) for one in windows)
+    names = {name for one in windows for name in one.counts}
+    return {name: round(share * sum(one.counts.get(name, 0) for one in windows)) for name in names}
 
 
 def _warmup(sessions: Sequence[Session]) -> WarmUp:

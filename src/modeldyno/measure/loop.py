@@ -45,6 +45,21 @@ class Clocks:
     process_cpu: Clock = time.process_time_ns
     switches: Clock = lambda: _involuntary_switches()
     sleep: Callable[[float], None] = time.sleep
+    counts: Callable[[], dict[str, int]] = lambda: _kernel_counts()
+
+
+_COUNTED = {"minor_faults": "ru_minflt", "major_faults": "ru_majflt"}
+
+
+def _kernel_counts() -> dict[str, int]:
+    """Of all threads of this process; empty where the system does not count."""
+    try:
+        import resource
+
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+    except ImportError:
+        return {}
+    return {name: getattr(usage, field) for name, field in _COUNTED.items()}
 
 
 def _involuntary_switches() -> int:
@@ -173,6 +188,7 @@ class Block:
         self.cpu: list[int] = []
         self.ends: list[int] = []
         self._spent_wall = self._spent_cpu = self._spent_process = self._switches = 0
+        self._counts: dict[str, int] = {}
         self._turn = 0
 
     def __len__(self) -> int:
@@ -199,6 +215,7 @@ class Block:
     @contextmanager
     def _accounting(self) -> Iterator[None]:
         clocks = self._clocks
+        before = clocks.counts()
         switches, process = clocks.switches(), clocks.process_cpu()
         cpu, wall = clocks.thread_cpu(), clocks.wall()
         yield
@@ -206,6 +223,8 @@ class Block:
         self._spent_cpu += clocks.thread_cpu() - cpu
         self._spent_process += clocks.process_cpu() - process
         self._switches += clocks.switches() - switches
+        for name, count in clocks.counts().items():
+            self._counts[name] = self._counts.get(name, 0) + count - before[name]
 
     def samples(self) -> Samples:
         return Samples(
@@ -218,6 +237,7 @@ class Block:
             involuntary_switches=self._switches,
             samples_per_turn=self._turn,
             ends_ns=tuple(self.ends),
+            counts=self._counts,
         )
 
 

@@ -202,12 +202,12 @@ def _steps(
         return
     yield from _of_best(best[0])
     yield from _of_engines(ready, measured.cells, comparisons)
-    if project.baseline_benchmark_id is None and len(measured.benchmark_ids) > 1:
+    if project.baseline_benchmark_id is None and measured.benchmarks > 1:
         yield NextStep(
             sentence="No benchmark is the baseline of the others.",
             action="set-baseline",
             label="Choose a baseline",
-            benchmark_id=min(measured.benchmark_ids),
+            benchmark_id=measured.first,
         )
     if measured.cells and not counts["profile"]:
         yield NextStep(

@@ -7,6 +7,7 @@ the order in which they become visible.
 
 from __future__ import annotations
 
+import select
 import sqlite3
 import threading
 import time
@@ -17,7 +18,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    InvalidatePoolError,
+    NoSuchModuleError,
+)
 
 from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
 from modeldyno.settings import DATABASE_FILE
@@ -29,7 +34,8 @@ PATIENCE_S = 10.0
 CONNECTIONS = 40  # kept open: as many as a server has threads, for opening one takes a millisecond
 # Any number will do, as long as nobody else locks it: "modeldyn" in ASCII.
 WRITERS = 0x6D6F64656C64796E
-_WRITES = "modeldyno_writes"
+_USED_AT = "modeldyno_used_at"
+_FRESH_S = 5.0  # for so long a connection that says nothing is taken for alive
 _MORE = 5  # for threads of our own, beside those that answer; a server has 100 for everybody
 
 
@@ -42,6 +48,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        self._reads = _for_reading(engine)
         self._of_thread = threading.local()
         self._listeners: list[Callable[[], None]] = []
         self._counter: sqlite3.Connection | None = None
@@ -52,11 +59,12 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """One moment of the database, for as long as it takes."""
+        """What is committed; in SQLite one moment of the database, for as long as it takes."""
         if (mine := self._mine()) is not None:
             yield mine
             return
-        with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
+        with translated(self.engine.url), self._reads.connect() as connection, connection.begin():
+            schema.begin(connection)
             yield connection
 
     @contextmanager
@@ -65,16 +73,15 @@ class Database:
         if (mine := self._mine()) is not None:
             yield mine
             return
-        with translated(self.engine.url), self.engine.connect() as connection:
-            writer = connection.execution_options(**{_WRITES: True})
-            with writer.begin():
-                if self.engine.dialect.name == "postgresql":
-                    writer.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": WRITERS})
-                self._of_thread.writer = writer
-                try:
-                    yield writer
-                finally:
-                    self._of_thread.writer = None
+        with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
+            schema.begin(connection, writes=True)
+            if self.engine.dialect.name == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": WRITERS})
+            self._of_thread.writer = connection
+            try:
+                yield connection
+            finally:
+                self._of_thread.writer = None
         for listener in self._listeners:
             listener()
 
@@ -166,11 +173,9 @@ def _engine(place: URL, patience_s: float) -> Engine:
     if place.get_backend_name() == "sqlite":
         return _sqlite(place, patience_s)
     try:
-        # What is dead after a restart of the server is noticed, and replaced, before it is used.
         engine = create_engine(
             place,
             json_serializer=schema.dump_json,
-            pool_pre_ping=True,
             pool_size=CONNECTIONS,
             max_overflow=_MORE,
         )
@@ -187,8 +192,38 @@ def _engine(place: URL, patience_s: float) -> Engine:
         connection.execute("SET timezone = 'UTC'")
         connection.commit()
 
+    def check(connection: Any, record: Any, _proxy: object) -> None:
+        """What is dead after a restart of the server is replaced before it is used. A server that
+        goes says so: what it sent can be seen without asking it."""
+        try:
+            is_fresh = time.monotonic() - record.info[_USED_AT] < _FRESH_S
+            if not is_fresh or _has_news(connection.fileno()):
+                engine.dialect.do_ping(connection)
+        except (engine.dialect.loaded_dbapi.Error, OSError) as error:
+            raise InvalidatePoolError from error
+
+    def note(_connection: Any, record: Any) -> None:
+        record.info[_USED_AT] = time.monotonic()
+
     event.listen(engine, "connect", prepare)
+    event.listen(engine, "connect", note)
+    event.listen(engine, "checkout", check)
+    event.listen(engine, "checkin", note)
     return engine
+
+
+def _has_news(descriptor: int) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _for_reading(engine: Engine) -> Engine:
+    """PostgreSQL shows each statement what is committed by then, in a transaction or not; without
+    one, two questions less go to the server and back."""
+    if engine.dialect.name != "postgresql":
+        return engine
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _sqlite(place: URL, patience_s: float) -> Engine:
@@ -206,7 +241,6 @@ def _sqlite(place: URL, patience_s: float) -> Engine:
         connection.execute("PRAGMA foreign_keys = ON")
 
     event.listen(engine, "connect", prepare)
-    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -224,8 +258,3 @@ def _enter_wal(connection: sqlite3.Connection, patience_s: float) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-def _begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

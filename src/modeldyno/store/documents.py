@@ -39,7 +39,7 @@ def summary_columns(summary: SummaryDocument) -> dict[str, Any]:
     latency, throughput = summary.latency_ms, summary.throughput_per_s
     return {
         "engine": summary.engine,
-        "typical_s": _scaled(latency.typical.value, 1e-3) if latency else None,
+        "typical_s": _scaled(latency.typical.value, 1e3) if latency else None,
         "throughput_per_s": _scaled(throughput.value, 1.0) if throughput else None,
         "document": json_text(summary, indent=None),
         "revision": REVISION,
@@ -55,8 +55,8 @@ def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]
         "status": cell.status,
         **{name: getattr(cell, name) for name in NAMES},
         "shape": _shape_text(cell.input_shapes),
-        **_levels("typical_s", latency.typical if latency else None, 1e-3, has_ends=False),
-        **_levels("floor_s", latency.floor if latency else None, 1e-3),
+        **_levels("typical_s", latency.typical if latency else None, 1e3, has_ends=False),
+        **_levels("floor_s", latency.floor if latency else None, 1e3),
         **_levels("throughput_per_s", throughput, 1.0),
         "interval_level": latency.typical.level if latency and not cell.interval_note else None,
         "sessions": cell.sessions or None,
@@ -75,23 +75,23 @@ def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
 
 
 def _levels(
-    column: str, figure: Figure | None, scale: float, *, has_ends: bool = True
+    column: str, figure: Figure | None, divisor: float, *, has_ends: bool = True
 ) -> dict[str, float | None]:
     """``floor_s``, ``floor_low_s``, ``floor_high_s``; ends only of intervals over sessions."""
     name, _, unit = column.partition("_")
-    columns = {column: _scaled(figure.value if figure else None, scale)}
+    columns = {column: _scaled(figure.value if figure else None, divisor)}
     if not has_ends:
         return columns
     is_over_sessions = figure is not None and figure.of != "samples"
     for word in ("low", "high"):
         end = getattr(figure, word) if is_over_sessions else None
-        columns[f"{name}_{word}_{unit}"] = _scaled(end, scale)
+        columns[f"{name}_{word}_{unit}"] = _scaled(end, divisor)
     return columns
 
 
-def _scaled(value: float | None, scale: float) -> float | None:
-    """What is not finite is not in JSON either."""
-    return value * scale if value is not None and math.isfinite(value) else None
+def _scaled(value: float | None, divisor: float) -> float | None:
+    """What is not finite is not in JSON either. Times a thousand, it is the same number again."""
+    return value / divisor if value is not None and math.isfinite(value) else None
 
 
 # ---------------------------------------------------------------- what lists show of all cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache, lru_cache
@@ -10,8 +11,10 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Text,
     and_,
     bindparam,
+    cast,
     delete,
     func,
     insert,
@@ -136,12 +139,26 @@ class Runnables(Generic[N, V]):
         return self._read(find_in(connection, self.kind, number, with_links(self.kind)))
 
     def _read(self, row: Any) -> V:
-        own = {name: read(row.spec[name]) for name, read in KINDS[self.kind].own.items()}
+        own = _own_fields(self.kind, row.spec_json)
         value: V = value_of(KINDS[self.kind].value, row, summary_json=summary_text(row), **own)
         return value
 
 
+@lru_cache(maxsize=4096)
+def _own_fields(kind: str, spec_json: str) -> dict[str, Any]:
+    """Values that nobody changes: to read a spec takes longer than all else of a row, and those of
+    a list are often alike."""
+    own = json.loads(spec_json)
+    return {name: read(own[name]) for name, read in KINDS[kind].own.items()}
+
+
 # ---------------------------------------------------------------- queries
+
+# The spec as text: a driver would build values of it for each row.
+_COLUMNS = (
+    *(column for column in COLUMNS if column.name != "spec"),
+    cast(RUNNABLES.c.spec, Text).label("spec_json"),
+)
 
 
 @cache
@@ -162,7 +179,7 @@ def with_links(kind: str) -> Query:
     """Rows of a kind, with the numbers of its models and dataset."""
     fields = KINDS[kind].links
     columns = [link(ROLES[field][0]).c[ROLES[field][1]].label(field) for field in fields]
-    query: Query = select(*COLUMNS, *columns).select_from(RUNNABLES).where(is_kind(kind))
+    query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_kind(kind))
     for field in fields:
         query = linked(query, field)
     return query

@@ -54,8 +54,8 @@ def router(operations: Operations) -> APIRouter:
     return routes
 
 
-def addresses(operations: Operations) -> list[tuple[str, set[str]]]:
-    return [(f"/api/{name}", {"GET", "POST"}) for name in operations]
+def addresses(operations: Operations) -> list[str]:
+    return [f"/api/{name}" for name in operations]
 
 
 async def _said(request: Request) -> dict[str, Any]:

@@ -212,7 +212,10 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
     # One at a time: each may copy and look into a file. Those that wait take no thread meanwhile.
     beginning = CapacityLimiter(1)
     routes = APIRouter(
-        prefix="/benchmark", tags=["benchmark by name"], route_class=_in_own_words(service)
+        prefix="/benchmark",
+        tags=["benchmark by name"],
+        route_class=_in_own_words(service),
+        generate_unique_id_function=lambda route: route.name,  # its answer's title has it
     )
 
     @routes.get(

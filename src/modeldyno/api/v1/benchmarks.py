@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
@@ -35,9 +36,10 @@ from modeldyno.core.benchmarks import (
     ShownCells,
     VersusBaseline,
 )
-from modeldyno.core.codec import encode
+from modeldyno.core.codec import decode, encode
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
@@ -49,6 +51,7 @@ from modeldyno.core.requests.server import (
 )
 from modeldyno.core.results import Noise, Verdict
 from modeldyno.core.runs import State
+from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import Plan
 
@@ -262,22 +265,40 @@ def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
 
 def _details(found: BenchmarkDetails, versus: Versus) -> bytes:
     """As BenchmarkTold describes."""
-    benchmark, spec = found.benchmark, found.benchmark.spec
+    benchmark = found.benchmark
     values = {
         **_values(benchmark, found.model_name),
         "vs_baseline": _held(versus(found.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
-        "settings": settings_of(spec),
         "latest_run": latest_of(found.latest),
-        "command": bench_command(spec, found.model_name),
+        "command": _command(found.spec_json, found.model_name),
     }
     return joined(
         values,
         members=found.outline_json,
+        settings=_settings(found.spec_json),
         summary=benchmark.summary_json,
         cells=json_array(found.cells.documents),
     )
+
+
+# What follows from a spec is worked out once, for as long as somebody looks at it.
+
+
+@lru_cache(maxsize=1024)
+def _settings(spec_json: str) -> str:
+    return json_text(settings_of(_spec(spec_json)), indent=None)
+
+
+@lru_cache(maxsize=1024)
+def _command(spec_json: str, model_name: str) -> str:
+    return bench_command(_spec(spec_json), model_name)
+
+
+def _spec(spec_json: str) -> BenchmarkSpec:
+    spec: BenchmarkSpec = decode(BenchmarkSpec, json.loads(spec_json)["spec"])
+    return spec
 
 
 def _plan(plan: Plan) -> dict[str, Any]:

@@ -15,11 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_origin
 
 from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID, Told, answer
 from modeldyno.core.pages import Page, Wanted
@@ -51,7 +53,7 @@ _Moment = Annotated[datetime | None, BeforeValidator(_moment)]
 class ListAsked(BaseModel):
     """Conditions are joined by "and"."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: Annotated[str, Field(max_length=200, description="A part of the name.")] = ""
     since: Annotated[_Moment, Field(description="Created then or later.")] = None
@@ -92,8 +94,9 @@ def queried(shape: type[BaseModel]) -> Any:
     fields = shape.model_fields.items()
     repeatable = [name for name, field in fields if get_origin(field.annotation) is list]
 
-    async def read(request: Request) -> BaseModel:
-        said = request.query_params
+    @lru_cache(maxsize=64)  # the same few lists are asked for again and again
+    def parse(query: bytes) -> BaseModel:
+        said = QueryParams(query)
         several = {name: said.getlist(name) for name in repeatable if name in said}
         try:
             if len(said.multi_items()) > len(said) + sum(len(s) - 1 for s in several.values()):
@@ -101,6 +104,9 @@ def queried(shape: type[BaseModel]) -> Any:
             return shape.model_validate(dict(said) | several)
         except ValidationError as error:
             raise _misunderstood(*error.errors()) from error
+
+    async def read(request: Request) -> BaseModel:
+        return parse(request.scope["query_string"])
 
     return Depends(read)
 

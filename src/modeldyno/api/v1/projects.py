@@ -9,9 +9,9 @@ from pydantic import Field
 
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters, told
+from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters
 from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, problems
+from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.projects import Project
@@ -73,12 +73,15 @@ def router(
     projects = records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get("", responses=problems(), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(
-        asked: Annotated[ProjectsAsked, listed(ProjectsAsked)],
-    ) -> PageTold[ProjectTold]:
+    @routes.get(
+        "",
+        response_model=PageTold[ProjectTold],
+        responses=problems(),
+        openapi_extra=parameters(ProjectsAsked),
+    )
+    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
-        return told(projects.page(asked.wanted()), _told)
+        return answer(projects.page(asked.wanted()))
 
     @routes.post("", status_code=201, responses=problems(409, 413))
     @once(records)
@@ -89,12 +92,11 @@ def router(
         response.headers["Location"] = f"/api/v1/projects/{made.id}"
         return _told(made)
 
-    @routes.get("/{project_id}", responses=problems(404))
-    def get_project(project_id: Id) -> ProjectDetails:
+    @routes.get("/{project_id}", response_model=ProjectDetails, responses=problems(404))
+    def get_project(project_id: Id) -> Response:
         """With how many of each kind of thing it has."""
-        found = projects.get(ProjectId(project_id))
-        counts = projects.counts(found.id)
-        return ProjectDetails(**_told(found).model_dump(), counts=counts)
+        project = projects.get(ProjectId(project_id))
+        return answer(vars(project) | {"counts": projects.counts(project.id)})
 
     @routes.get(
         "/{project_id}/report", response_class=Response, responses=_REPORTED | problems(404)

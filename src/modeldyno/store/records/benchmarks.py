@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, select
+from sqlalchemy import ColumnElement, Connection, bindparam, func, select
 
 from modeldyno.core.benchmarks import (
     Baseline,
@@ -88,10 +88,23 @@ _SHOWN_DOCUMENTS = _of_cells(
     *(CELLS.c[name] for name in ("status", "peak_memory_bytes", "document", "revision")),
 ).where(_NUMBERS)
 _MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
+_OF_PROJECT = RUNNABLES.c.project_id == bindparam("project")
+# A configuration: of all benchmarks that measured it, only the newest one counts.
+_CONFIGURATION = (*(CELLS.c[name] for name in NAMES), CELLS.c.shape, _MODEL_ID)
+_NEWEST = linked(
+    select(*_CONFIGURATION, func.max(RUNNABLES.c.number))
+    .join(RUNNABLES, RUNNABLES.c.measured_run_id == CELLS.c.run_id)
+    .where(is_kind("benchmark"), _OF_PROJECT, CELLS.c.typical_s.is_not(None))
+    .group_by(*_CONFIGURATION),
+    "model_id",
+)
 _CONTENDING = (
     linked(_of_cells(RUNNABLES.c.measured_run_id, RUNNABLES.c.name, CELLS.c.shape), "model_id")
     .add_columns(_MODEL_ID)
-    .where(RUNNABLES.c.project_id == bindparam("project"), CELLS.c.typical_s.is_not(None))
+    .where(_NUMBERS, CELLS.c.typical_s.is_not(None))
+)
+_COUNT_MEASURED = select(func.count(), func.min(RUNNABLES.c.number)).where(
+    is_kind("benchmark"), _OF_PROJECT, RUNNABLES.c.measured_run_id.is_not(None)
 )
 _PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_kind("benchmark"), _NUMBERS)
 
@@ -106,7 +119,7 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
             cells = _shown_cells(connection, [row], with_documents=True)
             outline = _outline(connection, row)
         return BenchmarkDetails(
-            self._read(row), row.model_name, latest_run(row), outline, cells[number]
+            self._read(row), row.model_name, latest_run(row), row.spec_json, outline, cells[number]
         )
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
@@ -124,15 +137,18 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         return [self._outcome(row, cells) for row in rows]
 
     def measured_cells(self, project_id: ProjectId) -> MeasuredCells:
+        project = {"project": project_id}
         with self._database.reading() as connection:
-            rows = connection.execute(_CONTENDING, {"project": project_id}).all()
-        axes = slice(len(NAMES))
-        newest = {(row.model_id, row.shape, row[axes]): row for row in rows}  # oldest first
+            newest = {row[:-1]: row[-1] for row in connection.execute(_NEWEST, project)}
+            numbers = {"numbers": [*set(newest.values())]}
+            rows = connection.execute(_CONTENDING, numbers).all() if newest else ()
+            count, first = connection.execute(_COUNT_MEASURED, project).one()
         cells = (
             MeasuredCell(BenchmarkId(row.benchmark_id), row.name, row.model_id, figures_of(row))
-            for row in newest.values()
+            for row in rows
+            if newest[(*row[: len(NAMES)], row.shape, row.model_id)] == row.benchmark_id
         )
-        return MeasuredCells(tuple(cells), frozenset(row.benchmark_id for row in rows))
+        return MeasuredCells(tuple(cells), count, first)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
         self, wanted: Wanted | None = None, *, with_cells: bool = False

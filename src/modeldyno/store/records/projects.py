@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +29,10 @@ from modeldyno.store.tables import PROJECTS, RUNNABLES, THINGS
 
 _SORTINGS = {"created": Sorting(PROJECTS.c.created_at), "name": Sorting(PROJECTS.c.name_key)}
 _LIST = select(PROJECTS)
-_LISTED = _LIST.where(~PROJECTS.c.is_draft)
+_NAMES = [field.name for field in fields(Project)]
+_LISTED = select(*(PROJECTS.c[name] for name in _NAMES), PROJECTS.c.name_key).where(
+    ~PROJECTS.c.is_draft
+)
 
 
 class Projects:
@@ -96,14 +100,7 @@ class Projects:
         refuse(wanted, "engine", "state", "project_id")
         query = named(dated(_LISTED, wanted, PROJECTS.c.created_at), wanted, PROJECTS.c.name_key)
         with self._database.reading() as connection:
-            return page_of(
-                connection,
-                query,
-                wanted,
-                _SORTINGS,
-                PROJECTS.c.id,
-                lambda row: value_of(Project, row),
-            )
+            return page_of(connection, query, wanted, _SORTINGS, PROJECTS.c.id, _listed)
 
     def count(self) -> int:
         with self._database.reading() as connection:
@@ -126,3 +123,7 @@ class Projects:
     def delete(self, number: ProjectId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:
             delete_thing(connection, "project", number, self._clock(), cascade=cascade)
+
+
+def _listed(row: Any) -> Project:
+    return Project(**dict(zip(_NAMES, row, strict=False)))  # less what is only sorted by

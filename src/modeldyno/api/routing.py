@@ -1,0 +1,258 @@
+"""From an address to what answers there, and from what that raises to a refusal.
+
+FastAPI declares the routes, reads their parameters and describes them. It would look for the route
+of a request by trying one after the other; here an address leads to it at once. Everything that may
+be done at an address is known as well, so HEAD, OPTIONS and refused methods are answered for all.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import iscoroutinefunction
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.routing import Router, compile_path
+
+from modeldyno.api.access import SAFE_METHODS
+from modeldyno.api.bodies import JsonBodies
+from modeldyno.api.errors import METHOD, Refusal, Refused, misunderstood, refusal_of
+from modeldyno.api.guard import App, Receive, Send
+from modeldyno.api.head import surface_of
+from modeldyno.api.threads import ReadingThreads
+from modeldyno.core.errors import ModeldynoError
+
+logger = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+
+NO_HEAD = "/login"  # even its head would use up a one-time code
+NOWHERE = Refusal(
+    404, "NOT_FOUND", "There is nothing at this address", "", "See /docs for what there is"
+)
+_TARGET = "modeldyno.target"  # in a scope: whose answer it is, once its body is read
+
+
+def routes_of(router: APIRouter, prefix: str = "") -> list[APIRoute]:
+    """The routes of a router, below ``prefix`` and named by their functions.
+
+    ``include_router`` would build each of them a second time, when the first request comes.
+    """
+    routes = [route for route in router.routes if isinstance(route, APIRoute)]
+    for route in routes:
+        route.path = prefix + route.path
+        route.path_regex, route.path_format, route.param_convertors = compile_path(route.path)
+        route.unique_id = route.name
+    return routes
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    path: str  # as it is declared
+    pattern: re.Pattern[str]
+    methods: frozenset[str]
+    answer: App
+
+
+class Routes:
+    """``aliases`` are further addresses of a route whose own address has a parameter; then those,
+    and not all that would fit the parameter, are what there is."""
+
+    def __init__(
+        self,
+        routes: Sequence[APIRoute],
+        aliases: Mapping[str, APIRoute],
+        uploads: re.Pattern[str],
+        lifespan: Callable[[Any], Any],
+    ) -> None:
+        self._plain: defaultdict[str, dict[str, _Target]] = defaultdict(dict)
+        self._patterns: defaultdict[str, list[_Target]] = defaultdict(list)
+        threads = ReadingThreads()
+        self._aliased = {route.path for route in aliases.values()}
+        for route in routes:
+            methods = frozenset(route.methods or ())
+            answer = _reader_of(route, threads) or _in_full(route)
+            target = _Target(route.path, route.path_regex, methods, answer)
+            addresses = [address for address in aliases if aliases[address] is route]
+            if "{" in route.path:
+                self._patterns[_start_of(route.path)].append(target)
+            else:
+                addresses.append(route.path)
+            for address in addresses:
+                for method in methods:
+                    self._plain[address].setdefault(method, target)
+        self._with_body = JsonBodies(_answer, uploads)
+        self._lifespan = Router(lifespan=lifespan)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._lifespan(scope, receive, send)
+            return
+        method, path = scope["method"], scope["path"]
+        if method == "HEAD" and "HEAD" in self.methods_at(path):
+            method = "GET"  # uvicorn sends no body
+        elif method == "OPTIONS" and self.methods_at(path):
+            headers = [(b"allow", self._allowed(path))]
+            await send({"type": "http.response.start", "status": 204, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        target = self._find(method, path)
+        if target is None:
+            raise Refused(self._refusal(path) if self.methods_at(path) else NOWHERE)
+        match = target.pattern.match(path)
+        parameters = match.groupdict() if match else {}
+        found = {**scope, "method": method, "path_params": parameters, _TARGET: target}
+        app = target.answer if method in SAFE_METHODS else self._with_body
+        try:
+            await app(found, receive, send)
+        except Exception as error:
+            refusal = _refusal_of(error)
+            if refusal is None:
+                raise
+            if refusal.status >= 500 and isinstance(error, ModeldynoError):
+                logger.error("%s %s: %s", method, path, error)  # noqa: TRY400 - no bug of ours
+            raise Refused(refusal) from error
+
+    def _find(self, method: str, path: str) -> _Target | None:
+        plain = self._plain.get(path)
+        if plain is not None:
+            return plain.get(method)
+        return next((one for one in self._fitting(path) if method in one.methods), None)
+
+    def _fitting(self, path: str) -> Iterable[_Target]:
+        candidates = self._patterns.get(_start_of(path)) or self._patterns.get("") or ()
+        return (target for target in candidates if target.pattern.match(path))
+
+    def methods_at(self, path: str) -> frozenset[str]:
+        """Empty: there is nothing at this address."""
+        methods = set(self._plain.get(path, ()))
+        if not methods:
+            fitting = [one for one in self._fitting(path) if one.path not in self._aliased]
+            methods = {method for target in fitting for method in target.methods}
+        if not methods:
+            return frozenset()
+        has_head = "GET" in methods and path != NO_HEAD and surface_of(path) != "named"
+        return frozenset(methods | {"OPTIONS"} | ({"HEAD"} if has_head else set()))
+
+    def _refusal(self, path: str) -> Refusal:
+        return replace(METHOD, headers=((b"allow", self._allowed(path)),))
+
+    def _allowed(self, path: str) -> bytes:
+        return ", ".join(sorted(self.methods_at(path))).encode()
+
+
+async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
+    await scope[_TARGET].answer(scope, receive, send)
+
+
+def _start_of(path: str) -> str:
+    """What addresses below ``/api/v1`` begin with, down to the noun; empty for all others."""
+    if not path.startswith("/api/v1/"):
+        return ""
+    return path[: path.find("/", 8)] if "/" in path[8:] else path
+
+
+def _refusal_of(error: Exception) -> Refusal | None:
+    """None: our bug."""
+    match error:
+        case Refused():
+            return error.refusal
+        case ModeldynoError():
+            return refusal_of(error)
+        case RequestValidationError():
+            return misunderstood(error.errors()[0])
+        case HTTPException():
+            why, headers = str(error.detail), error.headers or {}
+            told = tuple((name.lower().encode(), text.encode()) for name, text in headers.items())
+            return Refusal(error.status_code, "BAD_VALUE", "Refused", why, NOWHERE.fix, told)
+        case _:
+            return None
+
+
+# ---------------------------------------------------------------- calling a route
+
+
+def _in_full(route: APIRoute) -> App:
+    """As FastAPI does it."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        async with AsyncExitStack() as files:
+            scope["fastapi_middleware_astack"] = files
+            await route.app(scope, receive, send)
+
+    return answer
+
+
+def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
+    """The same for routes that read and answer with bytes, in a third of the time: what FastAPI
+    provides for dependencies that are closed again, bodies and models, they do not have."""
+    dependant, endpoint = route.dependant, route.endpoint
+    queries = [_query_of(one) for one in dependant.dependencies]
+    returns_bytes = endpoint.__annotations__.get("return") in (Response, "Response")
+    is_plain = (
+        type(route) is APIRoute
+        and route.methods == {"GET"}
+        and returns_bytes
+        and not iscoroutinefunction(endpoint)
+        and None not in queries
+        and not _takes_more(dependant)
+    )
+    if not is_plain:
+        return None
+    fields, request_name = dependant.path_params, dependant.request_param_name
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        values: dict[str, Any] = {}
+        for field in fields:
+            text = scope["path_params"][field.alias]
+            values[field.name], errors = field.validate(text, {}, loc=("path", field.alias))
+            if errors:
+                raise RequestValidationError(errors)
+        request = Request(scope, receive)
+        for name, read in queries:  # type: ignore[misc]  # none of them is None
+            values[name] = await read(request)
+        if request_name:
+            values[request_name] = request
+        response: Response = await threads.run(partial(endpoint, **values))
+        await response(scope, receive, send)
+
+    return answer
+
+
+Read = Callable[[Request], Awaitable[Any]]
+
+
+def _query_of(dependant: Dependant) -> tuple[str, Read] | None:
+    """Under which name the endpoint takes what a dependency reads from the request alone."""
+    name, call = dependant.name, dependant.call
+    is_simple = iscoroutinefunction(call) and dependant.request_param_name == "request"
+    if not is_simple or dependant.dependencies or dependant.path_params or _takes_more(dependant):
+        return None
+    assert name is not None
+    assert call is not None
+    return name, call
+
+
+def _takes_more(dependant: Dependant) -> bool:
+    """Than parts of the address, and the request itself."""
+    return bool(
+        dependant.query_params
+        or dependant.header_params
+        or dependant.cookie_params
+        or dependant.body_params
+        or dependant.websocket_param_name
+        or dependant.http_connection_param_name
+        or dependant.response_param_name
+        or dependant.background_tasks_param_name
+        or dependant.security_scopes_param_name
+    )
