@@ -185,7 +185,7 @@ class ExportService:
 
     def _names(self, run: Run, kept: KeptRun) -> dict[str, str]:
         """Models by their paths: files that we keep are called by their checksums."""
-        names = self._records.of_kind(run.of.kind).model_names(run.of.id)
+        names = self._records.of_kind(run.of.kind).names(run.of.id)
         paths = [model.path for model in kept.spec.models()]
         return dict(zip(paths, names, strict=True))
 
