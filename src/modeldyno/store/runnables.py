@@ -25,11 +25,13 @@ from sqlalchemy import (
 )
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import LatestRun, RunKind
+from modeldyno.store.columns import JsonNumber
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
@@ -61,6 +63,14 @@ _SORTINGS = {
     "last_run": Sorting(RUNNABLES.c.last_run_at, is_nullable=True),
     "latency": Sorting(RUNNABLES.c.typical_s, is_nullable=True),
     "throughput": Sorting(RUNNABLES.c.throughput_per_s, is_nullable=True),
+    **{
+        name: Sorting(
+            JsonNumber(RUNNABLES.c.document, path).label(f"by_{name}"),
+            is_nullable=True,
+            is_computed=True,
+        )
+        for name, path in NUMBER_PATHS.items()
+    },
 }
 _OF_LATEST = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 

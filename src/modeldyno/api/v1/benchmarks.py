@@ -6,16 +6,13 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from modeldyno.api.v1.judgements import RatioTold, ratio_of
-from modeldyno.api.v1.paging import (
-    ListAsked,
-    OfRuns,
-)
+from modeldyno.api.v1.paging import ListAsked, OfRuns, one_of
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import changed, settings_of
@@ -40,6 +37,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
@@ -62,8 +60,14 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 
+if TYPE_CHECKING:
+    Sort = str
+else:
+    Sort = one_of(*("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS)
+
+
 class BenchmarksAsked(ListAsked, OfRuns):
-    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+    sort: Sort = "created"
     with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
 
     def wanted(self) -> Wanted:
@@ -205,7 +209,8 @@ def router(
             details=details,
             about="Its settings, its latest run, and how each cell came out the last time.",
             about_list="Newest first unless asked otherwise; sorted by `created`, `name`, `state`, "
-            "`last_run`,\n`latency` or `throughput`. `engine` finds those with a cell of it.",
+            "`last_run`,\n`latency`, `throughput` or any number of `summary`. "
+            "`engine` finds those with a cell of it.",
         )
     )
 
