@@ -46,6 +46,7 @@ types: setup web
 	@$(PY) scripts/write_schemas.py
 	@$(PY) scripts/write_openapi.py web/openapi.json
 	@cd web && npm run --silent types
+	@$(PY) scripts/write_page_tables.py
 
 test:
 	@$(MAKE) -s -j3 ready
@@ -65,6 +66,7 @@ style: engines
 
 page-types: engines web
 	$(PY) scripts/write_openapi.py web/openapi.json
+	$(PY) scripts/write_page_tables.py --check
 	cd web && npm run --silent types-are-fresh && npm run --silent check && npm run --silent test
 
 format: setup

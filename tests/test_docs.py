@@ -385,9 +385,9 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 
 NAMES = (
-    *("benchmark", "comparison", "conversion", "doctor", "engines", "error", "examples"),
-    *("graph-view", "graph", "jobs", "model", "note", "profile-diff", "profile", "ranking"),
-    *("reindex", "removed", "report", "runs", "trust"),
+    *("benchmark", "comparison", "conversion", "distribution", "doctor", "engines", "error"),
+    *("examples", "graph-view", "graph", "jobs", "model", "note", "profile-diff", "profile"),
+    *("ranking", "reindex", "removed", "report", "runs", "trust"),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -402,6 +402,7 @@ def test_there_is_a_schema_for_every_document():
         "modeldyno.benchmark/2",
         "modeldyno.comparison/2",
         "modeldyno.conversion/2",
+        "modeldyno.distribution/1",
         "modeldyno.doctor/2",
         "modeldyno.engines/1",
         "modeldyno.error/2",

@@ -9,11 +9,20 @@ from pydantic import TypeAdapter, ValidationError
 
 import modeldyno
 from modeldyno.client.measuring import MeasuringCalls
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import encode
 from modeldyno.core.commands import CONFIG_KEYS, bench_command, config_of
+from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.core.errors import BadValue
-from modeldyno.core.requests.axes import AXES, axis_values, combinations
-from modeldyno.core.requests.checking import by_field, by_key, require_valid
+from modeldyno.core.requests.axes import axis_fields, axis_values, combinations
+from modeldyno.core.requests.checking import (
+    by_field,
+    by_key,
+    by_option,
+    hints,
+    option_of,
+    require_valid,
+)
 from modeldyno.core.requests.measuring import (
     BenchmarkRequest,
     ProfileRequest,
@@ -24,6 +33,7 @@ from modeldyno.core.requests.server import NewBenchmarkRequest, NewComparisonReq
 from modeldyno.core.requests.texts import side_with, split_side
 from modeldyno.core.requests.words import request_of, typed_request
 from modeldyno.core.specs import CellSpec
+from modeldyno.engines.catalog import Entry
 from modeldyno.services.requests import benchmark_spec
 from tests.scripts import script
 
@@ -149,6 +159,19 @@ def test_a_spec_tells_the_request_that_it_came_from(tmp_path):
 def test_every_axis_is_a_field_of_requests_and_of_cells():
     assert {axis.field for axis in AXES} <= {field.name for field in fields(BenchmarkRequest)}
     assert {axis.name for axis in AXES} <= {field.name for field in fields(CellSpec)}
+    assert {axis.name: axis.usual for axis in AXES} == axis_fields(CellSpec())
+
+
+def test_every_axis_is_called_as_its_option_is():
+    annotations = hints(BenchmarkRequest)
+    for axis in AXES:
+        assert axis.short == by_option(axis.field, option_of(annotations[axis.field]))
+
+
+def test_what_an_axis_needs_of_an_engine_is_something_that_engines_say():
+    needed = {axis.capability for axis in AXES if axis.capability}
+    assert needed <= {field.name for field in fields(EngineDocument)}
+    assert needed <= {field.name for field in fields(Entry)}
 
 
 def test_every_axis_is_in_the_command_the_config_file_and_the_settings(tmp_path):

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Subject, subject_kinds
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
-from modeldyno.core.requests.axes import NAMES
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, open_database
 from modeldyno.store.documents import REVISION

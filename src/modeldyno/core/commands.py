@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from modeldyno.core.requests.axes import AXES
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.requests.checking import by_key, by_option, hints, option_of
 from modeldyno.core.requests.measuring import (
     USUAL_WARMUP,

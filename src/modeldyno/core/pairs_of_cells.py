@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar
 
+from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.codec import encode
 from modeldyno.core.judgements import Setting
 from modeldyno.core.requests.axes import as_ran, axis_fields
@@ -84,10 +85,8 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "device": facts.device if facts else cell.spec.device,
         "providers": ", ".join(facts.providers) if facts else None,
         "precision": (facts.precision if facts else None) or cell.spec.precision,
+        **{axis.label: getattr(cell.spec, axis.name) for axis in COUNTS},
         "batch size": cell.batch_size,
-        "cores": cell.spec.cores,
-        "instances": cell.spec.instances,
-        "streams": cell.spec.streams,
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else cell.spec.spinning,
         "call contract": _contract(cell),

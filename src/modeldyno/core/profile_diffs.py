@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from modeldyno.core import figures
+from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.options import options_told
 from modeldyno.core.results import NodeResult, ProfileResult
 from modeldyno.core.work import family, plain_name
@@ -316,15 +317,20 @@ def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
         ("engine", _engine(a), _engine(b)),
         ("device", a.facts.device, b.facts.device),
         ("precision", a.facts.precision, b.facts.precision),
-        ("batch size", a.batch_size, b.batch_size),
-        ("cores", a.spec.cell.cores, b.spec.cell.cores),
-        ("streams", a.spec.cell.streams, b.spec.cell.streams),
+        *_counts(a, b),
         ("contract", a.spec.cell.contract, b.spec.cell.contract),
         ("options", options_told(a.spec.cell.options), options_told(b.spec.cell.options)),
         ("machine", a.host.fingerprint, b.host.fingerprint),
     ):
         if mine != theirs:
             yield f"{what}: {mine} in A, {theirs} in B"
+
+
+def _counts(a: ProfileResult, b: ProfileResult) -> Iterator[tuple[str, int, int]]:
+    cells = [replace(result.spec.cell, batch_size=result.batch_size) for result in (a, b)]
+    for axis in COUNTS:
+        mine, theirs = (getattr(cell, axis.name) for cell in cells)
+        yield axis.label, mine, theirs
 
 
 def _engine(result: ProfileResult) -> str:

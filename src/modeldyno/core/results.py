@@ -170,8 +170,8 @@ class CellResult:
 
     @property
     def items(self) -> int:
-        """Of one call, in all its streams."""
-        return self.batch_size * (self.facts.streams if self.facts else 1)
+        """Of one call."""
+        return self.facts.items(self.batch_size) if self.facts else self.batch_size
 
 
 @dataclass(frozen=True)
@@ -359,8 +359,8 @@ class SideResult:
 
     @property
     def items(self) -> int:
-        """Of one call, in all its streams."""
-        return self.batch_size * self.facts.streams
+        """Of one call."""
+        return self.facts.items(self.batch_size)
 
     @property
     def contract(self) -> CallContract:

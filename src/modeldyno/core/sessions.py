@@ -75,6 +75,10 @@ class SessionFacts:
     at_home: tuple[str, ...] = ()
     other_python: OtherPython | None = None  # then ``engine`` is what people call it
 
+    def items(self, batch_size: int) -> int:
+        """Of one call, in all its streams."""
+        return batch_size * self.streams
+
     @property
     def is_on_cpu(self) -> bool:
         """Whether the CPU alone computes: only then does CPU time tell how much work there is."""

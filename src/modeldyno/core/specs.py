@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
+from modeldyno.core.cell_axes import NESTED_COUNTS
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
@@ -45,7 +46,7 @@ THOROUGH = Budget("thorough", 60.0, 5, 8, 0.5, 12, 0.005, 0.01)
 
 @dataclass(frozen=True)
 class CellSpec:
-    """One configuration: engine × model × batch × cores × streams × instances × device."""
+    """One configuration: a value for each axis (cell_axes.py), and how it is called."""
 
     engine: str = ""  # empty: the first usable engine that reads the model
     batch_size: int = 1
@@ -65,10 +66,19 @@ class CellSpec:
         parts = [self.engine] if self.engine else []
         parts += [self.device] if self.device != "cpu" else []
         parts += [self.precision] if self.precision else []
-        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        parts.append(cores if self.instances == 1 else f"{self.instances} × {cores}")
-        parts += [f"{self.streams} streams"] if self.streams != 1 else []
-        return " · ".join((*parts, f"batch {self.batch_size}"))
+        counts = {
+            axis.name: axis.words(value)
+            for axis in NESTED_COUNTS
+            if (value := getattr(self, axis.name)) != axis.usual or axis.is_always_named
+        }
+        if counts.pop("instances", None):
+            counts["cores"] = f"{self.instances} × {counts['cores']}"
+        return " · ".join((*parts, *counts.values()))
+
+    @property
+    def items(self) -> int:
+        """Of one call, in all its streams."""
+        return self.batch_size * self.streams
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
+from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, CellAxis
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
@@ -31,13 +31,13 @@ def benchmark_rows(
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
     per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
     scale, unit = figures.unit_for([*levels, *per_item])
-    axes = [axis for axis in AXES if axis.matters(result.cells)]
+    axes = [axis for axis in NESTED if axis.short != "batch" and _matters(axis, result.cells)]
     head = (
-        *(axis.name for axis in axes), "batch", f"{unit}/batch", "floor", f"{unit}/item",
+        *(axis.short for axis in axes), "batch", f"{unit}/batch", "floor", f"{unit}/item",
         "items/s", "p99", "cpu", "peak mem", "n", "quality",
     )  # fmt: skip
     rows: Rows = [
-        (*(axis.text(cell) for axis in axes), *_cell_row(cell, scale, most))
+        (*(_axis_text(axis, cell) for axis in axes), *_cell_row(cell, scale, most))
         for cell in result.cells
     ]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
@@ -48,41 +48,20 @@ def benchmark_rows(
     return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A column that says which cell a row is; where all cells are alike, or as usual, it is left
-    out."""
-
-    name: str
-    text: Callable[[CellResult], str]
-    usual: str | None = None
-
-    def matters(self, cells: Sequence[CellResult]) -> bool:
-        texts = {self.text(cell) for cell in cells}
-        return len(texts) > 1 or (self.usual is not None and texts != {self.usual})
+def _axis_text(axis: CellAxis, cell: CellResult) -> str:
+    """As it really ran, where that is known of words."""
+    of = cell.facts if axis.kind == "word" and cell.facts else cell.spec
+    value = getattr(of, axis.name)
+    return figures.NOTHING if value is None else str(value)
 
 
-def _engine(cell: CellResult) -> str:
-    return cell.facts.engine if cell.facts else cell.spec.engine
+def _matters(axis: CellAxis, cells: Sequence[CellResult]) -> bool:
+    """Where all cells are alike, or as usual, there is no column of it; cores always have one."""
+    texts = {_axis_text(axis, cell) for cell in cells}
+    is_usual = axis.kind == "word" or (not axis.is_always_named and texts == {str(axis.usual)})
+    return len(texts) > 1 or not is_usual
 
 
-def _device(cell: CellResult) -> str:
-    return cell.facts.device if cell.facts else cell.spec.device
-
-
-def _precision(cell: CellResult) -> str:
-    found = cell.facts.precision if cell.facts else cell.spec.precision
-    return found or figures.NOTHING
-
-
-AXES = (
-    Axis("engine", _engine),
-    Axis("device", _device),
-    Axis("precision", _precision),
-    Axis("instances", lambda cell: str(cell.spec.instances), usual="1"),
-    Axis("cores", lambda cell: str(cell.spec.cores), usual=""),
-    Axis("streams", lambda cell: str(cell.spec.streams), usual="1"),
-)
 CHANGES_OUTPUTS = ("engine", "device", "precision")
 WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
 
@@ -154,9 +133,10 @@ def benchmark_html(result: BenchmarkResult) -> str:
 
 
 def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
+    counts = _counts_to_show((result.a, result.b))
     scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
     head = (
-        *("", "model", "engine", "precision", "cores", "batch", "streams"),
+        *("", "model", "engine", "precision", *(axis.short for axis in counts)),
         *(f"floor {unit}", f"typical {unit}"),
     )
     rows: Rows = [
@@ -165,15 +145,13 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
             shown_name(side.model.path),
             side.facts.engine_title,
             side.facts.precision or figures.NOTHING,
-            str(side.spec.cores),
-            str(side.batch_size),
-            str(side.facts.streams),
+            *(str(_count(side, axis)) for axis in counts),
             figures.plain(side.floor_s / scale, 4),
             figures.plain(side.typical_s / scale, 4),
         )
         for name, side in (("A", result.a), ("B", result.b))
     ]
-    return _with_streams_if_any(head, rows, (result.a, result.b))
+    return head, rows
 
 
 # What is not a number.
@@ -184,40 +162,48 @@ def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
     floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
     scale, unit = figures.unit_for(floors)
+    counts = _counts_to_show([one.side for one in found.sides if one.side])
     head: tuple[str, ...] = (
-        *("place", "model", "engine", "precision", "cores", "batch", "streams"),
+        *("place", "model", "engine", "precision", *(axis.short for axis in counts)),
         *(f"floor {unit}", "×", "outputs"),
     )
     last = len(found.sides) + 1
     order = sorted(
         found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    rows = [_ranked_row(one, found, scale) for one in order]
+    rows = [_ranked_row(one, found, scale, counts) for one in order]
     if any(one.failure for one in order):
         head = (*head, "error")
         rows = [
             (*row, one.failure.code if one.failure else "")
             for row, one in zip(rows, order, strict=True)
         ]
-    return _with_streams_if_any(head, rows, [one.side for one in found.sides if one.side])
-
-
-def _with_streams_if_any(
-    head: tuple[str, ...], rows: Rows, sides: Sequence[SideResult]
-) -> tuple[tuple[str, ...], Rows]:
-    """One is usual, and then there is no word of it."""
-    if any(side.facts.streams > 1 for side in sides):
-        return head, rows
-    at = head.index("streams")
-    head, *rows = (row[:at] + row[at + 1 :] for row in (head, *rows))
     return head, rows
 
 
-def _ranked_row(one: Ranked, found: Ranking, scale: float) -> tuple[str, ...]:
+def _counts_to_show(sides: Sequence[SideResult]) -> list[CellAxis]:
+    """What is not always named has no column where all sides are as usual."""
+    return [
+        axis
+        for axis in NAMED_COUNTS
+        if axis.is_always_named or any(_count(side, axis) != axis.usual for side in sides)
+    ]
+
+
+def _count(side: SideResult, axis: CellAxis) -> int:
+    """As it really ran, where that is known."""
+    of: object = next((of for of in (side, side.facts) if hasattr(of, axis.name)), side.spec)
+    count: int = getattr(of, axis.name)
+    return count
+
+
+def _ranked_row(
+    one: Ranked, found: Ranking, scale: float, counts: Sequence[CellAxis]
+) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
     floor_s = found.floor_s(one)
     if one.side is None or floor_s is None:
-        return (place, one.label, *(figures.NOTHING,) * 8)
+        return (place, one.label, *(figures.NOTHING,) * (5 + len(counts)))
     side = one.side
     is_reference = one.label == found.reference
     return (
@@ -225,9 +211,7 @@ def _ranked_row(one: Ranked, found: Ranking, scale: float) -> tuple[str, ...]:
         shown_name(side.model.path),
         f"{side.facts.engine} {side.facts.engine_version}",
         side.facts.precision or figures.NOTHING,
-        str(side.spec.cores),
-        str(side.batch_size),
-        str(side.facts.streams),
+        *(str(_count(side, axis)) for axis in counts),
         figures.plain(floor_s / scale, 4),
         _ratio(one, is_reference),
         "reference" if is_reference and not one.alone else _outputs(one),

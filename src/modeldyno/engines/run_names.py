@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from modeldyno.core.figures import counted
+from modeldyno.core.cell_axes import NAMED_COUNTS
 from modeldyno.core.names import name_of_file
 from modeldyno.core.options import options_told
 from modeldyno.core.specs import (
@@ -80,10 +80,7 @@ def _words(cell: CellSpec) -> tuple[str, ...]:
         title_of(cell.engine) if cell.engine else "first engine that reads it",
         cell.device,
         cell.precision or "its own precision",
-        counted(cell.cores, "core"),
-        f"batch {cell.batch_size}",
-        counted(cell.streams, "stream"),
-        counted(cell.instances, "instance"),
+        *(axis.words(getattr(cell, axis.name)) for axis in NAMED_COUNTS),
         "spinning" if cell.spinning else "not spinning" if cell.spinning is False else "as usual",
         f"contract {cell.contract}",
         options_told(cell.options),

@@ -90,7 +90,7 @@ class Cell:
     @property
     def items(self) -> int:
         """Of one call."""
-        return self.prepared.items if self.prepared else self.spec.batch_size * self.spec.streams
+        return self.prepared.items if self.prepared else self.spec.items
 
     @property
     def name(self) -> str:

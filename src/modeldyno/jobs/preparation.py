@@ -42,8 +42,8 @@ class Prepared:
 
     @property
     def items(self) -> int:
-        """Of one call, in all its streams."""
-        return self.batch_size * self.facts.streams
+        """Of one call."""
+        return self.facts.items(self.batch_size)
 
 
 def prepare(

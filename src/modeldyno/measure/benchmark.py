@@ -174,12 +174,12 @@ def _calls(session: Session) -> int:
 
 
 def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
-    floor = _level(samples, statistics.FLOOR, stop_reason)
+    floor = level_over_sessions(samples, statistics.FLOOR, published_level(stop_reason))
     everything = np.concatenate(samples)
     share, largest = statistics.outliers(everything, floor.value)
     return Latency(
         floor=floor,
-        typical=_level(samples, statistics.TYPICAL, stop_reason),
+        typical=level_over_sessions(samples, statistics.TYPICAL, published_level(stop_reason)),
         mean_s=float(everything.mean()),
         stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else None,
         min_s=float(everything.min()),
@@ -191,11 +191,12 @@ def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
     )
 
 
-def _level(samples: list[FloatArray], quantile: float, stop_reason: StopReason) -> Estimate:
+def level_over_sessions(
+    samples: Sequence[FloatArray], quantile: float, level: float = FIXED_LEVEL
+) -> Estimate:
     """A quantile over sessions, or within them when there are too few to compare."""
     if len(samples) < FEWEST_SESSIONS:
         return tails.within_session(samples, quantile, FIXED_LEVEL)
-    level = published_level(stop_reason)
     each = [float(np.quantile(session, quantile)) for session in samples]
     return statistics.log_t(each, level, "sessions")
 

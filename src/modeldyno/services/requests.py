@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.conversions import GOALS, SUFFIXES, Goal
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture
@@ -188,14 +189,21 @@ def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
         "options": known_options(request.options),
         "sandbox": request.sandbox,
     }
-    # Of several engines, those without streams are measured with one, if one was asked for.
-    may_skip = len(engines) > 1 and 1 in values.get("streams", ())
+    # Of several engines, those that lack what an axis takes are measured with its usual value, if
+    # that was asked for.
+    optional = [
+        axis
+        for axis in COUNTS
+        if axis.capability and len(engines) > 1 and axis.usual in values.get(axis.field, ())
+    ]
     cells = tuple(
         CellSpec(**combination, **call)
         for combination in axes.combinations(values)
-        if combination["streams"] == 1
-        or not may_skip
-        or catalog.find(combination["engine"]).has_streams
+        if all(
+            combination[axis.name] == axis.usual
+            or getattr(catalog.find(combination["engine"]), axis.capability)
+            for axis in optional
+        )
     )
     if len(cells) > MOST_CELLS:
         raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {MOST_CELLS}")

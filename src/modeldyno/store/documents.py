@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, get_args
 
+from modeldyno.core.cell_axes import AXES, NAMES
 from modeldyno.core.cells import CellFigures
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text, json_value
@@ -23,7 +24,6 @@ from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.figures import counted
 from modeldyno.core.ids import RunId
 from modeldyno.core.placeless import without_folders_in
-from modeldyno.core.requests.axes import AXES, NAMES
 from modeldyno.core.results import FEWEST_SESSIONS, Noise
 from modeldyno.core.specs import CellSpec
 from modeldyno.store.tables import CELLS

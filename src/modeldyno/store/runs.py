@@ -283,13 +283,15 @@ class Runs:
             if has_left and folder.exists() and not folder.is_at_work():
                 yield folder
 
-    def units(self, run_id: RunId) -> Iterator[Unit]:
-        """Every unit that was kept, with its samples; a torn last line is not one."""
+    def units(self, run_id: RunId, cell: int | None = None) -> Iterator[Unit]:
+        """Every unit that was kept, of one cell or of all, with its samples; a torn last line is
+        not one."""
         folder = self.folder(run_id)
         path = folder.path / "units.jsonl"
         kind = folder.spec().kind if path.exists() else ""
         for record in _lines(path):
-            yield _load(folder, kind, record)
+            if cell is None or record["cell"] == cell:
+                yield _load(folder, kind, record)
 
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""

@@ -14,16 +14,16 @@ from modeldyno.api.v1.benchmarks import (
     PlanTold,
     ReproductionTold,
 )
-from modeldyno.api.v1.distributions import DistributionTold
 from modeldyno.api.v1.jobs import JobTold
 from modeldyno.api.v1.paging import PageTold
 from modeldyno.api.v1.runs import RunTold
 from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.documents.distribution import DistributionDocument
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from tests import values
+from tests import schemas, values
 from tests.api.v1.shapes import fits, problem
 from tests.onnx_models import linear
 
@@ -417,19 +417,22 @@ def test_texts_to_reproduce_it_run_unchanged_when_pasted(served, project, tmp_pa
 
 def test_the_samples_of_a_cell_are_ready_to_be_drawn(served, measured):
     run = served.get(f"benchmarks/{measured}").json["latest_run"]["id"]
-    told = fits(served.get(f"runs/{run}/cells/1/samples"), DistributionTold)
-    assert (told["samples"], told["sessions"], len(told["points"])) == (20, 1, 20)
-    assert not told["is_thinned"]
-    bins = told["histogram"]
+    document = fits(served.get(f"runs/{run}/cells/1/samples"), DistributionDocument)
+    schemas.check("distribution", document)
+    assert (document["run_id"], document["cell"]) == (run, 1)
+    assert (document["samples"], document["sessions"], len(document["points"])) == (20, 1, 20)
+    assert not document["is_thinned"]
+    bins = document["histogram"]
     assert sum(bins["counts"]) + bins["above"] == 20
     assert len(bins["edges_ms"]) == len(bins["counts"]) + 1
-    known = {one["quantile"]: one for one in told["percentiles"]}
-    for one in told["percentiles"]:  # how many samples it takes depends on how they follow
-        if one["samples_needed"] is None:
-            assert told["min_ms"] <= one["low_ms"] <= one["ms"] <= one["high_ms"] <= told["max_ms"]
+    known = {each["quantile"]: each["ms"] for each in document["percentiles"]}
+    lowest, highest = document["min_ms"], document["max_ms"]
+    for ms in known.values():  # how many samples it takes depends on how they follow
+        if ms["needs"] is None:
+            assert lowest <= ms["low"] <= ms["value"] <= ms["high"] <= highest
         else:
-            assert (one["ms"], one["samples_needed"] > 20) == (None, True)
-    assert known[0.99]["ms"] is None
+            assert (ms["value"], ms["needs"] > 20) == (None, True)
+    assert known[0.99]["value"] is None
     few = served.get(f"runs/{run}/cells/1/samples?most_points=5").json
     assert (len(few["points"]), few["is_thinned"], few["samples"]) == (5, True, 20)
     problem(served.get(f"runs/{run}/cells/7/samples"), 404, "NOT_FOUND")

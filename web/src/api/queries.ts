@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
-import { api, told } from "@/api/client";
+import { Refused, api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { PlanBenchmarkRequest, operations } from "@/api/schema.gen";
 
@@ -128,12 +128,17 @@ export const resultQuery = (run_id: string) =>
     queryFn: () => told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id }))),
   });
 
-/** Every sample of a run, as CSV. */
-export const samplesQuery = (run_id: string) =>
+/** How the samples of a cell are distributed, with this many points at most; null of a cell without samples. */
+export const distributionQuery = (run_id: string, cell: number, most_points: number) =>
   queryOptions({
-    queryKey: [...queryKeys.runs, run_id, "samples"],
-    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/samples", { ...at({ run_id }), parseAs: "text" })),
+    queryKey: [...queryKeys.runs, run_id, "distribution", cell, most_points],
+    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/cells/{cell}/samples", { params: { path: { run_id, cell }, query: { most_points } } })).catch(noneIfMissing),
   });
+
+function noneIfMissing(error: unknown): null {
+  if (error instanceof Refused && error.status === 404) return null;
+  throw error;
+}
 
 export const jobQuery = (job_id: number) =>
   queryOptions({

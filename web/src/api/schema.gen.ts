@@ -3390,48 +3390,51 @@ export interface components {
             /** @description Name of the run's folder in the workspace. */
             run_id: string;
         };
-        /** DistributionTold */
-        DistributionTold: {
-            /**
-             * Cell
-             * @example 0
-             */
+        /**
+         * DistributionDocument
+         * @description How the samples of a cell are distributed: in order, in bins, and by percentiles. The size of
+         *     this document does not grow with the number of samples.
+         */
+        DistributionDocument: {
+            /** @description Each session's samples, in the order in which they were measured. */
+            by_session: components["schemas"]["SessionSamplesDocument"][];
+            /** @description Number of the cell, from 0. */
             cell: number;
+            /** @description Upper edge of that band: the 90th percentile. */
+            high_ms: number;
             /** @description Of all samples. */
-            histogram: components["schemas"]["HistogramTold"];
-            /**
-             * Is Thinned
-             * @description There are more samples than points.
-             */
+            histogram: components["schemas"]["HistogramDocument"];
+            /** @description Whether there are more samples than points. */
             is_thinned: boolean;
-            /** Max Ms */
+            /** @description Lower edge of the band that holds eight of ten samples: the 10th percentile. */
+            low_ms: number;
+            /** @description Slowest sample. */
             max_ms: number;
-            /** Mean Ms */
+            /** @description Mean of all samples. */
             mean_ms: number;
-            /** Min Ms */
+            /** @description Median of all samples. */
+            median_ms: number;
+            /** @description Quickest sample. */
             min_ms: number;
-            /** Percentiles */
-            percentiles: components["schemas"]["PercentileTold"][];
-            /**
-             * Points
-             * @description In the order in which they were measured.
-             */
-            points: components["schemas"]["PointTold"][];
-            /**
-             * Run Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description Samples far above what the work costs. */
+            outliers: components["schemas"]["OutliersDocument"];
+            /** @description With intervals that allow for slow calls in bursts. */
+            percentiles: components["schemas"]["PercentileDocument"][];
+            /** @description In the order in which they were measured. */
+            points: components["schemas"]["PointDocument"][];
+            /** @description Run that measured the cell. */
             run_id: string;
-            /**
-             * Samples
-             * @description All of them.
-             * @example 2212
-             */
+            /** @description Samples of the cell, in all sessions together. */
             samples: number;
+            /** @description Every so many-th sample is a point. */
+            samples_per_point: number;
             /**
-             * Sessions
-             * @example 12
+             * @description Name and version of this document.
+             * @default modeldyno.distribution/1
+             * @constant
              */
+            schema: "modeldyno.distribution/1";
+            /** @description Sessions they were taken in. */
             sessions: number;
         };
         /**
@@ -4452,18 +4455,18 @@ export interface components {
              */
             verdict: "fit" | "fit with care" | "unfit";
         };
-        /** HistogramTold */
-        HistogramTold: {
-            /**
-             * Above
-             * @description Samples beyond the last edge; they count everywhere else.
-             */
+        /**
+         * HistogramDocument
+         * @description All samples in bins of one width, from the quickest up.
+         */
+        HistogramDocument: {
+            /** @description Samples beyond the last edge; they count everywhere else. */
             above: number;
-            /** Counts */
+            /** @description Samples in each bin. */
             counts: number[];
             /**
-             * Edges Ms
-             * @description One more than there are counts.
+             * @description One more than there are counts. The last is where drawings end, so that one slow call does
+             *     not flatten all others.
              */
             edges_ms: number[];
         };
@@ -6300,6 +6303,21 @@ export interface components {
             /** @description Version of that Python. */
             python: string;
         };
+        /**
+         * OutliersDocument
+         * @description Slow samples: counted, never removed.
+         */
+        OutliersDocument: {
+            /**
+             * @description Whether they are too many to be exceptions, more than a quarter: then the samples have more
+             *     than one peak.
+             */
+            has_several_peaks: boolean;
+            /** @description 1.5 × floor: what takes longer is slow. */
+            limit_ms: number;
+            /** @description How many took longer. */
+            samples: number;
+        };
         /** PageTold[BenchmarkRowTold] */
         PageTold_BenchmarkRowTold_: {
             /** Items */
@@ -6462,27 +6480,15 @@ export interface components {
             /** @description What was computed for GFLOP/s. */
             work: string;
         };
-        /** PercentileTold */
-        PercentileTold: {
-            /** High Ms */
-            high_ms: number | null;
-            /** Low Ms */
-            low_ms: number | null;
-            /**
-             * Ms
-             * @description Null where the samples cannot support it.
-             */
-            ms: number | null;
-            /**
-             * Quantile
-             * @example 0.99
-             */
+        /**
+         * PercentileDocument
+         * @description A percentile of all samples.
+         */
+        PercentileDocument: {
+            /** @description Its `value` is null when there are too few samples to know it. */
+            ms: components["schemas"]["Figure"];
+            /** @description 0.99 for the 99th percentile. */
             quantile: number;
-            /**
-             * Samples Needed
-             * @description To know it, where it is not known.
-             */
-            samples_needed: number | null;
         };
         /** PinAsked */
         PinAsked: {
@@ -6716,23 +6722,18 @@ export interface components {
              */
             threads: number;
         };
-        /** PointTold */
-        PointTold: {
-            /**
-             * Ms
-             * @description Of one call.
-             * @example 4.1
-             */
+        /**
+         * PointDocument
+         * @description One sample, to be drawn.
+         */
+        PointDocument: {
+            /** @description Its place among all samples of the cell, from 1. */
+            iteration: number;
+            /** @description Of one call, that is of a whole batch. */
             ms: number;
-            /**
-             * Sample
-             * @example 17
-             */
+            /** @description Its place within its session, from 0. */
             sample: number;
-            /**
-             * Session
-             * @example 0
-             */
+            /** @description From 0, in the order in which they were measured. */
             session: number;
         };
         /**
@@ -7687,6 +7688,20 @@ export interface components {
              */
             missing: string[];
         };
+        /**
+         * SessionSamplesDocument
+         * @description The samples of one session.
+         */
+        SessionSamplesDocument: {
+            /** @description Upper edge of that band: the 90th percentile. */
+            high_ms: number;
+            /** @description Lower edge of the band that holds eight of ten: the 10th percentile. */
+            low_ms: number;
+            /** @description Median of its samples. */
+            median_ms: number;
+            /** @description How many it took. */
+            samples: number;
+        };
         /** SessionTold */
         SessionTold: {
             /**
@@ -8536,7 +8551,7 @@ export type DatasetTold = components['schemas']['DatasetTold'];
 export type DemoTold = components['schemas']['DemoTold'];
 export type DiffPartDocument = components['schemas']['DiffPartDocument'];
 export type DiffSideDocument = components['schemas']['DiffSideDocument'];
-export type DistributionTold = components['schemas']['DistributionTold'];
+export type DistributionDocument = components['schemas']['DistributionDocument'];
 export type DoctorDocument = components['schemas']['DoctorDocument'];
 export type EdgeDocument = components['schemas']['EdgeDocument'];
 export type EditBenchmarkRequest = components['schemas']['EditBenchmarkRequest'];
@@ -8567,7 +8582,7 @@ export type GraphTensor = components['schemas']['GraphTensor'];
 export type GroupDocument = components['schemas']['GroupDocument'];
 export type HappenedTold = components['schemas']['HappenedTold'];
 export type HealthTold = components['schemas']['HealthTold'];
-export type HistogramTold = components['schemas']['HistogramTold'];
+export type HistogramDocument = components['schemas']['HistogramDocument'];
 export type HostFacts = components['schemas']['HostFacts'];
 export type ImportAsked = components['schemas']['ImportAsked'];
 export type IndexRange = components['schemas']['IndexRange'];
@@ -8608,6 +8623,7 @@ export type OptimizationAsked = components['schemas']['OptimizationAsked'];
 export type OptimizationEdited = components['schemas']['OptimizationEdited'];
 export type OptimizationTold = components['schemas']['OptimizationTold'];
 export type OtherPython = components['schemas']['OtherPython'];
+export type OutliersDocument = components['schemas']['OutliersDocument'];
 export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
 export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
 export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
@@ -8621,13 +8637,13 @@ export type PairingTold = components['schemas']['PairingTold'];
 export type Parity = components['schemas']['Parity'];
 export type PeakDocument = components['schemas']['PeakDocument'];
 export type PeaksDocument = components['schemas']['PeaksDocument'];
-export type PercentileTold = components['schemas']['PercentileTold'];
+export type PercentileDocument = components['schemas']['PercentileDocument'];
 export type PinAsked = components['schemas']['PinAsked'];
 export type PinsTold = components['schemas']['PinsTold'];
 export type PlaceAsked = components['schemas']['PlaceAsked'];
 export type PlanBenchmarkRequest = components['schemas']['PlanBenchmarkRequest'];
 export type PlanTold = components['schemas']['PlanTold'];
-export type PointTold = components['schemas']['PointTold'];
+export type PointDocument = components['schemas']['PointDocument'];
 export type Possibility = components['schemas']['Possibility'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileDiffDocument = components['schemas']['ProfileDiffDocument'];
@@ -8655,6 +8671,7 @@ export type RunTold = components['schemas']['RunTold'];
 export type RunnableMessage = components['schemas']['RunnableMessage'];
 export type RunnableThing = components['schemas']['RunnableThing'];
 export type SandboxTold = components['schemas']['SandboxTold'];
+export type SessionSamplesDocument = components['schemas']['SessionSamplesDocument'];
 export type SessionTold = components['schemas']['SessionTold'];
 export type SettingTold = components['schemas']['SettingTold'];
 export type SideBySideDocument = components['schemas']['SideBySideDocument'];
@@ -19302,13 +19319,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description How they are distributed. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DistributionTold"];
+                    "application/json": components["schemas"]["DistributionDocument"];
                 };
             };
             /** @description The request cannot work */

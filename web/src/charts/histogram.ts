@@ -1,29 +1,18 @@
+import type { DistributionDocument } from "@/api/schema.gen";
 import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
-import { shapeOf, visibleUntil } from "@/charts/samples";
 import { count, decimals, plain } from "@/format/numbers";
 
 export type Bin = { from: number; to: number; count: number };
 export type Mark = { name: string; value: number };
 
-/** Bins of one width from the quickest sample up; the last one has everything beyond. */
-export function binsOf(ms: Float64Array, most = 40): Bin[] {
-  if (ms.length === 0) return [];
-  const shape = shapeOf(ms);
-  const low = ms.reduce((a, b) => Math.min(a, b), Infinity);
-  const high = Math.max(visibleUntil(shape), low * 1.0001);
-  const n = Math.max(5, Math.min(most, Math.ceil(Math.sqrt(ms.length))));
-  const width = (high - low) / n;
-  const bins = Array.from({ length: n }, (_, place) => ({ from: low + place * width, to: low + (place + 1) * width, count: 0 }));
-  let beyond = 0;
-  for (const one of ms) {
-    const bin = bins[Math.min(n - 1, Math.floor((one - low) / width))];
-    if (one > high) beyond += 1;
-    else if (bin) bin.count += 1;
-  }
-  return beyond > 0 ? [...bins, { from: high, to: shape.most, count: beyond }] : bins;
+/** The server's bins; one more for what lies beyond the last edge, if anything does. */
+export function binsOf({ histogram, max_ms }: Pick<DistributionDocument, "histogram" | "max_ms">): Bin[] {
+  const { edges_ms, counts, above } = histogram;
+  const bins = counts.map((count, place) => ({ from: edges_ms[place] ?? NaN, to: edges_ms[place + 1] ?? NaN, count }));
+  return above > 0 ? [...bins, { from: edges_ms[counts.length] ?? NaN, to: max_ms, count: above }] : bins;
 }
 
 export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLog: boolean, look: (isDark: boolean) => Look): Drawing {

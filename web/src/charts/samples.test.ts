@@ -1,42 +1,43 @@
 import { expect, test } from "vitest";
 
-import { binsOf } from "@/charts/histogram";
-import { iterationsSummary, iterationsTable, thinned } from "@/charts/iterations";
+import type { DistributionDocument } from "@/api/schema.gen";
+import { binsOf, histogramSummary } from "@/charts/histogram";
+import { drawIterations, isOutlier, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { look } from "@/charts/palette";
-import { percentile, shapeOf } from "@/charts/samples";
 
-const ms = Float64Array.from([...Array.from({ length: 99 }, (_, i) => 1 + i / 1000), 50]);
+const distribution: DistributionDocument = {
+  schema: "modeldyno.distribution/1", run_id: "20261115-095116-3fa9c1", cell: 0, samples: 4, sessions: 2,
+  points: [{ session: 0, sample: 0, iteration: 1, ms: 1 }, { session: 1, sample: 0, iteration: 3, ms: 50 }],
+  is_thinned: true, samples_per_point: 2,
+  histogram: { edges_ms: [1, 1.5, 2], counts: [2, 1], above: 1 },
+  mean_ms: 13.4, median_ms: 1.3, low_ms: 1.1, high_ms: 35, min_ms: 1, max_ms: 50,
+  outliers: { limit_ms: 1.65, samples: 1, has_several_peaks: false },
+  by_session: [{ samples: 2, median_ms: 1.1, low_ms: 1, high_ms: 1.2 }, { samples: 2, median_ms: 26, low_ms: 6, high_ms: 45 }],
+  percentiles: [],
+};
+const drawn = (change: Partial<DistributionDocument> = {}) => ({ distribution: { ...distribution, ...change }, typical: null, look: (isDark: boolean) => look(0, isDark) });
 
-test("percentiles lie between samples", () => {
-  expect(percentile(Float64Array.from([1, 2, 3, 4]), 0.5)).toBe(2.5);
-  expect(percentile(Float64Array.from([]), 0.5)).toBeNaN();
+test("bins are the server's, and what is far away is in one more", () => {
+  expect(binsOf(distribution)).toEqual([{ from: 1, to: 1.5, count: 2 }, { from: 1.5, to: 2, count: 1 }, { from: 2, to: 50, count: 1 }]);
+  expect(histogramSummary(binsOf(distribution))).toBe("4 samples; most lie between 1.00 and 1.50 ms per batch.");
 });
 
-test("outliers are counted, not removed", () => {
-  const shape = shapeOf(ms);
-  expect([shape.outliers, shape.most]).toEqual([1, 50]);
+test("the sentence says how many are outliers, and how many are drawn", () => {
+  expect(iterationsSummary(drawn())).toBe("4 iterations, half of them below 1.30 ms per batch; 1 outlier flagged; 1 beyond the upper edge, drawn on it; one of 2 is drawn.");
 });
 
 test("so many that they are no exceptions are another peak", () => {
-  const two = Float64Array.from([...Array<number>(10).fill(1), ...Array<number>(50).fill(3)]);
-  const told = iterationsSummary({ samples: { ms: two, sessions: new Int32Array(60) }, typical: null, look: (isDark) => look(0, isDark) });
-  expect(told).toContain("more than one peak");
-  expect(told).not.toContain("outlier");
-});
-
-test("bins hold every sample once, what is far away in the last", () => {
-  const bins = binsOf(ms);
-  expect(bins.reduce((sum, bin) => sum + bin.count, 0)).toBe(100);
-  expect(bins[bins.length - 1]).toMatchObject({ to: 50, count: 1 });
-});
-
-test("a long run is thinned evenly", () => {
-  expect(thinned(10, 5)).toEqual([0, 2, 4, 6, 8]);
-  expect(thinned(3, 5)).toEqual([0, 1, 2]);
+  const outliers = { limit_ms: 1.5, samples: 50, has_several_peaks: true };
+  expect(iterationsSummary(drawn({ outliers }))).toContain("more than one peak: 50 took");
+  expect(iterationsSummary(drawn({ outliers }))).not.toContain("outlier");
+  expect([isOutlier(3, outliers), isOutlier(3, distribution.outliers)]).toEqual([false, true]);
 });
 
 test("the table has a line for each session", () => {
-  const samples = { ms: Float64Array.from([1, 3, 10, 20, 30]), sessions: Int32Array.from([4, 4, 7, 7, 7]) };
-  const table = iterationsTable({ samples, typical: null, look: (isDark) => look(0, isDark) });
-  expect(table.rows.map((row) => row.slice(0, 3))).toEqual([[1, 2, 2], [2, 3, 20]]);
+  expect(iterationsTable(drawn()).rows).toEqual([[1, 2, 1.1, 1, 1.2], [2, 2, 26, 6, 45]]);
+});
+
+test("points beyond the upper edge are drawn on it", () => {
+  const option = drawIterations(drawn())({ isDark: false, ink: "", dim: "", line: "", paper: "" });
+  expect(option.series).toMatchObject([{ data: [{ value: [1, 1], symbol: "circle" }, { value: [3, 2], symbol: "triangle" }] }, {}]);
 });

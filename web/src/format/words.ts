@@ -1,3 +1,5 @@
+import { NAMED_COUNTS, countWords, type CountName } from "@/api/axes";
+
 /** Names as people know them. */
 const ENGINES: Record<string, string> = {
   onnxruntime: "ONNX Runtime",
@@ -36,8 +38,10 @@ export function sentence(text: string): string {
 }
 
 /** "4 cores · batch 8", as cells are told apart. */
-export function cellName(cell: { cores: number; batch_size: number; instances?: number; streams?: number }): string {
-  const instances = cell.instances && cell.instances > 1 ? ` · ${cell.instances} instances` : "";
-  const streams = cell.streams && cell.streams > 1 ? ` · ${cell.streams} streams` : "";
-  return `${cell.cores} ${cell.cores === 1 ? "core" : "cores"} · batch ${cell.batch_size}${instances}${streams}`;
+export function cellName(cell: Partial<Record<CountName, number>>): string {
+  const words = NAMED_COUNTS.flatMap((axis) => {
+    const value = cell[axis.name] ?? axis.usual;
+    return axis.is_always_named || value !== axis.usual ? [countWords(axis, value)] : [];
+  });
+  return words.join(" · ");
 }

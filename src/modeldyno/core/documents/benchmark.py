@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Count, Described, Moment, RunName
 from modeldyno.core.documents.failure import FailureDocument
@@ -128,9 +129,9 @@ class BenchmarkDocument(Described):
 
 _LEVELS = ("typical", "floor", "p90", "p95", "p99")
 CSV_COLUMNS = (
-    "model", "engine", "engine_version", "device", "precision", "batch_size", "cores",
-    "instances", "streams", "status", "latency_ms_typical", "latency_ms_low", "latency_ms_high",
-    "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
+    "model", "engine", "engine_version", "device", "precision",
+    *(axis.name for axis in COUNTS), "status", "latency_ms_typical", "latency_ms_low",
+    "latency_ms_high", "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
     "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
     "samples", "sessions", "contention", "noise", "error",
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 from modeldyno.core.documents.benchmark import BenchmarkDocument
 from modeldyno.core.documents.comparison import ComparisonDocument
 from modeldyno.core.documents.conversion import ConversionDocument
+from modeldyno.core.documents.distribution import DistributionDocument
 from modeldyno.core.documents.doctor import DoctorDocument
 from modeldyno.core.documents.engines import EnginesDocument
 from modeldyno.core.documents.examples import ExamplesDocument
@@ -31,6 +32,7 @@ DOCUMENTS: dict[str, type[Any]] = {
     "benchmark": BenchmarkDocument,
     "comparison": ComparisonDocument,
     "conversion": ConversionDocument,
+    "distribution": DistributionDocument,
     "doctor": DoctorDocument,
     "engines": EnginesDocument,
     "error": ErrorDocument,

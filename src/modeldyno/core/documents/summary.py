@@ -7,12 +7,13 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Count, Described, Size
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
-from modeldyno.core.requests.axes import NAMES, axis_fields
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
 from modeldyno.core.specs import CellSpec, RunSpec
 

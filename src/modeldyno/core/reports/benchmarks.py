@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from modeldyno.core import figures
 from modeldyno.core.advice import advise
+from modeldyno.core.cell_axes import NAMED_COUNTS
 from modeldyno.core.charts.scaling import Point, Series, Words, scaling_chart
 from modeldyno.core.commands import bench_command
 from modeldyno.core.markup import Markup
@@ -157,10 +158,11 @@ def _without(cell: CellResult, swept: str) -> str:
     precision = facts.precision if facts else spec.precision
     parts = [facts.engine if facts else spec.engine, facts.device if facts else spec.device]
     parts += [precision] if precision else []
-    parts += [figures.counted(spec.instances, "instance")] if spec.instances > 1 else []
-    parts += [figures.counted(spec.streams, "stream")] if spec.streams > 1 else []
-    parts += [figures.counted(spec.cores, "core")] if swept != "cores" else []
-    parts += [f"batch {cell.batch_size}"] if swept != "batch" else []
+    counts = replace(spec, batch_size=cell.batch_size)
+    for axis in sorted(NAMED_COUNTS, key=lambda axis: axis.is_always_named):
+        count = getattr(counts, axis.name)
+        if axis.short != swept and (axis.is_always_named or count != axis.usual):
+            parts.append(axis.words(count))
     return " · ".join(part for part in parts if part)
 
 

@@ -3,33 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
+from modeldyno.core.cell_axes import AXES, NAMES, NESTED
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    field: str  # of a benchmark's request and in the public JSON: several values
-    name: str  # of a cell, a side, and a key of config files: one value
-    depth: int  # in which cells are nested: neighbours in a table differ in the deepest
-
-
-AXES = (
-    Axis("engines", "engine", 0),
-    Axis("devices", "device", 1),
-    Axis("precisions", "precision", 2),
-    Axis("batch_sizes", "batch_size", 6),
-    Axis("cores", "cores", 4),
-    Axis("instances", "instances", 3),
-    Axis("streams", "streams", 5),
-)
-NAMES = tuple(axis.name for axis in AXES)
-_NESTED = sorted(AXES, key=lambda axis: axis.depth)
-_USUAL = CellSpec()
 
 
 def axis_fields(cell: object) -> dict[str, Any]:
@@ -64,10 +44,8 @@ def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
 def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """One dictionary of a cell's fields for each combination, none of them twice; ``values`` by
     the axis's field, nothing or absent: as usual."""
-    several = [
-        dict.fromkeys(values.get(axis.field) or (getattr(_USUAL, axis.name),)) for axis in _NESTED
-    ]
-    names = [axis.name for axis in _NESTED]
+    several = [dict.fromkeys(values.get(axis.field) or (axis.usual,)) for axis in NESTED]
+    names = [axis.name for axis in NESTED]
     return (dict(zip(names, each, strict=True)) for each in product(*several))
 
 

@@ -2,13 +2,14 @@ import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, Segmented
 import { useDebouncedValue, useHotkeys } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useState, type ReactNode } from "react";
 
+import { NAMED_COUNTS, countWords, type CountAxis } from "@/api/axes";
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineDocument, PlanTold } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { MOST_BATCH, MOST_STREAMS, askedOf, compareCommands, effectiveOf, engineTrouble, fieldOf, fixedBatch, inputModel, modelTrouble, planWords, queuedWords, streamsNote, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
+import { askedOf, compareCommands, coresNote, effectiveOf, engineTrouble, fieldOf, fixedBatch, has, inputModel, isFilled, modelTrouble, planWords, queuedWords, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -65,8 +66,13 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const refusal = run.error ?? plan.error;
   const { troubles, rest } = troublesOf(refusal);
   const engine = known.engines.find((one) => one.name === draft.engine);
-  const isSideWithStreams = (name: string) => known.engines.find((one) => one.name === name)?.has_streams === true;
-  const hasStreams = isSideWithStreams(draft.engine) || (draft.compares && draft.existing === null && isSideWithStreams(draft.otherEngine));
+  const other = draft.compares && draft.existing === null ? known.engines.find((one) => one.name === draft.otherEngine) : engine;
+  const offered = NAMED_COUNTS.filter((axis) => has(engine, axis) || has(other, axis));
+  const front = offered.filter((axis) => axis.place === "front");
+  const notes = offered.flatMap((axis) => coresNote(axis, draft) ?? []);
+  const fieldOfCounts = (axis: CountAxis) => (
+    <CountsOf key={axis.field} axis={axis} known={known} draft={draft} effective={effective} change={change} trouble={troubles[axis.field]} fixed={fixed} model={model?.name} />
+  );
   const isValid = plan.words !== null && plan.error === null && isFilled(effective);
   const isLong = (plan.words?.aboutS ?? 0) > LONG_S;
   const submit = () => {
@@ -88,36 +94,17 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           <ModelSelect known={known} engine={draft.engine} value={draft.modelId} change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })} error={troubles.model} />
         </SimpleGrid>
         <Comparison pid={pid} known={known} draft={draft} change={change} />
-        <SimpleGrid cols={{ base: 1, xs: hasStreams ? 3 : 2 }}>
-          <CountsField
-            label="Core counts" what="core counts" most={known.cores} presets={known.cores}
-            counts={draft.cores} isMany={draft.manyCores} change={(cores, manyCores) => change({ cores, manyCores })}
-            hint={`At most ${known.cores}`} trouble={troubles.cores}
-          />
-          <CountsField
-            label="Batch sizes" what="batch sizes" most={MOST_BATCH} presets={64}
-            counts={effective.batches} isMany={effective.manyBatches} change={(batches, manyBatches) => change({ batches, manyBatches })}
-            hint="Items in one call" trouble={troubles.batches}
-            fixed={fixed !== null ? `${model?.name ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
-          />
-          {hasStreams && (
-            <CountsField
-              label="Streams" what="streams" most={MOST_STREAMS} presets={known.cores}
-              counts={draft.streams} isMany={draft.manyStreams} change={(streams, manyStreams) => change({ streams, manyStreams })}
-              hint="Requests at a time" trouble={troubles.streams}
-            />
-          )}
-        </SimpleGrid>
-        {hasStreams && streamsNote(draft) && (
-          <Text size="sm" role="note">
-            ⚠ {streamsNote(draft)}
+        <SimpleGrid cols={{ base: 1, xs: Math.min(3, front.length) }}>{front.map(fieldOfCounts)}</SimpleGrid>
+        {notes.map((note) => (
+          <Text key={note} size="sm" role="note">
+            ⚠ {note}
           </Text>
-        )}
+        ))}
         <UnstyledButton onClick={() => setMore(!isMore)} aria-expanded={isMore} fz="sm">
-          {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {draft.instances === 1 ? "1 instance" : `${draft.instances} instances`} · {draft.device}
+          {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {furtherCounts(draft, offered)} · {draft.device}
         </UnstyledButton>
         <Collapse expanded={isMore}>
-          <More draft={draft} change={change} engine={engine} troubles={troubles} />
+          <More draft={draft} change={change} engine={engine} troubles={troubles} further={offered.filter((axis) => axis.place === "more").map(fieldOfCounts)} />
         </Collapse>
         {rest && <Trouble error={refusal} />}
         {draft.compares && draft.existing === null && plan.words && (
@@ -167,14 +154,9 @@ function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean 
   return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
 }
 
-/** An empty axis has no cells. */
-function isFilled({ cores, batches, streams, otherStreams, compares, existing }: Effective): boolean {
-  return [cores, batches, streams, ...(compares && existing === null ? [otherStreams] : [])].every((counts) => counts.length > 0);
-}
-
 function usePlan(draft: Effective | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
-  const asked = draft && draft.modelId !== null && isFilled(draft) ? askedOf(draft, draft.modelId, draft.engine, draft.streams) : null;
-  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherStreams) : null;
+  const asked = draft && draft.modelId !== null && isFilled(draft) ? askedOf(draft, draft.modelId, draft.engine, draft.counts) : null;
+  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherCounts) : null;
   const [settled] = useDebouncedValue(asked, 200);
   const [settledTwin] = useDebouncedValue(twin, 200);
   const plan = useQuery(planQuery(settled));
@@ -272,7 +254,35 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
   );
 }
 
-function More({ draft, change, engine, troubles }: PartProps & { engine: EngineDocument | undefined; troubles: Troubles }) {
+const SMALL = 64;
+type CountsProps = PartProps & { axis: CountAxis; known: Known; effective: Effective; trouble: string | undefined; fixed: number | null; model: string | undefined };
+
+/** The field of an axis. Cores are those of this machine, and the batch may be the model's own. */
+function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model }: CountsProps) {
+  const { field } = axis;
+  const isCores = field === "cores";
+  const isBatch = field === "batch_sizes";
+  const shown = isBatch ? effective : draft;
+  return (
+    <CountsField
+      label={axis.title} what={axis.title.toLowerCase()} most={isCores ? known.cores : axis.most} presets={isCores || axis.needs_core_each ? known.cores : SMALL}
+      counts={shown.counts[field]} isMany={shown.many[field]}
+      change={(counts, isMany) => change({ counts: { ...draft.counts, [field]: counts }, many: { ...draft.many, [field]: isMany } })}
+      hint={isCores ? `At most ${known.cores}` : axis.hint} trouble={trouble}
+      fixed={isBatch && fixed !== null ? `${model ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
+    />
+  );
+}
+
+/** "2 instances": of what is not in sight, what is there in any case and what was chosen. */
+function furtherCounts({ counts }: Draft, offered: readonly CountAxis[]): string {
+  const said = offered.filter(({ field, place, usual }) => place === "single" || (place === "more" && counts[field].some((count) => count !== usual)));
+  return said.map((axis) => counts[axis.field].map((count) => countWords(axis, count)).join(", ")).join(" · ");
+}
+
+type MoreProps = PartProps & { engine: EngineDocument | undefined; troubles: Troubles; further: ReactNode[] };
+
+function More({ draft, change, engine, troubles, further }: MoreProps) {
   const devices = [
     ...(engine?.devices ?? ["cpu"]).map((device) => ({ value: device, label: device, reason: null })),
     ...Object.entries(engine?.unavailable_devices ?? {}).map(([device, reason]) => ({ value: device, label: device, reason })),
@@ -295,12 +305,18 @@ function More({ draft, change, engine, troubles }: PartProps & { engine: EngineD
         />
       </Stack>
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
-        <NumberInput label="Instances" description="Processes side by side" min={1} max={256} allowDecimal={false} value={draft.instances} error={troubles.instances} onChange={(value) => change({ instances: wholeOr(value, 1) ?? 1 })} />
+        {NAMED_COUNTS.filter(({ place }) => place === "single").map(({ field, title, hint, most, usual }) => (
+          <NumberInput
+            key={field} label={title} description={hint} min={1} max={most} allowDecimal={false} value={draft.counts[field][0]} error={troubles[field]}
+            onChange={(value) => change({ counts: { ...draft.counts, [field]: [wholeOr(value, 1) ?? usual] } })}
+          />
+        ))}
         <ReasonedSelect label="Device" description="Where it computes" value={draft.device} options={devices} change={(device) => change({ device })} error={troubles.device} />
         <NumberInput label="Timeout" description="Seconds, then a cell fails" min={1} max={7200} value={draft.timeoutS} error={troubles.budget} onChange={(value) => change({ timeoutS: wholeOr(value, 1) ?? 600 })} />
         <NumberInput label="Iterations" description="Empty: until it is precise" min={1} max={1_000_000} allowDecimal={false} value={draft.iterations ?? ""} onChange={(value) => change({ iterations: wholeOr(value, 1) })} />
         <NumberInput label="Warm-up" description="Calls; empty: to a plateau" min={0} max={1_000_000} allowDecimal={false} value={draft.warmup ?? ""} onChange={(value) => change({ warmup: wholeOr(value, 0) })} />
       </SimpleGrid>
+      {further.length > 0 && <SimpleGrid cols={{ base: 1, xs: 3 }}>{further}</SimpleGrid>}
       <Checkbox label="Time every call by itself, for tails" checked={draft.perCall} onChange={(event) => change({ perCall: event.currentTarget.checked })} />
     </Stack>
   );

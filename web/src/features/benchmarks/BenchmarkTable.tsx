@@ -1,6 +1,7 @@
 import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
+import { COUNT_AXES } from "@/api/axes";
 import { itemsPerSecond, msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkRowTold } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
@@ -8,7 +9,7 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
 import { stateWord } from "@/features/benchmarks/states";
 import { bytes, percent, quantity } from "@/format/numbers";
-import { engineName } from "@/format/words";
+import { engineName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
@@ -59,10 +60,13 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null, show: (row) => <Engines of={row} /> },
     { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
     { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
-    { id: "batch", header: "Batch", value: (row) => row.axes.batch_sizes.join(", "), show: (row) => <Counts of={row.axes.batch_sizes} /> },
-    { id: "cores", header: "Cores", value: (row) => row.axes.cores.join(", "), show: (row) => <Counts of={row.axes.cores} /> },
-    { id: "instances", header: "Instances", value: (row) => row.axes.instances.join(", "), isHidden: true },
-    { id: "streams", header: "Streams", value: (row) => row.axes.streams.join(", "), show: (row) => <Counts of={row.axes.streams} />, isHidden: rows.every((row) => row.axes.streams.every((one) => one === 1)) },
+    ...COUNT_AXES.map(({ field, short, column, usual }) => ({
+      id: short,
+      header: sentence(short),
+      value: (row: Row) => row.axes[field].join(", "),
+      show: (row: Row) => <Counts of={row.axes[field]} />,
+      isHidden: column === "wanted" || (column === "unusual" && rows.every((row) => row.axes[field].every((value) => value === usual))),
+    })),
     { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
     { id: "items_s", header: "items per second", value: (row) => itemsPerSecond(row.summary)?.value ?? null, show: (row) => <Told figure={itemsPerSecond(row.summary)} n={null} />, isNumber: true },
     { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },

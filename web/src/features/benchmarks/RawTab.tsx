@@ -2,16 +2,15 @@ import { Anchor, Badge, Group, Skeleton, Stack, Switch, Table, Text } from "@man
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
-import { resultQuery, samplesQuery } from "@/api/queries";
-import type { BenchmarkTold } from "@/api/schema.gen";
+import { distributionQuery, resultQuery } from "@/api/queries";
+import type { BenchmarkTold, DistributionDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { binsOf, drawHistogram, histogramSummary, histogramTable, type Mark } from "@/charts/histogram";
+import { isOutlier } from "@/charts/iterations";
 import { engineLook } from "@/charts/palette";
-import { shapeOf, type Samples } from "@/charts/samples";
 import { isBenchmark } from "@/features/benchmarks/ReproduceTab";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
 import { choose } from "@/features/benchmarks/cells";
-import { samplesOf } from "@/features/benchmarks/samplesCsv";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { count, decimals, plain } from "@/format/numbers";
 import { cellName } from "@/format/words";
@@ -19,19 +18,22 @@ import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
 type Props = { benchmark: BenchmarkTold; looked: Looked; change: Change };
-type Row = { place: number; session: number; ms: number; isFar: boolean };
+type Row = { iteration: number; session: number; ms: number; isOutlier: boolean };
 type Percentile = { name: string; value: number | null; ci: readonly number[] | null; needs: number | null };
 
-/** Every sample of a cell: in a histogram, and one by one. */
+/** As many as the server gives of a cell; the file has all. */
+const MOST_ROWS = 20_000;
+
+/** The samples of a cell: in a histogram, and one by one. */
 export function RawTab({ benchmark, looked, change }: Props) {
   const choice = useMemo(() => choose(benchmark.cells, looked), [benchmark.cells, looked]);
   const cell = choice.chosen;
   const runId = benchmark.latest_run?.id ?? "";
-  const csv = useQuery({ ...samplesQuery(runId), enabled: runId !== "" });
-  const samples = useMemo(() => (csv.data !== undefined && cell ? samplesOf(csv.data, cell.number) : null), [csv.data, cell]);
+  const query = useQuery({ ...distributionQuery(runId, cell?.number ?? 0, MOST_ROWS), enabled: runId !== "" && cell !== undefined });
+  const distribution = query.data;
   const { percentiles, isWithin } = usePercentiles(runId, cell?.number ?? -1);
   if (!cell || runId === "") return <Text className="dim">Nothing was measured yet.</Text>;
-  if (csv.isError) return <Trouble error={csv.error} again={() => void csv.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
@@ -40,18 +42,16 @@ export function RawTab({ benchmark, looked, change }: Props) {
         </Anchor>
         <ResultControls choice={choice} looked={{ ...looked, tab: "baseline" }} change={change} />
       </Group>
-      {samples ? (
-        samples.ms.length > 0 ? (
-          <>
-            <Percentiles rows={percentiles} isWithin={isWithin} name={cellName(cell)} />
-            <HistogramOf samples={samples} engine={cell.engine} percentiles={percentiles} name={cellName(cell)} />
-            <SampleTable samples={samples} />
-          </>
-        ) : (
-          <Text className="dim">No samples of this cell.</Text>
-        )
-      ) : (
+      {distribution === undefined ? (
         <Skeleton height={420} />
+      ) : distribution === null ? (
+        <Text className="dim">No samples of this cell.</Text>
+      ) : (
+        <>
+          <Percentiles rows={percentiles} isWithin={isWithin} name={cellName(cell)} />
+          <HistogramOf distribution={distribution} engine={cell.engine} percentiles={percentiles} name={cellName(cell)} />
+          <SampleTable distribution={distribution} />
+        </>
       )}
     </Stack>
   );
@@ -102,9 +102,9 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
   );
 }
 
-function HistogramOf({ samples, engine, percentiles, name }: { samples: Samples; engine: string; percentiles: readonly Percentile[]; name: string }) {
+function HistogramOf({ distribution, engine, percentiles, name }: { distribution: DistributionDocument; engine: string; percentiles: readonly Percentile[]; name: string }) {
   const [isLog, setLog] = useState(false);
-  const bins = useMemo(() => binsOf(samples.ms), [samples]);
+  const bins = useMemo(() => binsOf(distribution), [distribution]);
   const draw = useMemo(() => {
     const marks: Mark[] = percentiles.flatMap(({ name: mark, value }) => (value !== null && ["p50", "p90", "p99"].includes(mark) ? [{ name: mark, value }] : []));
     return drawHistogram(bins, marks, isLog, (isDark) => engineLook(engine, isDark));
@@ -122,21 +122,21 @@ function HistogramOf({ samples, engine, percentiles, name }: { samples: Samples;
   );
 }
 
-function SampleTable({ samples }: { samples: Samples }) {
-  const rows = useMemo<Row[]>(() => {
-    const { limit, hasPeaks } = shapeOf(samples.ms);
-    return Array.from(samples.ms, (ms, place) => ({ place: place + 1, session: samples.sessions[place] ?? 0, ms, isFar: ms > limit && !hasPeaks }));
-  }, [samples]);
+function SampleTable({ distribution }: { distribution: DistributionDocument }) {
+  const rows = useMemo<Row[]>(
+    () => distribution.points.map(({ iteration, session, ms }) => ({ iteration, session, ms, isOutlier: isOutlier(ms, distribution.outliers) })),
+    [distribution],
+  );
   const columns: Column<Row>[] = [
-    { id: "place", header: "Iteration", value: (row) => row.place, isNumber: true },
+    { id: "place", header: "Iteration", value: (row) => row.iteration, isNumber: true },
     { id: "session", header: "Session", value: (row) => row.session, isNumber: true },
     { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => plain(row.ms, 6), isNumber: true },
     {
       id: "far",
       header: "",
-      value: (row) => (row.isFar ? 1 : 0),
+      value: (row) => (row.isOutlier ? 1 : 0),
       show: (row) =>
-        row.isFar ? (
+        row.isOutlier ? (
           <Badge color="yellow" variant="light" tt="none" miw="max-content">
             outlier
           </Badge>
@@ -145,5 +145,14 @@ function SampleTable({ samples }: { samples: Samples }) {
         ),
     },
   ];
-  return <DataTable label="Samples" rows={rows} columns={columns} rowId={(row) => String(row.place)} rowHeight={34} height={360} />;
+  return (
+    <>
+      {distribution.is_thinned && (
+        <Text size="sm" className="dim">
+          One of {distribution.samples_per_point} samples is listed; the file has all {count(distribution.samples)}.
+        </Text>
+      )}
+      <DataTable label="Samples" rows={rows} columns={columns} rowId={(row) => String(row.iteration)} rowHeight={34} height={360} />
+    </>
+  );
 }

@@ -2,15 +2,14 @@ import { Alert, Badge, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactNode } from "react";
 
-import { samplesQuery } from "@/api/queries";
+import { distributionQuery } from "@/api/queries";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
-import { drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
+import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
 import { METRIC_WORDS, basisOf, figureOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
-import { samplesOf } from "@/features/benchmarks/samplesCsv";
 import type { Looked } from "@/features/benchmarks/view";
 import { cellName } from "@/format/words";
 import { Figure } from "@/ui/Figure";
@@ -182,23 +181,23 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
 
 function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | null }) {
   const isThere = runId !== null && cell.latency_ms !== null;
-  const csv = useQuery({ ...samplesQuery(runId ?? ""), enabled: isThere });
-  const told = useMemo(() => {
-    if (!csv.data) return null;
-    const samples = samplesOf(csv.data, cell.number);
-    return { samples, typical: msPerBatch(cell), look: (isDark: boolean) => engineLook(cell.engine, isDark) };
-  }, [csv.data, cell]);
-  const draw = useMemo(() => told && drawIterations(told), [told]);
-  if (!isThere) return <Text className="dim">No samples of this cell.</Text>;
-  if (csv.isError) return <Trouble error={csv.error} again={() => void csv.refetch()} />;
-  if (!told || !draw) return <Skeleton height={340} />;
+  const query = useQuery({ ...distributionQuery(runId ?? "", cell.number, MOST_POINTS), enabled: isThere });
+  const distribution = query.data;
+  const iterations = useMemo(
+    () => distribution && { distribution, typical: msPerBatch(cell), look: (isDark: boolean) => engineLook(cell.engine, isDark) },
+    [distribution, cell],
+  );
+  const draw = useMemo(() => iterations && drawIterations(iterations), [iterations]);
+  if (!isThere || distribution === null) return <Text className="dim">No samples of this cell.</Text>;
+  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (!iterations || !draw) return <Skeleton height={340} />;
   return (
     <Chart
       title={`Iterations at ${cellName(cell)}`}
-      summary={iterationsSummary(told)}
+      summary={iterationsSummary(iterations)}
       reading="Each point is one sample, in the order they were taken. The band holds eight of ten; the line is the median. Hollow points are outliers: flagged, never removed. The bar at the right is the 95 % interval over sessions."
       draw={draw}
-      table={iterationsTable(told)}
+      table={iterationsTable(iterations)}
     />
   );
 }

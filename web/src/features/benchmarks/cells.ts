@@ -1,3 +1,5 @@
+import { AXES } from "@/api/axes.gen";
+import { COUNT_AXES, countWords, type AxisName } from "@/api/axes";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
 import type { BenchmarkTold, CellDocument } from "@/api/schema.gen";
 import type { Metric } from "@/app/search";
@@ -22,9 +24,14 @@ export function intervalOf(figure: Known | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }
 
+/** Those that charts go along. */
+const isSwept = ({ name }: { name: AxisName }): boolean => name === "cores" || name === "batch_size";
+const VARIANT_AXES = AXES.filter((axis) => !isSwept(axis));
+const VARIANT_COUNTS = COUNT_AXES.filter((axis) => !isSwept(axis));
+
 /** Everything but cores and batch size: what a series of a chart is. */
-export function variantOf(cell: Pick<CellDocument, "engine" | "device" | "precision" | "instances" | "streams">): string {
-  return [cell.engine, cell.device, cell.precision ?? "", cell.instances, cell.streams].join(" ");
+export function variantOf(cell: Pick<CellDocument, AxisName>): string {
+  return VARIANT_AXES.map(({ name }) => cell[name] ?? "").join(" ");
 }
 
 /** Its name: the engine, and what else tells it apart from the others. */
@@ -33,8 +40,7 @@ export function variantName(cell: CellDocument, among: readonly CellDocument[]):
   const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
-  if (differs((one) => one.instances)) words.push(`${cell.instances} ${cell.instances === 1 ? "instance" : "instances"}`);
-  if (differs((one) => one.streams)) words.push(`${cell.streams} ${cell.streams === 1 ? "stream" : "streams"}`);
+  for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));
   return words.join(" · ");
 }
 
@@ -101,11 +107,8 @@ export function headOf(row: Pick<BenchmarkTold, "axes">): string {
 }
 
 export function axesText(row: Pick<BenchmarkTold, "axes">): string {
-  const { batch_sizes, cores, instances, streams } = row.axes;
-  const words = [`batch ${batch_sizes.join(", ")}`, `cores ${cores.join(", ")}`];
-  if (instances.some((one) => one > 1)) words.push(`instances ${instances.join(", ")}`);
-  if (streams.some((one) => one > 1)) words.push(`streams ${streams.join(", ")}`);
-  return words.join(" · ");
+  const named = COUNT_AXES.filter(({ field, usual, is_always_named }) => is_always_named || row.axes[field].some((value) => value !== usual));
+  return named.map(({ field, short }) => `${short} ${row.axes[field].join(", ")}`).join(" · ");
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 
+import { COUNT_AXES } from "@/api/axes";
 import type { EngineDocument } from "@/api/schema.gen";
-import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, streamsNote } from "@/features/benchmarks/form";
+import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, coresNote, type Draft } from "@/features/benchmarks/form";
+
+const first = firstDraft([], [], 2, null);
 
 describe("counts", () => {
   test("are pasted by the handful", () => {
@@ -37,7 +40,7 @@ test("an engine says why it cannot", () => {
 });
 
 test("a comparison says how a terminal alternates, and how much it queues", () => {
-  const draft = effectiveOf({ ...firstDraft([], [], 2, null), engine: "onnxruntime", otherEngine: "openvino", cores: [1, 2], batches: [8], budget: "quick" }, null, []);
+  const draft = effectiveOf({ ...first, engine: "onnxruntime", otherEngine: "openvino", counts: { ...first.counts, cores: [1, 2], batch_sizes: [8] }, budget: "quick" }, null, []);
   expect(compareCommands(draft, "net.onnx", "my net.onnx")).toEqual([
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8 'my net.onnx@engine=openvino,batch=8' --quick",
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8,cores=2 'my net.onnx@engine=openvino,batch=8,cores=2' --quick",
@@ -47,18 +50,19 @@ test("a comparison says how a terminal alternates, and how much it queues", () =
 
 test("only engines that have streams are asked for several", () => {
   const engines = [{ name: "onnxruntime", has_streams: false }, { name: "openvino", has_streams: true }];
-  const asked = { ...firstDraft([], [], 2, null), engine: "openvino", otherEngine: "onnxruntime", cores: [2], manyCores: false, streams: [1, 2], manyStreams: true };
+  const asked = { ...first, engine: "openvino", otherEngine: "onnxruntime", counts: { ...first.counts, cores: [2], streams: [1, 2] } };
   const alone = effectiveOf(asked, null, engines);
-  expect([alone.streams, alone.otherStreams]).toEqual([[1, 2], [1]]);
+  expect([alone.counts.streams, alone.otherCounts.streams]).toEqual([[1, 2], [1]]);
   expect(planWords(alone, 2)).toBe("1 core count × 1 batch size × 2 stream counts = 2 cells");
   expect(planWords({ ...alone, compares: true }, 3)).toBe("1 core count × 1 batch size × 2 stream counts + 1 core count × 1 batch size = 3 cells");
   expect(compareCommands(alone, "net.onnx", "net.onnx")).toEqual([
     "modeldyno compare net.onnx@engine=openvino,cores=2 net.onnx@engine=onnxruntime,cores=2",
     "modeldyno compare net.onnx@engine=openvino,cores=2,streams=2 net.onnx@engine=onnxruntime,cores=2",
   ]);
-  expect(effectiveOf({ ...asked, engine: "onnxruntime" }, null, engines).streams).toEqual([1]);
-  expect(streamsNote(asked)).toBeNull();
-  expect(streamsNote({ ...asked, cores: [1, 2] })).toBe("2 streams need 2 cores: cells with fewer will fail.");
+  expect(effectiveOf({ ...asked, engine: "onnxruntime" }, null, engines).counts.streams).toEqual([1]);
+  const notes = (draft: Draft) => COUNT_AXES.flatMap((axis) => coresNote(axis, draft) ?? []);
+  expect(notes(asked)).toEqual([]);
+  expect(notes({ ...asked, counts: { ...asked.counts, cores: [1, 2] } })).toEqual(["2 streams need 2 cores: cells with fewer will fail."]);
 });
 
 test("a fixed batch is that of every input", () => {
@@ -69,6 +73,6 @@ test("a fixed batch is that of every input", () => {
 
 test("a refusal of the server finds its field", () => {
   expect(fieldOf("This machine has no 99 cores to offer", "we may use 2")).toBe("cores");
-  expect(fieldOf("batch_sizes.0: Input should be greater than or equal to 1", "")).toBe("batches");
+  expect(fieldOf("batch_sizes.0: Input should be greater than or equal to 1", "")).toBe("batch_sizes");
   expect(fieldOf("The queue is full", "")).toBeNull();
 });

@@ -1,5 +1,9 @@
+import { COUNT_AXES, NAMED_COUNTS, byField, bySideName, countWords, isOfSides, type CountAxis, type CountField, type SideCountName } from "@/api/axes";
 import type { BenchmarkTold, EngineDocument, ModelTold, PlanBenchmarkRequest } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
+
+/** Of each axis, the numbers that are measured. */
+export type Counts = Record<CountField, number[]>;
 
 /** What the dialog holds, also while it is closed. */
 export type Draft = {
@@ -10,26 +14,18 @@ export type Draft = {
   otherEngine: string;
   otherModelId: number | null;
   existing: number | null;
-  cores: number[];
-  manyCores: boolean;
-  batches: number[];
-  manyBatches: boolean;
-  /** Of engines that have them. */
-  streams: number[];
-  manyStreams: boolean;
+  counts: Counts;
+  /** Which of them are entered as several. */
+  many: Record<CountField, boolean>;
   budget: "quick" | "default" | "thorough";
-  instances: number;
   warmup: number | null;
   iterations: number | null;
   timeoutS: number;
   perCall: boolean;
 };
 
-export type Field = "engine" | "model" | "otherEngine" | "otherModel" | "cores" | "batches" | "streams" | "instances" | "device" | "budget";
+export type Field = CountField | "engine" | "model" | "otherEngine" | "otherModel" | "device" | "budget";
 export type Troubles = Partial<Record<Field, string>>;
-
-export const MOST_BATCH = 1_000_000;
-export const MOST_STREAMS = 1024;
 
 /** Numbers as somebody pastes them: "1, 8,32" or "1 8 32". */
 export function countsIn(text: string, most: number, what: string): { counts: number[]; trouble: string | null } {
@@ -111,14 +107,9 @@ export function firstDraft(engines: readonly EngineDocument[], models: readonly 
     otherEngine: other?.name ?? "",
     otherModelId: model?.id ?? null,
     existing: null,
-    cores: cores > 1 ? [1, cores] : [1],
-    manyCores: cores > 1,
-    batches: [1],
-    manyBatches: false,
-    streams: [1],
-    manyStreams: false,
+    counts: { ...byField(({ usual }) => [usual]), cores: cores > 1 ? [1, cores] : [1] },
+    many: { ...byField(() => false), cores: cores > 1 },
     budget: "default",
-    instances: 1,
     warmup: null,
     iterations: null,
     timeoutS: 600,
@@ -136,14 +127,9 @@ export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
     engine,
     modelId: benchmark.model_id,
     device: asked.devices[0] ?? "cpu",
-    cores: merged(asked.cores, []),
-    manyCores: asked.cores.length > 1,
-    batches: merged(asked.batch_sizes, []),
-    manyBatches: asked.batch_sizes.length > 1,
-    streams: merged(asked.streams, []),
-    manyStreams: asked.streams.length > 1,
+    counts: byField(({ field, place, usual }) => (place === "single" ? [asked[field][0] ?? usual] : merged(asked[field], []))),
+    many: byField(({ field, place }) => place !== "single" && asked[field].length > 1),
     budget,
-    instances: asked.instances[0] ?? 1,
     warmup: asked.warmup,
     iterations: asked.iterations,
     timeoutS: asked.timeout_s,
@@ -152,36 +138,63 @@ export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
 }
 
 /** A draft with no more in it than its model and its engines can do. */
-export type Effective = Draft & { otherStreams: number[] };
+export type Effective = Draft & { otherCounts: Counts };
 
-export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Pick<EngineDocument, "name" | "has_streams">[]): Effective {
-  const streams = (engine: string) => (engines.find((one) => one.name === engine)?.has_streams ? draft.streams : [1]);
-  const batches = fixed === null ? {} : { batches: [fixed], manyBatches: false };
-  return { ...draft, ...batches, streams: streams(draft.engine), otherStreams: streams(draft.otherEngine) };
+type Able = Pick<EngineDocument, "name" | NonNullable<CountAxis["capability"]>>;
+
+/** Whether an engine can have more of this than the usual. */
+export function has(engine: Able | undefined, { capability }: CountAxis): boolean {
+  return capability === null || engine?.[capability] === true;
+}
+
+export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Able[]): Effective {
+  const counts = fixed === null ? draft.counts : { ...draft.counts, batch_sizes: [fixed] };
+  const many = fixed === null ? draft.many : { ...draft.many, batch_sizes: false };
+  const countsOf = (name: string) => {
+    const engine = engines.find((one) => one.name === name);
+    return byField((axis) => (has(engine, axis) ? counts[axis.field] : [axis.usual]));
+  };
+  return { ...draft, many, counts: countsOf(draft.engine), otherCounts: countsOf(draft.otherEngine) };
+}
+
+/** An empty axis has no cells. */
+export function isFilled({ counts, otherCounts, compares, existing }: Effective): boolean {
+  const sides = compares && existing === null ? [counts, otherCounts] : [counts];
+  return sides.every((side) => COUNT_AXES.every(({ field }) => side[field].length > 0));
 }
 
 /** What is measured in alternation: each cell of one side, with its like of the other. */
-export function turnsOf({ cores, batches, streams, otherStreams }: Effective): { cores: number; batch: number; streams: number; otherStreams: number }[] {
-  // A side without streams is held against each number of the other's.
-  const pairs = merged(streams.length < otherStreams.length ? otherStreams : streams, []).map((one) => ({ streams: streams.includes(one) ? one : 1, otherStreams: otherStreams.includes(one) ? one : 1 }));
-  return cores.flatMap((core) => batches.flatMap((batch) => pairs.map((pair) => ({ cores: core, batch, ...pair }))));
+export type Turn = { a: Record<SideCountName, number>; b: Record<SideCountName, number> };
+
+export function turnsOf({ counts, otherCounts }: Effective): Turn[] {
+  const usual = bySideName((axis) => axis.usual);
+  return NAMED_COUNTS.filter(isOfSides).reduce<Turn[]>(
+    (turns, axis) =>
+      turns.flatMap(({ a, b }) =>
+        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({ a: { ...a, [axis.name]: here }, b: { ...b, [axis.name]: there } })),
+      ),
+    [{ a: usual, b: usual }],
+  );
 }
 
-/** On a CPU each stream needs a core; null when all have one. */
-export function streamsNote({ streams, cores, device }: Draft): string | null {
-  const most = Math.max(...streams);
-  if (device !== "cpu" || most <= Math.min(...cores)) return null;
-  return `${most} streams need ${most} cores: cells with fewer will fail.`;
+/** A side that has the usual only is held against each number of the other's. */
+function pairsOf(here: readonly number[], there: readonly number[], usual: number): [here: number, there: number][] {
+  const all = merged(here.length < there.length ? there : here, []);
+  return all.map((count) => [here.includes(count) ? count : usual, there.includes(count) ? count : usual]);
 }
 
-export function askedOf(draft: Draft, modelId: number, engine: string, streams: number[]): PlanBenchmarkRequest {
+/** On a CPU, some need as many cores as their number; null when all have them. */
+export function coresNote(axis: CountAxis, { counts, device }: Draft): string | null {
+  const most = Math.max(...counts[axis.field]);
+  if (!axis.needs_core_each || device !== "cpu" || most <= Math.min(...counts.cores)) return null;
+  return `${countWords(axis, most)} need ${most} cores: cells with fewer will fail.`;
+}
+
+export function askedOf(draft: Draft, modelId: number, engine: string, counts: Counts): PlanBenchmarkRequest {
   return {
     model_id: modelId,
     engines: engine ? [engine] : [],
-    batch_sizes: draft.batches,
-    cores: draft.cores,
-    streams,
-    instances: [draft.instances],
+    ...counts,
     devices: [draft.device],
     precisions: [],
     spinning: null,
@@ -201,14 +214,14 @@ export function askedOf(draft: Draft, modelId: number, engine: string, streams: 
   };
 }
 
+/** A refusal of what only some engines have may speak of cores, too. */
+const REFUSED_COUNTS = [...NAMED_COUNTS].sort((a, b) => Number(a.capability === null) - Number(b.capability === null));
+
 /** Which field a refusal of the server is about; it speaks of options and of JSON fields. */
 export function fieldOf(title: string, why: string): Field | null {
   const text = `${title} ${why}`.toLowerCase();
   const known: readonly [RegExp, Field][] = [
-    [/stream/, "streams"],
-    [/cores/, "cores"],
-    [/batch/, "batches"],
-    [/instances/, "instances"],
+    ...REFUSED_COUNTS.map((axis): [RegExp, Field] => [new RegExp(axis.noun || axis.short), axis.field]),
     [/device|cuda/, "device"],
     [/engine|read/, "engine"],
     [/budget|iterations|warmup|timeout/, "budget"],
@@ -220,28 +233,29 @@ export function fieldOf(title: string, why: string): Field | null {
 /** "2 core counts × 3 batch sizes × 2 sides = 12 cells". */
 export function planWords(draft: Effective, cells: number): string {
   const counted = (counts: readonly number[], one: string) => `${counts.length} ${counts.length === 1 ? one : `${one}s`}`;
-  const side = (streams: readonly number[]) =>
-    [counted(draft.cores, "core count"), counted(draft.batches, "batch size"), ...(streams.length > 1 ? [counted(streams, "stream count")] : [])].join(" × ");
-  const [a, b] = [side(draft.streams), side(draft.otherStreams)];
+  const side = (counts: Counts) =>
+    NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1)
+      .map(({ field, variety }) => counted(counts[field], variety))
+      .join(" × ");
+  const [a, b] = [side(draft.counts), side(draft.otherCounts)];
   const sides = !draft.compares || draft.existing !== null ? a : a === b ? `${a} × 2 sides` : `${a} + ${b}`;
   return `${sides} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
 }
 
 /** What alternates, as a terminal would: a command for each cell. */
 export function compareCommands(draft: Effective, a: string, b: string): string[] {
-  const side = (name: string, engine: string, { cores, batch }: { cores: number; batch: number }, streams: number) => {
+  const side = (name: string, engine: string, counts: Turn["a"]) => {
+    const chosen = COUNT_AXES.filter(isOfSides).filter((axis) => counts[axis.name] !== axis.usual);
     const said = [
       engine && `engine=${engine}`,
-      batch !== 1 && `batch=${batch}`,
-      cores !== 1 && `cores=${cores}`,
-      streams !== 1 && `streams=${streams}`,
+      ...chosen.map((axis) => `${axis.short}=${counts[axis.name]}`),
       draft.device !== "cpu" && `device=${draft.device}`,
     ].filter(Boolean);
     const text = said.length > 0 ? `${name}@${said.join(",")}` : name;
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   };
   const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
-  return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn, turn.streams)} ${side(b, draft.otherEngine, turn, turn.otherStreams)}${budget}`);
+  return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn.a)} ${side(b, draft.otherEngine, turn.b)}${budget}`);
 }
 
 /** "2 benchmarks and 4 comparisons are in the queue". */
@@ -250,6 +264,15 @@ export function queuedWords(id: number, comparisons: number, hasOther: boolean):
   return `2 benchmarks and ${comparisons} ${comparisons === 1 ? "comparison" : "comparisons"} are in the queue`;
 }
 
+/** Of an earlier version, or without an axis that is new, it is none. */
 export function isDraft(value: unknown): value is Draft {
-  return typeof value === "object" && value !== null && "engine" in value && "cores" in value && Array.isArray(value.cores) && "batches" in value && Array.isArray(value.batches) && "streams" in value && Array.isArray(value.streams) && "timeoutS" in value;
+  return isObject(value) && "engine" in value && "timeoutS" in value && isObject(value.many) && hasCounts(value.counts);
+}
+
+function hasCounts(counts: unknown): boolean {
+  return isObject(counts) && COUNT_AXES.every(({ field }) => Array.isArray(counts[field]));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -1,3 +1,4 @@
+import { COUNT_AXES } from "@/api/axes";
 import type { BenchmarkTold } from "@/api/schema.gen";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
@@ -44,10 +45,7 @@ function python(benchmark: BenchmarkTold, origin: string): string {
   const given: Record<string, unknown> = {
     project: benchmark.project_id,
     engine: asked.engines,
-    batch: asked.batch_sizes,
-    cores: asked.cores,
-    instances: asked.instances,
-    streams: asked.streams,
+    ...Object.fromEntries(COUNT_AXES.map(({ short, field }) => [short, asked[field]])),
     device: asked.devices,
     precision: asked.precisions,
     contract: asked.contract,
@@ -64,7 +62,8 @@ function python(benchmark: BenchmarkTold, origin: string): string {
     timeout: asked.timeout_s,
     seed: asked.seed,
   };
-  const usual: Record<string, string> = { instances: "[1]", streams: "[1]", device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
+  const counts = COUNT_AXES.filter((axis) => !axis.is_always_named).map((axis) => [axis.short, literal([axis.usual])] as const);
+  const usual: Record<string, string> = { ...Object.fromEntries(counts), device: '["cpu"]', contract: '"api"', per_call: "False", timeout: "600", seed: "0" };
   const words = Object.entries(given)
     .map(([name, value]) => [name, literal(value)] as const)
     .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))

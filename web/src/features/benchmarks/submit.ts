@@ -4,7 +4,7 @@ import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkTold, ModelSideRequest } from "@/api/schema.gen";
-import { askedOf, turnsOf, type Effective } from "@/features/benchmarks/form";
+import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/form";
 import { rememberEngine } from "@/features/benchmarks/useDraft";
 
 export type Started = {
@@ -22,7 +22,7 @@ export type Started = {
 export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
-  const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine, draft.streams), project_id: pid, name: null, dataset_id: null, start: true } }));
+  const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true } }));
   rememberEngine(draft.engine);
   const jobs = jobOf(first);
   const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId, jobs))) : null;
@@ -35,15 +35,15 @@ export async function start(draft: Effective, pid: number): Promise<Started> {
 /** Adds to `jobs` what it puts into the queue. */
 async function startOther(draft: Effective, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
-  const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherStreams), project_id: pid, name: null, dataset_id: null, start: true };
+  const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
   const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
   jobs.push(...jobOf(other));
-  for (const { cores, batch, streams, otherStreams } of turnsOf(draft)) {
-    const side = (model_id: number, engine: string, streams: number): ModelSideRequest => ({
-      model_id, engine, batch_size: batch, cores, streams, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
+  for (const turn of turnsOf(draft)) {
+    const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
+      model_id, engine, ...counts, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
     });
     const body = {
-      project_id: pid, name: null, a: side(modelId, draft.engine, streams), b: side(otherModel, draft.otherEngine, otherStreams),
+      project_id: pid, name: null, a: side(modelId, draft.engine, turn.a), b: side(otherModel, draft.otherEngine, turn.b),
       budget: draft.budget, margin: 0.02, pairs: null, adaptive: false, timeout_s: draft.timeoutS, memory_limit_bytes: null, seed: 0, start: true,
     };
     jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));

@@ -2,6 +2,7 @@ import { Alert, Button, Card, Code, Group, Progress, SimpleGrid, Skeleton, Stack
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
+import { SIDE_AXES, type SideAxisName } from "@/api/axes";
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
@@ -198,8 +199,9 @@ function levelOf(side: SideDocument): string {
   return told.join(", ");
 }
 
+const AXIS_WORDS = Object.fromEntries(SIDE_AXES.map(({ name, label }) => [name, label])) as Record<SideAxisName, string>; // has all of them
 const WORDS: Record<keyof SideSettingsDocument, string> = {
-  label: "name", engine: "engine", device: "device", precision: "precision", batch_size: "batch size", cores: "cores", streams: "streams", contract: "call contract",
+  label: "name", ...AXIS_WORDS, contract: "call contract",
   dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", signature: "signature", spinning: "spinning", values: "values",
 };
 

@@ -2,6 +2,7 @@ import { Button, Group, Select, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
+import { COUNT_AXES, bySideName } from "@/api/axes";
 import { api, told } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
 import type { BenchmarkTold, CellJudgementTold, ModelSideRequest } from "@/api/schema.gen";
@@ -42,13 +43,16 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
           Measure in alternation
         </Button>
         <Text size="xs" className="dim" flex={1} miw={200}>
-          {sides && !isSide ? "Several instances at once cannot be measured in alternation." : "A B A B, in turns: what drifts meanwhile meets both alike."}
+          {sides && !isSide ? `Several ${ALONE.map(({ label }) => label).join(" or ")} at once cannot be measured in alternation.` : "A B A B, in turns: what drifts meanwhile meets both alike."}
         </Text>
       </Group>
       {make.isError && <Trouble error={make.error} />}
     </>
   );
 }
+
+/** What a side of a comparison has one of. */
+const ALONE = COUNT_AXES.filter((axis) => !axis.is_of_sides);
 
 function cellOf(side: Side, number: number): string {
   const cell = side.benchmark.cells.find((one) => one.number === number);
@@ -58,15 +62,13 @@ function cellOf(side: Side, number: number): string {
 /** The same settings again, as one side; null where a side cannot have them. */
 function sideAsked(benchmark: BenchmarkTold, number: number): ModelSideRequest | null {
   const cell = benchmark.cells.find((one) => one.number === number);
-  if (!cell || cell.instances > 1) return null;
+  if (!cell || ALONE.some(({ name, usual }) => cell[name] !== usual)) return null;
   const { contract, dims, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;
   return {
     model_id: benchmark.model_id,
     engine: cell.engine,
     device: cell.device,
-    batch_size: cell.batch_size,
-    cores: cell.cores,
-    streams: cell.streams,
+    ...bySideName(({ name }) => cell[name]),
     // As it was asked for: what it ran as may not be something to ask for.
     precision: precisions.length === 1 ? precisions[0] : null,
     contract,

@@ -1,3 +1,4 @@
+import { COUNT_AXES, NESTED_COUNTS } from "@/api/axes";
 import type { BenchmarkRowTold, CellDocument } from "@/api/schema.gen";
 import { cellName, engineName } from "@/format/words";
 
@@ -65,7 +66,7 @@ export function placeName(cell: CellDocument): string {
 
 /** What cells share that differ in the batch size only. */
 export function lineOf(cell: CellDocument): string {
-  return `${cell.cores} ${cell.instances} ${cell.streams} ${cell.device}`;
+  return [...COUNT_AXES.flatMap(({ name }) => (name === "batch_size" ? [] : [cell[name]])), cell.device].join(" ");
 }
 
 /** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
@@ -123,17 +124,17 @@ export function nearestPair(a: Side, b: Side): [a: string, b: string] | null {
   let best: { pair: [string, string]; apart: number } | null = null;
   for (const one of a.cells) {
     for (const other of b.cells) {
-      const far = (x: number, y: number) => Math.abs(Math.log2(x / y));
-      const apart = far(one.batch_size, other.batch_size) + far(one.cores, other.cores) + far(one.instances, other.instances);
+      const apart = COUNT_AXES.reduce((sum, { name }) => sum + Math.abs(Math.log2(one[name] / other[name])), 0);
       if (!best || apart < best.apart) best = { pair: [`${a.benchmark.id}:${one.number}`, `${b.benchmark.id}:${other.number}`], apart };
     }
   }
   return best?.pair ?? null;
 }
 
-/** All places of all sides, in the order of cores, then batches. */
+/** All places of all sides, as cells are nested: in the order of cores, then batches. */
 export function placesOf(sides: readonly Side[]): string[] {
   const cells = sides.flatMap((side) => side.cells);
-  const sorted = [...cells].sort((a, b) => a.device.localeCompare(b.device) || a.instances - b.instances || a.cores - b.cores || a.batch_size - b.batch_size);
+  const order = (a: CellDocument, b: CellDocument) => NESTED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? 0;
+  const sorted = [...cells].sort((a, b) => a.device.localeCompare(b.device) || order(a, b));
   return [...new Set(sorted.map(placeName))];
 }

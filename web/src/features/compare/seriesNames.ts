@@ -1,3 +1,4 @@
+import { NAMED_COUNTS, countWords } from "@/api/axes";
 import { ownName, placeName, type Side } from "@/features/compare/picks";
 import { engineName } from "@/format/words";
 
@@ -11,7 +12,6 @@ const ofCells = (value: (cell: Side["cells"][number]) => string | number | null)
   return [...new Set(found)].sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))));
 };
 const listed = (values: readonly (string | number)[]) => values.join(", ");
-const unlessOne = (one: string, many: string) => (values: readonly (string | number)[]) => (listed(values) === "1" ? one : `${listed(values)} ${many}`);
 
 const ASPECTS: readonly Aspect[] = [
   { values: (side) => [ownName(side.benchmark)].filter((name) => name !== null), words: listed },
@@ -19,13 +19,17 @@ const ASPECTS: readonly Aspect[] = [
   { values: ofCells((cell) => cell.engine), words: (engines) => engines.map((engine) => engineName(String(engine))).join(", ") },
   { values: ofCells((cell) => cell.precision), words: listed },
   { values: ofCells((cell) => cell.device), words: (devices) => (listed(devices) === "cpu" ? "CPU" : listed(devices)) },
-  { values: ofCells((cell) => cell.cores), words: unlessOne("1 core", "cores") },
-  { values: ofCells((cell) => cell.batch_size), words: (sizes) => `batch ${listed(sizes)}` },
-  { values: ofCells((cell) => cell.instances), words: unlessOne("1 instance", "instances") },
-  { values: ofCells((cell) => cell.streams), words: unlessOne("1 stream", "streams") },
+  ...NAMED_COUNTS.map((axis) => ({
+    values: ofCells((cell) => cell[axis.name]),
+    words: (values: readonly (string | number)[]) => {
+      const [first] = values;
+      if (values.length === 1 && typeof first === "number") return countWords(axis, first);
+      return axis.noun === "" ? `${axis.short} ${listed(values)}` : `${listed(values)} ${axis.noun}s`;
+    },
+  })),
 ];
 // Said of a series that differs in them, but as a thing that all share not worth saying.
-const USUAL = new Set(["CPU", "1 instance", "1 stream"]);
+const USUAL = new Set(["CPU", ...NAMED_COUNTS.filter((axis) => !axis.is_always_named).map((axis) => countWords(axis, axis.usual))]);
 
 /** "A · batch 1" and "B · batch 8", of "Two batches · ONNX Runtime · 1 core". */
 export function seriesNames(sides: readonly Side[]): SeriesNames {

@@ -1,0 +1,64 @@
+"""write_page_tables.py [--check]: tables of the core that the page reads, as TypeScript.
+
+``--check`` writes nothing, and fails when a file is not what it would write.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, get_args
+
+from modeldyno.core.cell_axes import AXES, CellAxis
+from modeldyno.core.requests.bounds import Range
+from modeldyno.core.requests.checking import hints
+from modeldyno.core.requests.measuring import BenchmarkRequest, SideRequest
+
+FOLDER = Path(__file__).parents[1] / "web" / "src" / "api"
+HEAD = (
+    "// Written by scripts/write_page_tables.py from {source}. Do not edit: run `make types`.\n\n"
+)
+OF_COUNTS = ("noun", "variety", "title", "hint", "place", "capability", "needs_core_each")
+
+
+def texts() -> dict[Path, str]:
+    return {FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES])}
+
+
+def _table(name: str, source: str, rows: list[dict[str, Any]]) -> str:
+    lines = [f"  {json.dumps(row, ensure_ascii=False)},\n" for row in rows]
+    head = HEAD.format(source=f"src/modeldyno/core/{source}")
+    return f"{head}export const {name} = [\n{''.join(lines)}] as const;\n"
+
+
+def _axis(axis: CellAxis) -> dict[str, Any]:
+    """With what requests say of it: whether a side of a comparison has it, and the most that a
+    server takes."""
+    row = asdict(axis) | {"is_of_sides": axis.name in {field.name for field in fields(SideRequest)}}
+    if axis.kind == "count":
+        return row | {"capability": axis.capability or None, "most": _most(axis)}
+    return {name: value for name, value in row.items() if name not in OF_COUNTS}
+
+
+def _most(axis: CellAxis) -> int:
+    """``Annotated[tuple[Annotated[int, Range(1, 1024)], ...], …]``"""
+    values = get_args(hints(BenchmarkRequest)[axis.field])[0]
+    bounds = [bound for bound in get_args(get_args(values)[0]) if isinstance(bound, Range)]
+    return int(min(most for bound in bounds for most in (bound.most, bound.server) if most))
+
+
+def main(only_check: bool) -> None:
+    stale = []
+    for file, text in texts().items():
+        if not file.exists() or file.read_text() != text:
+            stale.append(file.name)
+            if not only_check:
+                file.write_text(text)
+    if stale and only_check:
+        sys.exit(f"stale: {', '.join(stale)}; run `make types`")
+
+
+if __name__ == "__main__":
+    main("--check" in sys.argv[1:])
