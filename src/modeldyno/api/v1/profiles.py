@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, WithJsonSchema
@@ -111,7 +111,8 @@ def router(
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
         run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
-        return cast(ProfileResult, exports.result(run_id))
+        found: ProfileResult = exports.result(run_id)
+        return found
 
     def create(asked: NewProfileRequest) -> Profile:
         made, _ = profiles.create(
