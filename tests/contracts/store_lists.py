@@ -121,7 +121,7 @@ class Lists:
             desk.records.benchmarks.page(Wanted(limit=limit))
 
     def test_an_order_or_filter_that_a_list_has_not_is_told(self, desk):
-        with pytest.raises(BadValue, match="Choose one of: created, last_run"):
+        with pytest.raises(BadValue, match="Choose one of: accuracy, batch_size, cores, created"):
             desk.records.benchmarks.page(Wanted(sort="colour"))
         with pytest.raises(BadValue, match="cannot be filtered by state"):
             desk.records.projects.page(Wanted(state="done"))
