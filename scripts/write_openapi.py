@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.api.access import Access
-from modeldyno.api.app import PREFIX, application
+from modeldyno.api.app import application
 from modeldyno.api.guard import App
 from modeldyno.api.listening import Listening
+from modeldyno.api.routing import PREFIX
 from modeldyno.services.failures import Failures
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_server

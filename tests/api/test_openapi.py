@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from jsonschema import Draft202012Validator
+from starlette.routing import compile_path
 
 from modeldyno.api import errors
 from modeldyno.api.head import NAMED
@@ -35,6 +37,19 @@ def test_it_says_what_it_describes_and_how_to_come_in(document):
     assert document["security"] == [{"token": []}]
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert len(each(document)) >= 25
+
+
+def test_no_address_with_a_parameter_fits_two_routes(document):
+    """They are built in any order, so which comes first must not matter."""
+    patterns = {
+        (path, method): compile_path(path)[0] for path, method, _ in each(document) if "{" in path
+    }
+    for (path, method), _ in patterns.items():
+        address = re.sub(r"{.*?}", "1", path)
+        fitting = {
+            other for (other, its), p in patterns.items() if its == method if p.match(address)
+        }
+        assert fitting == {path}
 
 
 def test_every_operation_has_a_name_a_summary_words_and_a_known_tag(document):

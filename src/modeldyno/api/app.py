@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
-
-from modeldyno.api import openapi, pages, workbench_pages
+from modeldyno.api import openapi, pages, v1, workbench_pages
 from modeldyno.api.access import Access
 from modeldyno.api.answers import Answers
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
@@ -20,43 +19,16 @@ from modeldyno.api.inc import operations as inc
 from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
-from modeldyno.api.routing import Routes, routes_of
+from modeldyno.api.routing import PREFIX, RouteGroup, Routes, routes_of
 from modeldyno.api.schemas import with_documents
-from modeldyno.api.v1 import (
-    benchmark_by_name,
-    benchmarks,
-    comparisons,
-    conversions,
-    datasets,
-    demo,
-    distributions,
-    engines,
-    events,
-    examples,
-    files,
-    graphs,
-    inferences,
-    jobs,
-    judgements,
-    models,
-    notes,
-    optimizations,
-    plain,
-    profiles,
-    projects,
-    queue,
-    runs,
-    session,
-    standings,
-    system,
-)
+from modeldyno.core.kinds import kept_kinds
+from modeldyno.core.notes import subject_kinds
 from modeldyno.store.web_client import WebClient
 from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
     from modeldyno.workbench import Lifetime, Server
 
-PREFIX = "/api/v1"
 # Whose bodies are files, as they come. All others are JSON.
 UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 
@@ -74,51 +46,82 @@ def application(
     return Guard(events.around(routes), rules, access)
 
 
-def routers_of(server: Server) -> list[APIRouter]:
-    """Those of ``/api/v1``; each takes the services it uses."""
-    records, archive = server.records, server.archive
-    assets, kinds, results = server.assets, server.kinds, server.results
+def groups_of(server: Server, listening: Listening, access: Access) -> list[RouteGroup]:
+    """The routes of ``/api/v1``, by what follows that in their addresses. Each router takes the
+    services it uses."""
+    records, archive, queue = server.records, server.archive, server.jobs
+    assets, kinds, results, scenarios = (
+        server.assets,
+        server.kinds,
+        server.results,
+        server.scenarios,
+    )
     return [
-        projects.router(records, assets.projects, results.exports, archive),
-        demo.router(records, server.scenarios.demo),
-        standings.router(results.standings),
-        models.router(records, assets.models, assets.files, archive),
-        graphs.router(assets.models),
-        inferences.router(assets.inferences),
-        conversions.router(assets.conversions),
-        examples.router(assets.examples, assets.fetches),
-        files.router(assets.files),
-        datasets.router(records, archive),
-        benchmarks.router(records, kinds.benchmarks, server.jobs, archive),
-        benchmark_by_name.router(server.scenarios.by_name, server.activity.ends),
-        comparisons.router(records, kinds.comparisons, server.jobs, archive),
-        judgements.router(results.judgements),
-        optimizations.router(records, kinds.optimizations, server.jobs, archive),
-        profiles.router(records, kinds.profiles, results.exports, server.jobs, archive),
-        *plain.routers(records, assets.models, server.jobs, archive),
-        runs.router(records.runs, results.exports, archive),
-        distributions.router(results.distributions),
-        jobs.router(server.jobs),
-        queue.router(server.jobs),
-        notes.router(records.notes),
-        events.router(records.events),
-        engines.router(),
-        system.router(server.system),
+        RouteGroup(nouns.split(), build)
+        for nouns, build in (
+            (
+                "projects",
+                lambda: v1.projects.router(records, assets.projects, results.exports, archive),
+            ),
+            ("demo", lambda: v1.demo.router(records, scenarios.demo)),
+            ("projects", lambda: v1.standings.router(results.standings)),
+            (
+                "models projects",
+                lambda: v1.models.router(records, assets.models, assets.files, archive),
+            ),
+            ("models", lambda: v1.graphs.router(assets.models)),
+            ("models", lambda: v1.inferences.router(assets.inferences)),
+            ("conversions models", lambda: v1.conversions.router(assets.conversions)),
+            ("examples projects", lambda: v1.examples.router(assets.examples, assets.fetches)),
+            ("files", lambda: v1.files.router(assets.files)),
+            ("datasets", lambda: v1.datasets.router(records, archive)),
+            ("benchmarks", lambda: v1.benchmarks.router(records, kinds.benchmarks, queue, archive)),
+            (
+                "benchmark",
+                lambda: v1.benchmark_by_name.router(scenarios.by_name, server.activity.ends),
+            ),
+            (
+                "comparisons",
+                lambda: v1.comparisons.router(records, kinds.comparisons, queue, archive),
+            ),
+            ("judgements", lambda: v1.judgements.router(results.judgements)),
+            (
+                "optimizations",
+                lambda: v1.optimizations.router(records, kinds.optimizations, queue, archive),
+            ),
+            (
+                "profiles",
+                lambda: v1.profiles.router(
+                    records, kinds.profiles, results.exports, queue, archive
+                ),
+            ),
+            (
+                " ".join(f"{kind}s" for kind in kept_kinds()),
+                lambda: v1.plain.router(records, assets.models, queue, archive),
+            ),
+            ("runs", lambda: v1.runs.router(records.runs, results.exports, archive)),
+            ("runs", lambda: v1.distributions.router(results.distributions)),
+            ("jobs", lambda: v1.jobs.router(queue)),
+            ("queue", lambda: v1.queue.router(queue)),
+            (
+                " ".join(f"{kind}s" for kind in subject_kinds()),
+                lambda: v1.notes.router(records.notes),
+            ),
+            ("events", lambda: v1.events.router(records.events)),
+            ("engines", lambda: v1.engines.router()),
+            ("system", lambda: v1.system.router(server.system)),
+            ("session", lambda: v1.session.router(listening, access)),
+        )
     ]
 
 
 def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
     """The routes and what holds for all of them, without their guard; ``events`` live as long."""
     announcer = Announcer(server.records, server.activity.feed, events.broadcast)
-    described = [
-        route
-        for router in (*routers_of(server), session.router(listening, access))
-        for route in routes_of(router, PREFIX)
-    ]
 
     @cache
     def describe() -> openapi.Json:
-        return with_documents(openapi.document(described))
+        return with_documents(openapi.document(routes.described()))
 
     folder = server.settings.inc_gui
     workbench = WorkbenchPage()
@@ -136,21 +139,27 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     (operate,) = routes_of(inc.router(operations))
     others = [route for router in routers for route in routes_of(router)]
     aliases = dict.fromkeys(inc.addresses(operations), operate)
-    lifespan = _lifespan(server.lifetime, events, announcer)
-    return Routes([*described, operate, *others], aliases, UPLOADS, lifespan)
+    routes = Routes(
+        groups_of(server, listening, access),
+        [operate, *others],
+        aliases,
+        UPLOADS,
+        lambda _: _lifespan(server.lifetime, events, announcer, routes),
+    )
+    return routes
 
 
-def _lifespan(
-    lifetime: Lifetime, events: EventSockets, announcer: Announcer
-) -> Callable[[Any], Any]:
-    @asynccontextmanager
-    async def lifespan(_: Any) -> AsyncIterator[None]:
-        async with events.running():
-            try:
-                with announcer.running():
-                    lifetime.start()
-                    yield
-            finally:
-                lifetime.close()
-
-    return lifespan
+@asynccontextmanager
+async def _lifespan(
+    lifetime: Lifetime, events: EventSockets, announcer: Announcer, routes: Routes
+) -> AsyncIterator[None]:
+    async with events.running():
+        building = asyncio.create_task(routes.build_later())
+        try:
+            with announcer.running():
+                lifetime.start()
+                yield
+        finally:
+            building.cancel()
+            await asyncio.wait([building])
+            lifetime.close()

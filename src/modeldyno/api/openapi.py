@@ -10,8 +10,6 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic_core import to_json
 
-from modeldyno.api.v1.events import message_schemas
-from modeldyno.api.v1.idempotency import REPLAYED
 from modeldyno.api.v1.shape import WORDS, Problem
 from modeldyno.core.versions import tool_version
 
@@ -62,6 +60,8 @@ def router(address: str, describe: Callable[[], Json]) -> APIRouter:
 
 
 def document(routes: Sequence[APIRoute]) -> Json:
+    from modeldyno.api.v1.events import message_schemas
+
     found: Json = get_openapi(
         title="Modeldyno", version=tool_version(), description=DESCRIPTION, routes=routes
     )
@@ -141,6 +141,8 @@ def _simplify(parameter: Json) -> None:
 
 
 def _tell_headers(response: Json, parameters: list[Json]) -> None:
+    from modeldyno.api.v1.idempotency import REPLAYED
+
     text = {"schema": {"type": "string"}}
     headers = response.setdefault("headers", {})
     headers["Location"] = {**text, "description": "Where the new thing is."}

@@ -7,8 +7,10 @@ be done at an address is known as well, so HEAD, OPTIONS and refused methods are
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import threading
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack
@@ -36,10 +38,12 @@ logger = logging.getLogger(__name__)
 
 Scope = MutableMapping[str, Any]
 
+PREFIX = "/api/v1"
 NO_HEAD = "/login"  # even its head would use up a one-time code
 NOWHERE = Refusal(
     404, "NOT_FOUND", "There is nothing at this address", "", "See /docs for what there is"
 )
+_BUILD_AFTER_S = 0.2  # when those who waited for the server have their first answers
 _TARGET = "modeldyno.target"  # in a scope: whose answer it is, once its body is read
 
 
@@ -56,6 +60,14 @@ def routes_of(router: APIRouter, prefix: str = "") -> list[APIRoute]:
     return routes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RouteGroup:
+    """Routes below ``/api/v1``; ``nouns`` are all that follow that in their addresses."""
+
+    nouns: Sequence[str]
+    build: Callable[[], APIRouter]
+
+
 @dataclass(frozen=True, slots=True)
 class _Target:
     path: str  # as it is declared
@@ -65,11 +77,14 @@ class _Target:
 
 
 class Routes:
-    """``aliases`` are further addresses of a route whose own address has a parameter; then those,
-    and not all that would fit the parameter, are what there is."""
+    """``groups`` are built when the first of their addresses is asked for, or some time after the
+    start: FastAPI and pydantic take half a second for all of them, which nobody has to wait for who
+    asks for something else. ``aliases`` are further addresses of a route whose own address has a
+    parameter; then those, and not all that would fit the parameter, are what there is."""
 
     def __init__(
         self,
+        groups: Sequence[RouteGroup],
         routes: Sequence[APIRoute],
         aliases: Mapping[str, APIRoute],
         uploads: re.Pattern[str],
@@ -77,28 +92,61 @@ class Routes:
     ) -> None:
         self._plain: defaultdict[str, dict[str, _Target]] = defaultdict(dict)
         self._patterns: defaultdict[str, list[_Target]] = defaultdict(list)
-        threads = ReadingThreads()
+        self._threads = ReadingThreads()
         self._aliased = {route.path for route in aliases.values()}
         for route in routes:
-            methods = frozenset(route.methods or ())
-            answer = _reader_of(route, threads) or _in_full(route)
-            target = _Target(route.path, route.path_regex, methods, answer)
-            addresses = [address for address in aliases if aliases[address] is route]
-            if "{" in route.path:
-                self._patterns[_start_of(route.path)].append(target)
-            else:
-                addresses.append(route.path)
-            for address in addresses:
-                for method in methods:
-                    self._plain[address].setdefault(method, target)
+            self._add(route, [address for address in aliases if aliases[address] is route])
+        self._groups = groups
+        self._built: dict[RouteGroup, list[APIRoute]] = {}
+        self._unbuilt = {f"{PREFIX}/{noun}" for group in groups for noun in group.nouns}
+        self._building = threading.Lock()
         self._with_body = JsonBodies(_answer, uploads)
         self._lifespan = Router(lifespan=lifespan)
+
+    def _add(self, route: APIRoute, aliases: Iterable[str] = ()) -> None:
+        methods = frozenset(route.methods or ())
+        answer = _reader_of(route, self._threads) or _in_full(route)
+        target = _Target(route.path, route.path_regex, methods, answer)
+        addresses = [*aliases]
+        if "{" in route.path:
+            self._patterns[_start_of(route.path)].append(target)
+        else:
+            addresses.append(route.path)
+        for address in addresses:
+            for method in methods:
+                self._plain[address].setdefault(method, target)
+
+    def described(self) -> list[APIRoute]:
+        """Those of all groups, in their order."""
+        for start in sorted(self._unbuilt):
+            self._build(start)
+        return [route for group in self._groups for route in self._built[group]]
+
+    async def build_later(self) -> None:
+        await asyncio.sleep(_BUILD_AFTER_S)
+        for start in sorted(self._unbuilt):
+            await asyncio.to_thread(self._build, start)
+
+    def _build(self, start: str) -> None:
+        """All groups with addresses that start so."""
+        with self._building:
+            for group in self._groups:
+                if start.removeprefix(f"{PREFIX}/") in group.nouns and group not in self._built:
+                    routes = routes_of(group.build(), PREFIX)
+                    for route in routes:
+                        # Else nobody would build it who asks for it.
+                        assert _start_of(route.path).rpartition("/")[2] in group.nouns, route.path
+                        self._add(route)
+                    self._built[group] = routes
+            self._unbuilt.discard(start)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._lifespan(scope, receive, send)
             return
         method, path = scope["method"], scope["path"]
+        if self._unbuilt and (start := _start_of(path)) in self._unbuilt:
+            await asyncio.to_thread(self._build, start)
         if method == "HEAD" and "HEAD" in self.methods_at(path):
             method = "GET"  # uvicorn sends no body
         elif method == "OPTIONS" and self.methods_at(path):
@@ -157,9 +205,10 @@ async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _start_of(path: str) -> str:
     """What addresses below ``/api/v1`` begin with, down to the noun; empty for all others."""
-    if not path.startswith("/api/v1/"):
+    if not path.startswith(f"{PREFIX}/"):
         return ""
-    return path[: path.find("/", 8)] if "/" in path[8:] else path
+    end = path.find("/", len(PREFIX) + 1)
+    return path if end < 0 else path[:end]
 
 
 def _refusal_of(error: Exception) -> Refusal | None:

@@ -69,13 +69,12 @@ class PlainTold(PlainRowTold):
     command: str = Field(description="Does the same in a terminal; empty if nothing does.")
 
 
-def routers(
-    records: Records, models: ModelService, jobs: JobService, archive: Archive
-) -> list[APIRouter]:
-    return [
-        _router(name, kind, RunnableService(records, models, jobs, name), records, jobs, archive)
-        for name, kind in KINDS.items()
-    ]
+def router(records: Records, models: ModelService, jobs: JobService, archive: Archive) -> APIRouter:
+    routes = APIRouter()
+    for name, kind in KINDS.items():
+        service: RunnableService[int, PlainRunnable] = RunnableService(records, models, jobs, name)
+        routes.include_router(_router(name, kind, service, records, jobs, archive))
+    return routes
 
 
 def _router(
