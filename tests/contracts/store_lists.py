@@ -16,7 +16,7 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests import values
 from tests.contracts.store_examples import BEGIN, Desk, counted
 
-SORTS = ("created", "name", "state", "last_run", "latency", "throughput")
+SORTS = ("created", "name", "state", "last_run", "latency", "throughput", "samples")
 
 
 class Lists:
@@ -39,7 +39,10 @@ class Lists:
         for n, time in enumerate(times):
             benchmark = desk.benchmark(model, f"b{n % 3}")
             if n != 4:  # a draft has neither state nor time
-                desk.measured(benchmark, time, throughput_per_s=time and values.figure(time))
+                rate = time and values.figure(time)
+                desk.measured(
+                    benchmark, time, throughput_per_s=rate, samples=time and int(time * 9)
+                )
         wanted = Wanted(sort=sort, descending=descending, limit=2)
         whole = desk.records.benchmarks.page(Wanted(sort=sort, descending=descending, limit=100))
         in_pages = self.all_of(desk, wanted)
@@ -56,6 +59,7 @@ class Lists:
             "last_run": lambda row: row.last_run_at,
             "latency": lambda row: values.typical_ms(row.summary),
             "throughput": lambda row: values.throughput(row.summary),
+            "samples": lambda row: row.summary.samples,
         }[sort]
         known = [row for row in rows if key(row) is not None]
         unknown = [row for row in rows if key(row) is None]

@@ -259,7 +259,7 @@ class Nouns:
         model = desk.records.models.get(benchmark.model_id)
         assert details.model_name == model.name
         pair = desk.records.comparisons.details(desk.comparison(model, model).id)
-        assert (pair.a_model_name, pair.latest) == (model.name, None)
+        assert (pair.model_names[0], pair.latest) == (model.name, None)
         with pytest.raises(NotFound):
             desk.records.benchmarks.details(BenchmarkId(99))
 

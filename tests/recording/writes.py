@@ -164,10 +164,7 @@ class Recorder:
 def _announced(frames: list[Any]) -> int:
     """How many frames the default namespace sends about these."""
     changes = [message["data"] for _, message in frames if message["kind"] == "run.changed"]
-    return sum(
-        change["state"] != "queued" and any(kind in change for kind in ANNOUNCED)
-        for change in changes
-    )
+    return sum(change["state"] != "queued" and change["kind"] in ANNOUNCED for change in changes)
 
 
 def frame_text(namespace: str, event: str, message: Any) -> str:

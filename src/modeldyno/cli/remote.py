@@ -113,6 +113,7 @@ class ServerRuns:
             sessions=run.units_kept,
             result=result,
             failure=_failure(run.failure),
+            artifacts=run.artifacts,
         )
 
     def _spec(self, run: RunSeen) -> RunSpec:
@@ -257,14 +258,7 @@ def refuse(**said: object) -> None:
 
 def run_again(client: Client, word: str, listen: Listener) -> RunResult:
     """The benchmark, comparison or profile of a run, once more."""
-    run = client.runs.get(ServerRuns(client).id_of(word))
-    match run.kind:
-        case "benchmark":
-            job = client.benchmarks.start(run.of_id)
-        case "profile":
-            job = client.profiles.start(run.of_id)
-        case _:
-            job = client.comparisons.start(run.of_id)
+    job = client.runs.again(ServerRuns(client).id_of(word))
     return to_the_end(client, job, listen)
 
 

@@ -394,6 +394,12 @@ class RunCalls:
     def log(self, run_id: str) -> Steps[str]:
         return (yield from _whole_log(f"/runs/{run_id}/log"))
 
+    @operation
+    def again(self, run_id: str) -> Steps[JobDocument]:
+        """One more run of what this is a run of."""
+        run = (yield get(f"/runs/{run_id}")).json
+        return read(JobDocument, (yield post(f"/{run['kind']}s/{run['of_id']}/runs")).json)
+
     @stream
     def artifacts(self, run_id: str) -> Generator[Step | Say[ArtifactDocument], Any, None]:
         """Files that it left."""

@@ -13,6 +13,7 @@ from typing import Any
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.jobs import Artifact
 from modeldyno.core.runs import RunKind, RunState, State
 
 EMPTY = SummaryDocument()
@@ -147,6 +148,7 @@ class RunSeen:
     profiling: dict[str, Any] | None = None
     units_kept: tuple[int, ...] = ()
     has_result: bool | None = None
+    artifacts: tuple[Artifact, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
-from modeldyno.core.runs import LatestRun, Runnable
+from modeldyno.core.runs import Runnable
 from modeldyno.core.sentences import pair_sentence
 from modeldyno.core.specs import ComparisonSpec
 
@@ -35,11 +35,3 @@ class Comparison(Runnable, NewComparison):
         if value is None or low is None or high is None:
             return None
         return pair_sentence(verdict, (value, low, high), self.spec.margin, names)
-
-
-@dataclass(frozen=True)
-class ComparisonDetails:
-    comparison: Comparison
-    a_model_name: str
-    b_model_name: str
-    latest: LatestRun | None

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.runs import LatestRun, Runnable
+from modeldyno.core.runs import Runnable
 from modeldyno.core.specs import ProfileSpec
 
 AGREES = (0.9, 1.1)  # the sum of nodes by the latency
@@ -35,13 +35,6 @@ class Profile(Runnable, NewProfile):
         """Raises Mismatch of one that another version wrote."""
         found: ProfileSpec = decode(ProfileSpec, self.settings)
         return found
-
-
-@dataclass(frozen=True)
-class ProfileDetails:
-    profile: Profile
-    model_name: str
-    latest: LatestRun | None
 
 
 @dataclass(frozen=True, kw_only=True)

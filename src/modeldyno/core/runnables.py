@@ -1,13 +1,25 @@
-"""What can be run, of a kind that has nothing of its own to keep beside its spec."""
+"""What can be run: of a kind that keeps its spec and nothing beside it; and all of them shown."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Generic, TypeVar
 
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.runs import Runnable
+from modeldyno.core.runs import LatestRun, Runnable
 from modeldyno.core.specs import RunSpec
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class RunnableDetails(Generic[V]):
+    """What a page about one shows, whatever its kind."""
+
+    runnable: V
+    model_names: tuple[str, ...]  # in the order of the models of its spec
+    latest: LatestRun | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,19 +7,17 @@ from dataclasses import dataclass, replace
 
 from modeldyno.core.benchmarks import (
     Benchmark,
-    BenchmarkDetails,
     BenchmarkOutcome,
     BenchmarkRow,
     Mode,
-    NewBenchmark,
 )
 from modeldyno.core.commands import bench_command
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, RunSpec
-from modeldyno.engines.run_names import benchmark_name
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
@@ -78,17 +76,11 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         mode: Mode = "performance",
         start: bool = False,
     ) -> tuple[Benchmark, Job | None]:
-        model = self._models.runnable(model_id)
-        spec = self._of_mode(with_content(make_spec(model.path), [model]), mode, dataset_id)
-        new = NewBenchmark(
-            project_id=project_id,
-            model_id=model_id,
-            name=name or benchmark_name(model.name, spec),
-            spec=spec,
-            mode=mode,
-            dataset_id=dataset_id,
-        )
-        return self._add(new, start=start)
+        def make(model: Model) -> BenchmarkSpec:
+            return self._of_mode(make_spec(model.path), mode, dataset_id)
+
+        own = {"mode": mode, "dataset_id": dataset_id}
+        return self.add(project_id, [model_id], name, make, start=start, **own)
 
     def outcome(self, benchmark_id: BenchmarkId) -> BenchmarkOutcome:
         return self._records.benchmarks.outcome(benchmark_id)
@@ -96,9 +88,6 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
         """All of a project, oldest first; none of a project that is not there."""
         return self._records.benchmarks.outcomes(project_id)
-
-    def details(self, benchmark_id: BenchmarkId) -> BenchmarkDetails:
-        return self._records.benchmarks.details(benchmark_id)
 
     def page(self, wanted: Wanted, *, with_cells: bool = False) -> Page[BenchmarkRow]:
         return self._records.benchmarks.page(wanted, with_cells=with_cells)
@@ -117,15 +106,13 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
             before = self.get(benchmark_id)
             spec = None
             if make_spec is not None:
-                model = self._models.runnable(before.model_id)
-                spec = with_content(make_spec(model.path), [model])
+                models = self._runnable([before.model_id])
+                spec = with_content(make_spec(models[0].path), models)
             if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
                 spec = self._of_mode(
                     spec or before.spec, mode or before.mode, dataset_id or before.dataset_id
                 )
-            return self._records.benchmarks.edit(
-                benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec
-            )
+            return self.change(benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec)
 
     def _of_mode(
         self, spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None

@@ -128,8 +128,8 @@ class DemoProject:
         def spec(a: Model, b: Model) -> ComparisonSpec:
             return demo_comparison(a.path, b.path, asked)
 
-        create = self._comparisons.create
-        create(project_id, model_id, model_id, asked.title, spec, start=True)
+        models = [model_id, model_id]
+        self._comparisons.add(project_id, models, asked.title, spec, start=True)
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         def spec(path: str) -> BenchmarkSpec:

@@ -166,8 +166,9 @@ class ExportService:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
-    def result(self, run_id: RunId) -> RunResult:
-        """Without any folder of this machine in it; raises NotFound when there is none."""
+    def result(self, run_id: RunId) -> Any:
+        """Of its kind, without any folder of this machine in it; raises NotFound when there is
+        none."""
         run = self._records.runs.get(run_id)
         kept = self._kept(run_id)
         if kept is None or kept.result is None:
@@ -185,7 +186,7 @@ class ExportService:
 
     def _names(self, run: Run, kept: KeptRun) -> dict[str, str]:
         """Models by their paths: files that we keep are called by their checksums."""
-        names = self._records.of_kind(run.of.kind).model_names(run.of.id)
+        names = self._records.of_kind(run.of.kind).names(run.of.id)
         paths = [model.path for model in kept.spec.models()]
         return dict(zip(paths, names, strict=True))
 

@@ -103,8 +103,7 @@ class JudgementService:
                 why="nothing of it was measured yet",
                 fix="Run it, or choose another one",
             )
-        result = self._exports.result(outcome.measured.id)
-        assert isinstance(result, BenchmarkResult)
+        result: BenchmarkResult = self._exports.result(outcome.measured.id)
         if picked.cell is not None and picked.cell >= len(result.cells):
             raise BadValue(
                 f"Benchmark {picked.benchmark_id} has no cell {picked.cell}",
@@ -118,16 +117,15 @@ class JudgementService:
         found = []
         for comparison, run_id in self._records.comparisons.between(*models):
             try:
-                result = self._exports.result(run_id)
+                result: ComparisonResult = self._exports.result(run_id)
             except NotFound:
                 continue
-            if isinstance(result, ComparisonResult):
-                ways = {(comparison.a_model_id, comparison.b_model_id): False}
-                ways.setdefault((comparison.b_model_id, comparison.a_model_id), True)
-                is_turned = ways[models]
-                found.append(_Alternation(comparison.id, result, is_turned))
-                if models[0] == models[1]:  # of one model with two settings, either may be A
-                    found.append(_Alternation(comparison.id, result, not is_turned))
+            ways = {(comparison.a_model_id, comparison.b_model_id): False}
+            ways.setdefault((comparison.b_model_id, comparison.a_model_id), True)
+            is_turned = ways[models]
+            found.append(_Alternation(comparison.id, result, is_turned))
+            if models[0] == models[1]:  # of one model with two settings, either may be A
+                found.append(_Alternation(comparison.id, result, not is_turned))
         return found
 
 

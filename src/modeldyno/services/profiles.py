@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from modeldyno.core.codec import encode
 from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.models import Model
 from modeldyno.core.profile_tables import rows_csv
 from modeldyno.core.profiles import (
     Agreement,
-    NewProfile,
     OpMicroseconds,
     Profile,
-    ProfileDetails,
     RowsFound,
     RowsWanted,
     in_microseconds,
@@ -33,7 +31,7 @@ from modeldyno.services import requests
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.run_hosts import RunHosts
-from modeldyno.services.runnables import RunnableService, with_content
+from modeldyno.services.runnables import RunnableService
 from modeldyno.store.records.all import Records
 
 PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
@@ -72,26 +70,10 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         start: bool = False,
     ) -> tuple[Profile, Job | None]:
         """``threads`` are all that is said where ``make_spec`` does not say more."""
-        model = self._models.runnable(model_id)
-        spec = (make_spec or with_threads(threads))(model.path)
-        new = NewProfile(
-            project_id=project_id,
-            model_id=model_id,
-            name=name or model.name,
-            dataset_id=dataset_id,
-            settings=encode(with_content(spec, [model])),
+        make = make_spec or with_threads(threads)
+        return self.add(
+            project_id, [model_id], name, _of_path(make), start=start, dataset_id=dataset_id
         )
-        return self._add(new, start=start)
-
-    def details(self, profile_id: ProfileId) -> ProfileDetails:
-        return self._records.profiles.details(profile_id)
-
-    def page(self, wanted: Wanted) -> Page[Profile]:
-        return self._records.profiles.page(wanted)
-
-    def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
-        """All of a project, oldest first; none of a project that is not there."""
-        return self._records.profiles.all_details(project_id)
 
     def edit(
         self,
@@ -104,18 +86,15 @@ class ProfileService(RunnableService[ProfileId, Profile]):
     ) -> Profile:
         """The name at any time, all else before the first run; raises WrongState."""
         with self._records.database.writing():
-            profile = self._records.profiles.get(profile_id)
-            settings = None
+            own: dict[str, Any] = {"name": name, "dataset_id": dataset_id}
             if make_spec is not None:
-                model = self._models.runnable(profile.model_id)
-                settings = encode(with_content(make_spec(model.path), [model]))
-            elif threads is not None:
+                return self.change(profile_id, make_spec=_of_path(make_spec), **own)
+            if threads is not None:
+                spec = self.get(profile_id).spec
                 cell = requests.cell_specs(SideRequest(cores=threads))[0]
-                spec = profile.spec
-                settings = encode(replace(spec, cell=replace(spec.cell, cores=cell.cores)))
-            return self._records.profiles.edit(
-                profile_id, name=name, dataset_id=dataset_id, settings=settings
-            )
+                spec = replace(spec, cell=replace(spec.cell, cores=cell.cores))
+                own["settings"] = encode(spec)
+            return self.change(profile_id, **own)
 
     # ------------------------------------------------------------ what came out
 
@@ -175,3 +154,7 @@ class ProfileService(RunnableService[ProfileId, Profile]):
 
 def with_threads(threads: int) -> MakeSpec:
     return partial(requests.profile_spec, ProfileRequest(cores=threads))
+
+
+def _of_path(make_spec: MakeSpec) -> Callable[[Model], ProfileSpec]:
+    return lambda model: make_spec(model.path)

@@ -5,13 +5,51 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Integer, String, TypeDecorator
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ColumnElement,
+    DateTime,
+    Float,
+    Integer,
+    String,
+    TypeDecorator,
+)
 from sqlalchemy.engine import Dialect
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.visitors import InternalTraversal
 
 # A locale would sort and compare in its own way; bytes are the same everywhere.
 Key = String().with_variant(String(collation="C"), "postgresql")
 # SQLite counts rows for us only in a column that is called INTEGER; it has 64 bits there, too.
 Long = BigInteger().with_variant(Integer, "sqlite")
+
+
+class JsonNumber(ColumnElement[float]):
+    """A number in a TEXT column that holds JSON; ``path`` is one of our own words."""
+
+    inherit_cache = True
+    _traverse_internals = [  # noqa: RUF012 - an attribute of instances, says the base class
+        ("column", InternalTraversal.dp_clauseelement),
+        ("path", InternalTraversal.dp_string),
+    ]
+    type = Float(53)
+
+    def __init__(self, column: Column[Any], path: str) -> None:
+        self.column = column
+        self.path = path
+
+
+@compiles(JsonNumber, "sqlite")
+def _in_sqlite(element: JsonNumber, compiler: Any, **options: Any) -> str:
+    return f"json_extract({compiler.process(element.column, **options)}, '$.{element.path}')"
+
+
+@compiles(JsonNumber, "postgresql")
+def _in_postgresql(element: JsonNumber, compiler: Any, **options: Any) -> str:
+    path = element.path.replace(".", ",")
+    column = compiler.process(element.column, **options)
+    return f"CAST(CAST({column} AS json) #>> '{{{path}}}' AS double precision)"
 
 
 class Moment(TypeDecorator[datetime]):

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Label,
     Select,
     Table,
     and_,
@@ -36,8 +37,9 @@ Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
 @dataclass(frozen=True)
 class Sorting:
-    column: Column[Any]
+    column: Column[Any] | Label[Any]
     is_nullable: bool = False  # rows without a value come last, whichever way it is sorted
+    is_computed: bool = False  # not a column of the table
 
 
 def page_of(
@@ -56,6 +58,8 @@ def page_of(
     _check(wanted)
     if wanted.cursor is not None:
         query = query.where(_after(wanted, sorting, number, _opened(wanted, sorting, number)))
+    if sorting.is_computed:
+        query = query.add_columns(sorting.column)
     query = _in_order(query, sorting, wanted.descending, number)
     values = {"most": wanted.limit + 1, "of_project": wanted.project_id}
     rows = connection.execute(query, values).all()
@@ -193,7 +197,7 @@ def _expect_order(wanted: Wanted, sort: object, descending: object) -> None:
         raise ValueError("made for another order")
 
 
-def _expect(value: Any, column: Column[Any]) -> None:
+def _expect(value: Any, column: Column[Any] | Label[Any]) -> None:
     """What a database would refuse never gets there."""
     expected = column.type.python_type
     if type(value) is not expected and not (expected is float and type(value) is int):

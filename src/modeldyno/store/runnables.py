@@ -25,10 +25,13 @@ from sqlalchemy import (
 )
 
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import LatestRun, RunKind
+from modeldyno.store.columns import JsonNumber
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
@@ -60,6 +63,14 @@ _SORTINGS = {
     "last_run": Sorting(RUNNABLES.c.last_run_at, is_nullable=True),
     "latency": Sorting(RUNNABLES.c.typical_s, is_nullable=True),
     "throughput": Sorting(RUNNABLES.c.throughput_per_s, is_nullable=True),
+    **{
+        name: Sorting(
+            JsonNumber(RUNNABLES.c.document, path).label(f"by_{name}"),
+            is_nullable=True,
+            is_computed=True,
+        )
+        for name, path in NUMBER_PATHS.items()
+    },
 }
 _OF_LATEST = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
@@ -101,22 +112,38 @@ class Runnables(Generic[N, V]):
         with self._database.writing() as connection:
             delete_thing(connection, self.kind, number, self._clock(), cascade=cascade)
 
-    def model_names(self, number: int) -> tuple[str, ...]:
-        """In the order of the models of its spec."""
-        query = select(LINKS.c.role, MODELS.c.name).join(MODELS, MODELS.c.id == LINKS.c.model_id)
-        with self._database.reading() as connection:
-            row = find(connection, self.kind, number)
-            rows = connection.execute(query.where(LINKS.c.runnable_id == row.runnable_id))
-            names = dict(rows.tuples().all())
-        return tuple(names[ROLES[field][0]] for field in KINDS[self.kind].model_links)
-
-    def _edit(self, number: int, **values: Any) -> V:
+    def edit(self, number: int, **values: Any) -> V:
         """None stays, and so do single settings. Raises WrongState once it has run, unless only its
         name changes."""
         with self._database.writing() as connection:
             given = {name: encode(value) for name, value in values.items() if value is not None}
             _edit(connection, KINDS[self.kind], number, given, self._clock())
             return self._find(connection, number)
+
+    def details(self, number: int) -> Any:
+        """All that a page about it shows, in one query."""
+        with self._database.reading() as connection:
+            return self._details(find_in(connection, self.kind, number, with_names(self.kind)))
+
+    def all_details(self, project_id: int) -> list[Any]:
+        """All of a project, oldest first, in one query however many there are."""
+        mine = RUNNABLES.c.project_id == project_id
+        query = with_names(self.kind).where(mine).order_by(RUNNABLES.c.number)
+        with self._database.reading() as connection:
+            return [self._details(row) for row in connection.execute(query)]
+
+    def names(self, number: int) -> tuple[str, ...]:
+        """Of its models, in the order of its spec."""
+        with self._database.reading() as connection:
+            row = find_in(connection, self.kind, number, with_names(self.kind))
+        return self._names(row)
+
+    def _names(self, row: Any) -> tuple[str, ...]:
+        fields = KINDS[self.kind].model_links
+        return tuple(row._mapping[f"{field}_name"] for field in fields)
+
+    def _details(self, row: Any) -> RunnableDetails[V]:
+        return RunnableDetails(self._read(row), self._names(row), latest_run(row))
 
     def _find(self, connection: Connection, number: int) -> V:
         return self._read(find_in(connection, self.kind, number, with_links(self.kind)))
@@ -166,6 +193,18 @@ def with_links(kind: str) -> Query:
     for field in fields:
         query = linked(query, field)
     return query
+
+
+@cache
+def with_names(kind: str) -> Query:
+    """The same with the names of its models, and its latest run."""
+    query = with_links(kind)
+    for field in KINDS[kind].model_links:
+        role = ROLES[field][0]
+        model = MODELS.alias(f"{role}_model")
+        query = query.add_columns(model.c.name.label(f"{field}_name"))
+        query = query.join(model, model.c.id == link(role).c.model_id)
+    return with_run(query, "latest")
 
 
 def with_run(query: Query, word: str) -> Query:

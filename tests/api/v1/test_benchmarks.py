@@ -353,6 +353,34 @@ def test_lists_are_filtered_sorted_and_paged_in_one_query(served, project):
     problem(served.get("benchmarks?sort=nonsense"), 422, "BAD_VALUE")
 
 
+def test_a_list_is_sorted_by_any_number_of_its_summaries(served, project):
+    model = served.model(project)
+    runs, sizes = served.server.records.runs, {}
+    for size in (300, None, 100, 200, 100):
+        made = served.benchmark(project, model, start=False)["id"]
+        run = runs.add(RunOf("benchmark", made), {}, state="running")
+        rate = None if size is None else values.figure(1 / size)
+        summary = SummaryDocument(peak_memory_bytes=size, throughput_per_s=rate)
+        runs.finish(run.id, summary)
+        sizes[made] = size
+    by_size = sorted((made for made in sizes if sizes[made]), key=lambda made: (sizes[made], made))
+    last = [made for made in sizes if sizes[made] is None]
+    for sort, order, expected in (
+        ("peak_memory_bytes", "ascending", by_size + last),
+        ("peak_memory_bytes", "descending", by_size[::-1] + last),
+        ("throughput_per_s", "descending", by_size + last),
+    ):
+        path = f"benchmarks?project_id={project}&sort={sort}&order={order}&limit=2"
+        found, page = [], {"next": ""}
+        while page["next"] is not None:
+            page = served.get(path + (f"&cursor={page['next']}" if page["next"] else "")).json
+            found += [row["id"] for row in page["items"]]
+        if sort == "throughput_per_s":  # equal rates: the higher number first
+            assert [sizes[made] for made in found] == [sizes[made] for made in expected]
+        else:
+            assert found == expected
+
+
 def test_details_are_two_queries_whatever_it_has(served, measured):
     served.patch(f"benchmarks/{measured}", {"name": "Asked anew"})
     with served.counting() as asked:

@@ -36,7 +36,7 @@ export interface paths {
         /**
          * List benchmarks
          * @description Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
-         *     `latency` or `throughput`. `engine` finds those with a cell of it.
+         *     `latency`, `throughput` or any number of `summary`. `engine` finds those with a cell of it.
          */
         get: operations["list_benchmarks"];
         put?: never;
@@ -8839,7 +8839,7 @@ export interface operations {
                 since?: string;
                 /** @description Created before. */
                 until?: string;
-                sort?: "created" | "name" | "state" | "last_run" | "latency" | "throughput";
+                sort?: "created" | "name" | "state" | "last_run" | "latency" | "throughput" | "batch_size" | "cores" | "instances" | "streams" | "items" | "throughput_per_s" | "sessions" | "samples" | "peak_memory_bytes" | "accuracy" | "ratio";
                 order?: "ascending" | "descending";
                 limit?: number;
                 /** @description `next` of the page before. */

@@ -11,7 +11,7 @@ from modeldyno.core.commands import config_command
 from modeldyno.core.documents.cell import FIGURES, CellDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.queue import Job
-from modeldyno.core.results import BenchmarkResult, CellResult
+from modeldyno.core.results import CellResult
 from modeldyno.core.runs import LatestRun
 from modeldyno.services.benchmarks import fits_note
 from modeldyno.store.configs import NAME as CONFIG
@@ -122,7 +122,8 @@ def measured_cell(history: History, outcome: BenchmarkOutcome) -> CellResult | N
     if outcome.measured is None or best is None:
         return None
     try:
-        result = history.read(outcome.measured.id).result
+        result: Any = history.read(outcome.measured.id).result
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return result.cells[best.number] if isinstance(result, BenchmarkResult) else None
+    cell: CellResult | None = result.cells[best.number] if result else None
+    return cell

@@ -19,8 +19,9 @@ from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
 from modeldyno.core.models import Model
-from modeldyno.core.profiles import Profile, ProfileDetails
+from modeldyno.core.profiles import Profile
 from modeldyno.core.queue import Job
+from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import LatestRun
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.measure.cpus import allowed_cpus
@@ -85,7 +86,7 @@ def operations(
         }
         return {
             "profilings": [
-                _shape(one, models[one.profile.model_id], datasets.get(one.profile.dataset_id))
+                _shape(one, models[one.runnable.model_id], datasets.get(one.runnable.dataset_id))
                 for one in found
             ]
         }
@@ -95,7 +96,7 @@ def operations(
 
     def details_of(number: int) -> Json:
         found = profiles.details(ProfileId(number))
-        profile = found.profile
+        profile = found.runnable
         dataset, model = _found(profile.dataset_id), records.models.get(profile.model_id)
         job = records.jobs.of_run(found.latest.id) if found.latest else None
         told = _shape(found, model, dataset, job)
@@ -145,9 +146,12 @@ def operations(
         return {"output_path": str(history.folder(run_id).log)}
 
     def _shape(
-        found: ProfileDetails, model: Model, dataset: Dataset | None, job: Job | None = None
+        found: RunnableDetails[Profile],
+        model: Model,
+        dataset: Dataset | None,
+        job: Job | None = None,
     ) -> Json:
-        profile, latest = found.profile, found.latest
+        profile, latest = found.runnable, found.latest
         has_begun = latest is not None and latest.started_at is not None
         ran = _note(profile) if has_begun else ""
         notes = [why_not_done(latest, job), unfit_note(dataset, model), ran]
@@ -168,7 +172,8 @@ def operations(
         }
 
     def latest(number: int) -> LatestRun | None:
-        return profiles.details(ProfileId(number)).latest
+        found: RunnableDetails[Profile] = profiles.details(ProfileId(number))
+        return found.latest
 
     runnables.announcer.speaks("profile", Speech("profiling", details_of, started))
     return {

@@ -6,23 +6,16 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.judgements import RatioTold, ratio_of
-from modeldyno.api.v1.paging import (
-    ListAsked,
-    OfRuns,
-    PageTold,
-    listed,
-    parameters,
-)
-from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.paging import ListAsked, OfRuns, one_of
+from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
-from modeldyno.api.v1.settings import Sent, changed, settings_of
+from modeldyno.api.v1.settings import changed, settings_of
 from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import (
     CellPart,
@@ -44,6 +37,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
 from modeldyno.core.reproducing import reproduction
@@ -66,8 +60,14 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 
+if TYPE_CHECKING:
+    Sort = str
+else:
+    Sort = one_of(*("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS)
+
+
 class BenchmarksAsked(ListAsked, OfRuns):
-    sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
+    sort: Sort = "created"
     with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
 
     def wanted(self) -> Wanted:
@@ -170,25 +170,7 @@ def router(
         body = _details(benchmarks.details(benchmark_id), benchmarks.versus)
         return json_response(body, status, **headers)
 
-    @routes.get(
-        "",
-        response_model=PageTold[BenchmarkRowTold],
-        responses=problems(),
-        openapi_extra=parameters(BenchmarksAsked),
-    )
-    def list_benchmarks(asked: Annotated[BenchmarksAsked, listed(BenchmarksAsked)]) -> Response:
-        """Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
-        `latency` or `throughput`. `engine` finds those with a cell of it."""
-        page = benchmarks.page(asked.wanted(), with_cells=asked.with_cells)
-        lines = (_line(row, benchmarks.versus, asked.with_cells) for row in page.items)
-        return page_of(lines, page.next)
-
-    @routes.post(
-        "", status_code=201, response_model=BenchmarkTold, responses=problems(404, 409, 413)
-    )
-    @once(records)
-    def create_benchmark(asked: NewBenchmarkRequest) -> Response:
-        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
+    def create(asked: NewBenchmarkRequest) -> Benchmark:
         made, _ = benchmarks.create(
             ProjectId(asked.project_id),
             ModelId(asked.model_id),
@@ -197,26 +179,9 @@ def router(
             dataset_id=_dataset(asked.dataset_id),
             start=asked.start,
         )
-        return details(made.id, 201, location=f"/api/v1/benchmarks/{made.id}")
+        return made
 
-    @routes.post("/plan", response_model=PlanTold, responses=problems(404, 409, 413))
-    def plan_benchmark(asked: PlanBenchmarkRequest) -> Response:
-        """What it would measure and about how long; nothing is kept, nothing is run."""
-        make_spec = partial(requests.benchmark_spec, asked)
-        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), make_spec)))
-
-    @routes.get("/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404))
-    def get_benchmark(benchmark_id: Id) -> Response:
-        """Its settings, its latest run, and how each cell came out the last time."""
-        return details(BenchmarkId(benchmark_id))
-
-    @routes.patch(
-        "/{benchmark_id}", response_model=BenchmarkTold, responses=problems(404, 409, 413)
-    )
-    def edit_benchmark(benchmark_id: Id, asked: EditBenchmarkRequest, sent: Sent) -> Response:
-        """What is not sent stays. The name may change at any time, all else before the first
-        run."""
-        number = BenchmarkId(benchmark_id)
+    def change(number: BenchmarkId, asked: EditBenchmarkRequest, sent: frozenset[str]) -> None:
         before = benchmark_request(benchmarks.get(number).spec)
         after = changed(before, asked, sent, "benchmark")
         benchmarks.edit(
@@ -225,7 +190,35 @@ def router(
             dataset_id=_dataset(asked.dataset_id),
             make_spec=partial(requests.benchmark_spec, after) if after else None,
         )
-        return details(number)
+
+    def rows(asked: BenchmarksAsked) -> Response:
+        page = benchmarks.page(asked.wanted(), with_cells=asked.with_cells)
+        lines = (_line(row, benchmarks.versus, asked.with_cells) for row in page.items)
+        return page_of(lines, page.next)
+
+    RunnableRoutes("benchmark", routes, benchmarks, records, jobs, archive).add(
+        KindRoutes(
+            new=NewBenchmarkRequest,
+            edit=EditBenchmarkRequest,
+            query=BenchmarksAsked,
+            row=BenchmarkRowTold,
+            shown=BenchmarkTold,
+            create=create,
+            change=change,
+            rows=rows,
+            details=details,
+            about="Its settings, its latest run, and how each cell came out the last time.",
+            about_list="Newest first unless asked otherwise; sorted by `created`, `name`, `state`, "
+            "`last_run`,\n`latency`, `throughput` or any number of `summary`. "
+            "`engine` finds those with a cell of it.",
+        )
+    )
+
+    @routes.post("/plan", response_model=PlanTold, responses=problems(404, 409, 413))
+    def plan_benchmark(asked: PlanBenchmarkRequest) -> Response:
+        """What it would measure and about how long; nothing is kept, nothing is run."""
+        make_spec = partial(requests.benchmark_spec, asked)
+        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), make_spec)))
 
     @routes.get(
         "/{benchmark_id}/reproduce", response_model=ReproductionTold, responses=problems(404)
@@ -236,10 +229,6 @@ def router(
         found = benchmarks.details(BenchmarkId(benchmark_id))
         return answer(_reproduction(found, str(request.base_url).rstrip("/")))
 
-    shared = RunnableRoutes("benchmark", routes, benchmarks, records, jobs, archive)
-    shared.add_delete(benchmarks.delete)
-    shared.add_runs()
-    shared.add_rerun(benchmarks.rerun, BenchmarkTold, details)
     return routes
 
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from dataclasses import fields
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
-    PageTold,
-    listed,
-    parameters,
 )
-from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
-from modeldyno.api.v1.settings import PairingTold, Sent, changed, pairing_of
-from modeldyno.api.v1.shape import Id, Moment, Told, problems
+from modeldyno.api.v1.settings import PairingTold, changed, pairing_of
+from modeldyno.api.v1.shape import Moment, Told
 from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
-from modeldyno.core.commands import compare_command
-from modeldyno.core.comparisons import Comparison, ComparisonDetails
+from modeldyno.core.comparisons import Comparison
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.requests.measuring import PairingRequest, SideRequest, comparison_request
@@ -32,6 +27,7 @@ from modeldyno.core.requests.server import (
     ModelSideRequest,
     NewComparisonRequest,
 )
+from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import State
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
@@ -91,59 +87,49 @@ def router(
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
         return json_response(_details(comparisons.details(comparison_id)), status, **headers)
 
-    @routes.get(
-        "",
-        response_model=PageTold[ComparisonRowTold],
-        responses=problems(),
-        openapi_extra=parameters(ComparisonsAsked),
-    )
-    def list_comparisons(asked: Annotated[ComparisonsAsked, listed(ComparisonsAsked)]) -> Response:
-        """Newest first unless asked otherwise."""
-        page = comparisons.page(asked.wanted())
-        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
-        return page_of(lines, page.next)
-
-    @routes.post(
-        "", status_code=201, response_model=ComparisonTold, responses=problems(404, 409, 413)
-    )
-    @once(records)
-    def create_comparison(asked: NewComparisonRequest) -> Response:
-        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
-        made, _ = comparisons.create(
+    def create(asked: NewComparisonRequest) -> Comparison:
+        made, _ = comparisons.add(
             ProjectId(asked.project_id),
-            ModelId(asked.a.model_id),
-            ModelId(asked.b.model_id),
+            _model_ids(asked),
             asked.name or "",
             partial(_spec, asked),
             start=asked.start,
         )
-        return details(made.id, 201, location=f"/api/v1/comparisons/{made.id}")
+        return made
 
-    @routes.get("/{comparison_id}", response_model=ComparisonTold, responses=problems(404))
-    def get_comparison(comparison_id: Id) -> Response:
-        """Its two sides, its latest run, and the verdict."""
-        return details(ComparisonId(comparison_id))
-
-    @routes.patch(
-        "/{comparison_id}", response_model=ComparisonTold, responses=problems(404, 409, 413)
-    )
-    def edit_comparison(comparison_id: Id, asked: EditComparisonRequest, sent: Sent) -> Response:
-        """What is not sent stays. The name may change at any time, all else before the first
-        run."""
-        number = ComparisonId(comparison_id)
+    def change(number: ComparisonId, asked: EditComparisonRequest, sent: frozenset[str]) -> None:
         edited = _edited(comparisons.get(number), asked, sent)
-        if edited is None:
-            comparisons.rename(number, asked.name)
-        else:
-            models = ModelId(edited.a.model_id), ModelId(edited.b.model_id)
-            comparisons.edit(number, *models, partial(_spec, edited), asked.name)
-        return details(number)
+        comparisons.change(
+            number,
+            name=asked.name,
+            model_ids=_model_ids(edited) if edited else None,
+            make_spec=partial(_spec, edited) if edited else None,
+        )
 
-    shared = RunnableRoutes("comparison", routes, comparisons, records, jobs, archive)
-    shared.add_delete(comparisons.delete)
-    shared.add_runs()
-    shared.add_rerun(comparisons.rerun, ComparisonTold, details)
+    def rows(asked: ComparisonsAsked) -> Response:
+        page = comparisons.page(asked.wanted())
+        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of(lines, page.next)
+
+    RunnableRoutes("comparison", routes, comparisons, records, jobs, archive).add(
+        KindRoutes(
+            new=NewComparisonRequest,
+            edit=EditComparisonRequest,
+            query=ComparisonsAsked,
+            row=ComparisonRowTold,
+            shown=ComparisonTold,
+            create=create,
+            change=change,
+            rows=rows,
+            details=details,
+            about="Its two sides, its latest run, and the verdict.",
+        )
+    )
     return routes
+
+
+def _model_ids(request: NewComparisonRequest) -> list[ModelId]:
+    return [ModelId(request.a.model_id), ModelId(request.b.model_id)]
 
 
 def _spec(request: NewComparisonRequest, a: Model, b: Model) -> ComparisonSpec:
@@ -189,15 +175,15 @@ def _row(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _details(found: ComparisonDetails) -> bytes:
+def _details(found: RunnableDetails[Comparison]) -> bytes:
     """As ComparisonTold describes."""
-    spec = found.comparison.spec
+    comparison, (a_name, b_name) = found.runnable, found.model_names
     values = {
-        **_row(found.comparison),
-        "a_model_name": found.a_model_name,
-        "b_model_name": found.b_model_name,
-        "pairing": pairing_of(spec),
+        **_row(comparison),
+        "a_model_name": a_name,
+        "b_model_name": b_name,
+        "pairing": pairing_of(comparison.spec),
         "latest_run": latest_of(found.latest),
-        "command": compare_command(spec, found.a_model_name, found.b_model_name),
+        "command": comparison.spec.command(found.model_names),
     }
-    return joined(values, summary=found.comparison.summary_json)
+    return joined(values, summary=comparison.summary_json)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
-from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, OfRuns, PageTold, listed, page_answer, parameters
-from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.paging import ListAsked, OfRuns, page_answer
+from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.shape import (
     MOST_ID,
@@ -23,7 +22,7 @@ from modeldyno.api.v1.shape import (
 )
 from modeldyno.core.codec import encode
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
-from modeldyno.core.optimizations import OptimizationDetails, PinKind
+from modeldyno.core.optimizations import Optimization, OptimizationDetails, PinKind
 from modeldyno.core.requests.measuring import without_defaults
 from modeldyno.core.runs import State
 from modeldyno.core.tuning import (
@@ -149,23 +148,8 @@ def router(
     def details(number: int, status: int = 200, **headers: str) -> Response:
         return answer(_told(optimizations.details(OptimizationId(number))), status, **headers)
 
-    @routes.get(
-        "",
-        response_model=PageTold[OptimizationTold],
-        responses=problems(),
-        openapi_extra=parameters(OptimizationsAsked),
-    )
-    def list_optimizations(
-        asked: Annotated[OptimizationsAsked, listed(OptimizationsAsked)],
-    ) -> Response:
-        """Newest first unless asked otherwise."""
-        return page_answer(optimizations.page(asked.wanted()), _told)
-
-    @routes.post("", status_code=201, response_model=OptimizationTold, responses=problems(404, 413))
-    @once(records)
-    def create_optimization(asked: OptimizationAsked) -> Response:
-        """Kept, not started. This version cannot carry it out yet: a run ends with `NOT_YET`."""
-        made = optimizations.create(
+    def create(asked: OptimizationAsked) -> Optimization:
+        return optimizations.create(
             ProjectId(asked.project_id),
             asked.name,
             asked.type,
@@ -174,36 +158,40 @@ def router(
             dataset_id=_dataset(asked.dataset_id),
             settings=_settings(asked.settings),
         )
-        return details(made.id, 201, location=f"/api/v1/optimizations/{made.id}")
 
-    @routes.get("/{optimization_id}", response_model=OptimizationTold, responses=problems(404))
-    def get_optimization(optimization_id: Id) -> Response:
-        """Its settings, its latest run, and what it made."""
-        return details(optimization_id)
-
-    @routes.patch(
-        "/{optimization_id}", response_model=OptimizationTold, responses=problems(404, 409, 413)
-    )
-    def edit_optimization(optimization_id: Id, asked: OptimizationEdited) -> Response:
-        """What is not sent stays, single settings included. The name may change at any time, all
-        else before the first run. A precision that the type cannot make changes the type."""
+    def change(number: OptimizationId, asked: OptimizationEdited, sent: frozenset[str]) -> None:
         optimizations.edit(
-            OptimizationId(optimization_id),
+            number,
             name=asked.name,
             type=asked.type,
             precision=asked.precision,
             dataset_id=_dataset(asked.dataset_id),
             settings=_settings(asked.settings),
         )
-        return details(optimization_id)
 
-    @routes.delete("/{optimization_id}", status_code=204, responses=problems(404, 409))
-    def delete_optimization(optimization_id: Id) -> None:
-        """With its runs and pins; models that it made stay."""
-        with archive.deleting():
-            optimizations.delete(OptimizationId(optimization_id))
-
-    RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add_runs()
+    RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add(
+        KindRoutes(
+            new=OptimizationAsked,
+            edit=OptimizationEdited,
+            query=OptimizationsAsked,
+            row=OptimizationTold,
+            shown=OptimizationTold,
+            create=create,
+            change=change,
+            rows=lambda asked: page_answer(optimizations.page(asked.wanted()), _told),
+            details=details,
+            about="Its settings, its latest run, and what it made.",
+            about_new="Kept, not started. This version cannot carry it out yet: a run ends with "
+            "`NOT_YET`.",
+            about_edit="What is not sent stays, single settings included. The name may change at "
+            "any time, all\nelse before the first run. A precision that the type cannot make "
+            "changes the type.",
+            about_delete="With its runs and pins; models that it made stay.",
+            refusals=(404, 413),
+            has_cascade=False,
+            can_rerun=False,
+        )
+    )
 
     @routes.put(
         "/{optimization_id}/pins/{kind}",

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_origin
 
 from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID, Told, answer
@@ -72,6 +72,17 @@ class ListAsked(BaseModel):
         """``names`` are about how lines are told, not about which."""
         said = {name: value for name, value in self if name not in names}
         return Wanted(descending=said.pop("order") == "descending", **said)
+
+
+def one_of(*words: str) -> Any:
+    """Like ``Literal``, of words that are only known at run time."""
+
+    def require(word: str) -> str:
+        if word not in words:
+            raise ValueError(f"Choose one of: {', '.join(words)}")
+        return word
+
+    return Annotated[str, AfterValidator(require), Field(json_schema_extra={"enum": [*words]})]
 
 
 class OfProject(BaseModel):

@@ -9,28 +9,25 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, WithJsonSchema
 
 from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import (
     ListAsked,
     OfRuns,
     PageTold,
-    listed,
-    parameters,
 )
-from modeldyno.api.v1.runnables import RunnableRoutes
+from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
-from modeldyno.api.v1.settings import Sent, changed, profiling_of
+from modeldyno.api.v1.settings import changed, profiling_of
 from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Told, answer, problems
 from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
-from modeldyno.core.commands import profile_command
 from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.profile_diffs import diff
-from modeldyno.core.profiles import Agreement, Profile, ProfileDetails, RowsWanted, spec_of
+from modeldyno.core.profiles import Agreement, Profile, RowsWanted, spec_of
 from modeldyno.core.requests.measuring import ProfileRequest, profile_request
 from modeldyno.core.requests.server import EditProfileRequest, NewProfileRequest
 from modeldyno.core.results import ProfileResult
+from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import State
 from modeldyno.services import requests
 
@@ -114,26 +111,10 @@ def router(
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
         run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
-        found = exports.result(run_id)
-        assert isinstance(found, ProfileResult)
+        found: ProfileResult = exports.result(run_id)
         return found
 
-    @routes.get(
-        "",
-        response_model=PageTold[ProfileRowTold],
-        responses=problems(),
-        openapi_extra=parameters(ProfilesAsked),
-    )
-    def list_profiles(asked: Annotated[ProfilesAsked, listed(ProfilesAsked)]) -> Response:
-        """Newest first unless asked otherwise."""
-        page = profiles.page(asked.wanted())
-        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
-        return page_of(lines, page.next)
-
-    @routes.post("", status_code=201, response_model=ProfileTold, responses=problems(404, 409, 413))
-    @once(records)
-    def create_profile(asked: NewProfileRequest) -> Response:
-        """With `start`, it is in the queue as well: `latest_run.job_id` says as which job."""
+    def create(asked: NewProfileRequest) -> Profile:
         made, _ = profiles.create(
             ProjectId(asked.project_id),
             ModelId(asked.model_id),
@@ -142,18 +123,9 @@ def router(
             make_spec=partial(requests.profile_spec, asked),
             start=asked.start,
         )
-        return details(made.id, 201, location=f"/api/v1/profiles/{made.id}")
+        return made
 
-    @routes.get("/{profile_id}", response_model=ProfileTold, responses=problems(404))
-    def get_profile(profile_id: Id) -> Response:
-        """Its settings, its latest run, and how far the rows agree with the latency."""
-        return details(ProfileId(profile_id))
-
-    @routes.patch("/{profile_id}", response_model=ProfileTold, responses=problems(404, 409, 413))
-    def edit_profile(profile_id: Id, asked: EditProfileRequest, sent: Sent) -> Response:
-        """What is not sent stays. The name may change at any time, all else before the first
-        run."""
-        number = ProfileId(profile_id)
+    def change(number: ProfileId, asked: EditProfileRequest, sent: frozenset[str]) -> None:
         after = changed(profile_request(profiles.get(number).spec), asked, sent, "profile")
         profiles.edit(
             number,
@@ -161,11 +133,27 @@ def router(
             dataset_id=_dataset(asked.dataset_id),
             make_spec=partial(requests.profile_spec, after) if after else None,
         )
-        return details(number)
 
-    shared = RunnableRoutes("profile", routes, profiles, records, jobs, archive)
-    shared.add_delete(profiles.delete)
-    shared.add_runs()
+    def rows(asked: ProfilesAsked) -> Response:
+        page = profiles.page(asked.wanted())
+        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of(lines, page.next)
+
+    RunnableRoutes("profile", routes, profiles, records, jobs, archive).add(
+        KindRoutes(
+            new=NewProfileRequest,
+            edit=EditProfileRequest,
+            query=ProfilesAsked,
+            row=ProfileRowTold,
+            shown=ProfileTold,
+            create=create,
+            change=change,
+            rows=rows,
+            details=details,
+            about="Its settings, its latest run, and how far the rows agree with the latency.",
+            can_rerun=False,
+        )
+    )
 
     @routes.get("/{profile_id}/rows", response_model=TimesTold, responses=problems(404))
     def list_profile_rows(
@@ -220,18 +208,18 @@ def _row(found: Profile) -> dict[str, Any]:
     }
 
 
-def _details(found: ProfileDetails, agreement: Agreement | None) -> bytes:
+def _details(found: RunnableDetails[Profile], agreement: Agreement | None) -> bytes:
     """As ProfileTold describes."""
-    profile = found.profile
+    profile = found.runnable
     spec = spec_of(profile.settings)
     values = {
         **_row(profile),
-        "model_name": found.model_name,
+        "model_name": found.model_names[0],
         "modified_at": profile.modified_at,
         "dataset_id": profile.dataset_id,
         "settings": profiling_of(spec) if spec else None,
         "latest_run": latest_of(found.latest),
         "agreement": AgreementDocument.of(agreement) if agreement else None,
-        "command": profile_command(spec, found.model_name) if spec else "",
+        "command": spec.command(found.model_names) if spec else "",
     }
     return joined(values, summary=profile.summary_json)

@@ -1,4 +1,4 @@
-"""What every kind of runnable has: it is deleted, has runs, is run once more, and repeated."""
+"""Routes that every kind of runnable has: make, list, show, change, delete, run and repeat it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import PageTold, listed, parameters
+from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters
 from modeldyno.api.v1.runs import RunsAsked, RunTold, run_of
+from modeldyno.api.v1.settings import Sent
 from modeldyno.api.v1.shape import Id, Told, answer, problems
 from modeldyno.api.v1.summaries import page_of
 from modeldyno.core.queue import Job
@@ -28,11 +29,40 @@ Handler = Callable[..., Any]
 Details = Callable[..., Response]  # of a number; then the status, and headers by name
 
 
-class Runnables(Protocol):
+class Service(Protocol):
     """The services of all kinds."""
 
     def get(self, number: Any, /) -> Any: ...
     def start(self, number: Any, /) -> Job: ...
+    def rerun(self, number: Any, /) -> tuple[Any, Job]: ...
+    def delete(self, number: Any, /, *, cascade: bool = False) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindRoutes:
+    """What differs between kinds: their shapes, and how a request becomes one of them."""
+
+    new: type[Any]  # the body that makes one
+    edit: type[Any]  # the body that changes one
+    query: type[ListAsked]  # of their list
+    row: type[Told]  # a line of the list
+    shown: type[Told]  # one with all that is known of it
+    create: Callable[[Any], Any]  # from the body; what was made
+    change: Callable[[Any, Any, frozenset[str]], object]  # number, body, the names that were sent
+    rows: Callable[[Any], Response]  # of the query
+    details: Details
+    about: str  # one of them, in words
+    about_list: str = "Newest first unless asked otherwise."
+    about_new: str = (
+        "With `start`, it is in the queue as well: `latest_run.job_id` says as which job."
+    )
+    about_edit: str = (
+        "What is not sent stays. The name may change at any time, all else before the first\nrun."
+    )
+    about_delete: str = "With its runs. With `cascade`, what depends on it goes along."
+    refusals: tuple[int, ...] = (404, 409, 413)  # of what is to be made
+    has_cascade: bool = True
+    can_rerun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +71,74 @@ class RunnableRoutes:
 
     kind: RunKind
     routes: APIRouter
-    service: Runnables
+    service: Service
     records: Records
     jobs: JobService
     archive: Archive
 
-    def add_delete(self, remove: Callable[..., None]) -> None:
-        @self.routes.delete(self._path, status_code=204, responses=problems(404, 409))
-        @self._named("delete_{kind}")
-        def delete(number: Id, cascade: bool = False) -> None:
-            """With its runs. With `cascade`, what depends on it goes along."""
-            with self.archive.deleting():
-                remove(number, cascade=cascade)
+    def add(self, kind: KindRoutes) -> None:
+        self._add_list(kind)
+        self._add_new(kind)
+        self._add_one(kind)
+        self._add_delete(kind)
+        self._add_runs()
+        if kind.can_rerun:
+            self._add_rerun(kind)
 
-    def add_runs(self) -> None:
+    def _add_list(self, kind: KindRoutes) -> None:
+        query = Annotated[kind.query, listed(kind.query)]  # type: ignore[name-defined]
+
+        @self.routes.get(
+            "",
+            response_model=PageTold[kind.row],  # type: ignore[name-defined]
+            responses=problems(),
+            openapi_extra=parameters(kind.query),
+        )
+        @self._named(f"list_{self.kind}s", kind.about_list, asked=query)
+        def list_all(asked: Any) -> Response:
+            return kind.rows(asked)
+
+    def _add_new(self, kind: KindRoutes) -> None:
+        @self.routes.post(
+            "",
+            status_code=201,
+            response_model=kind.shown,
+            responses=problems(*kind.refusals),
+        )
+        @once(self.records)
+        @self._named(f"create_{self.kind}", kind.about_new, asked=kind.new)
+        def create(asked: Any) -> Response:
+            return self._made(kind, kind.create(asked).id)
+
+    def _add_one(self, kind: KindRoutes) -> None:
+        @self.routes.get(self._path, response_model=kind.shown, responses=problems(404))
+        @self._named(f"get_{self.kind}", kind.about)
+        def get(number: Id) -> Response:
+            return kind.details(number)
+
+        @self.routes.patch(self._path, response_model=kind.shown, responses=problems(404, 409, 413))
+        @self._named(f"edit_{self.kind}", kind.about_edit, asked=kind.edit)
+        def edit(number: Id, asked: Any, sent: Sent) -> Response:
+            kind.change(number, asked, sent)
+            return kind.details(number)
+
+    def _add_delete(self, kind: KindRoutes) -> None:
+        left_out = {} if kind.has_cascade else {"cascade": None}
+
+        @self.routes.delete(self._path, status_code=204, responses=problems(404, 409))
+        @self._named(f"delete_{self.kind}", kind.about_delete, **left_out)
+        def delete(number: Id, cascade: bool = False) -> None:
+            with self.archive.deleting():
+                self.service.delete(number, cascade=cascade)
+
+    def _add_runs(self) -> None:
         @self.routes.get(
             f"{self._path}/runs",
             response_model=PageTold[RunTold],
             responses=problems(404),
             openapi_extra=parameters(RunsAsked),
         )
-        @self._named("list_{kind}_runs")
+        @self._named(f"list_{self.kind}_runs")
         def list_runs(number: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
@@ -75,47 +152,60 @@ class RunnableRoutes:
             responses=problems(404, 409),
         )
         @once(self.records)
-        @self._named("run_{kind}")
+        @self._named(f"run_{self.kind}")
         def run(number: Id) -> Response:
             """One more run of it, at the end of the queue."""
             job = self.service.start(number)
             shown = job_of(self.jobs.get(job.id))
             return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
 
-    def add_rerun(
-        self, repeat: Callable[[Any], tuple[Any, Job]], shape: type[Told], details: Details
-    ) -> None:
+    def _add_rerun(self, kind: KindRoutes) -> None:
+        about = f"A new {self.kind} with the same settings, in the queue; "
+        about += "its `rerun_of` is this one."
+
         @self.routes.post(
             f"{self._path}/rerun",
             status_code=201,
-            response_model=shape,
+            response_model=kind.shown,
             responses=problems(404, 409),
         )
         @once(self.records)
-        @self._named("rerun_{kind}")
+        @self._named(f"rerun_{self.kind}", about)
         def rerun(number: Id) -> Response:
-            """A new {kind} with the same settings, in the queue; its `rerun_of` is this one."""
-            made, _ = repeat(number)
-            return details(made.id, 201, location=f"/api/v1/{self.kind}s/{made.id}")
+            return self._made(kind, self.service.rerun(number)[0].id)
+
+    def _made(self, kind: KindRoutes, number: int) -> Response:
+        return kind.details(number, 201, location=f"/api/v1/{self.kind}s/{number}")
 
     @property
     def _path(self) -> str:
         return f"/{{{self.kind}_id}}"
 
-    def _named(self, name: str) -> Callable[[Handler], Handler]:
-        """FastAPI and ``once`` go by names: ``number`` is ``benchmark_id`` for them, and so on."""
+    def _named(self, name: str, about: str = "", **bodies: Any) -> Callable[[Handler], Handler]:
+        """FastAPI and ``once`` go by names: ``number`` is ``benchmark_id`` for them, and so on.
+        ``bodies`` are the classes of parameters that are not known where they are written; None
+        leaves one out."""
+        number = f"{self.kind}_id"
 
         def decorate(handler: Handler) -> Handler:
             @wraps(handler)
             def call(**values: Any) -> Any:
-                return handler(values.pop(f"{self.kind}_id"), **values)
+                if number in values:
+                    return handler(values.pop(number), **values)
+                return handler(**values)
 
             signature = inspect.signature(handler, eval_str=True)
-            number, *others = signature.parameters.values()
-            renamed = number.replace(name=f"{self.kind}_id")
-            call.__signature__ = signature.replace(parameters=[renamed, *others])  # type: ignore[attr-defined]
-            call.__name__ = name.format(kind=self.kind)
-            call.__doc__ = (handler.__doc__ or "").replace("{kind}", self.kind)
+            parameters = [
+                parameter.replace(
+                    name=number if parameter.name == "number" else parameter.name,
+                    annotation=bodies.get(parameter.name, parameter.annotation),
+                )
+                for parameter in signature.parameters.values()
+                if bodies.get(parameter.name, parameter) is not None
+            ]
+            call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+            call.__name__ = name
+            call.__doc__ = about or handler.__doc__
             return call
 
         return decorate

@@ -40,9 +40,12 @@ def _with_whole_numbers(said: Any) -> Any:
 
 
 class Told(BaseModel):
-    """An answer's body, made from values of ``core``; nothing is read from it again."""
+    """An answer's body, made from values of ``core``; nothing is read from it again.
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    Most are only described (see ``answer``), so pydantic waits until somebody needs one.
+    """
+
+    model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
 
 
 class Problem(Told):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import decode
@@ -131,6 +132,19 @@ _ALIKE = tuple(
     if field.name in {known.name for known in fields(CellDocument)}
     and field.name not in (*NAMES, "items", "latency_ms", "throughput_per_s")
 )
+
+
+def _number_paths() -> Iterator[tuple[str, str]]:
+    for name, hint in get_type_hints(SummaryDocument).items():
+        kinds = get_args(hint) or (hint,)
+        if Figure in kinds:
+            yield name, f"{name}.value"
+        elif int in kinds or float in kinds:
+            yield name, name
+
+
+# What lists can be sorted by, and where it is in the JSON: every number of a summary.
+NUMBER_PATHS = dict(_number_paths())
 
 
 def _axes(axes: dict[str, Any]) -> dict[str, Any]:

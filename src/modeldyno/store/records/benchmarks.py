@@ -15,7 +15,6 @@ from modeldyno.core.benchmarks import (
     BenchmarkRow,
     MeasuredCell,
     MeasuredCells,
-    Mode,
     NewBenchmark,
     ShownCells,
 )
@@ -24,9 +23,9 @@ from modeldyno.core.cells import CellFigures
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.ids import BenchmarkId, DatasetId, ProjectId
+from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.core.specs import CellSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
 from modeldyno.store.pages import Query
@@ -113,7 +112,7 @@ _PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_kind("benchmark
 class Benchmarks(Runnables[NewBenchmark, Benchmark]):
     kind = "benchmark"
 
-    def details(self, number: BenchmarkId) -> BenchmarkDetails:
+    def details(self, number: int) -> BenchmarkDetails:
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _DETAILS)
@@ -150,17 +149,6 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
             if newest[(*row[: len(NAMES)], row.shape, row.model_id)] == row.benchmark_id
         )
         return MeasuredCells(tuple(cells), count, first)
-
-    def edit(
-        self,
-        number: BenchmarkId,
-        *,
-        name: str | None = None,
-        mode: Mode | None = None,
-        dataset_id: DatasetId | None = None,
-        spec: BenchmarkSpec | None = None,
-    ) -> Benchmark:
-        return self._edit(number, name=name, mode=mode, dataset_id=dataset_id, spec=spec)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
         self, wanted: Wanted | None = None, *, with_cells: bool = False

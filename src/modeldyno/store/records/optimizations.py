@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
-from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, RunId
+from modeldyno.core.ids import BenchmarkId, OptimizationId, RunId
 from modeldyno.core.models import Model
 from modeldyno.core.optimizations import (
     NewOptimization,
@@ -20,7 +20,6 @@ from modeldyno.core.optimizations import (
     Trial,
 )
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.tuning import OptimizationType
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import expect_in_project, is_kind, value_of
@@ -48,7 +47,7 @@ _DETAILS = with_run(
 class Optimizations(Runnables[NewOptimization, Optimization]):
     kind = "optimization"
 
-    def details(self, number: OptimizationId) -> OptimizationDetails:
+    def details(self, number: int) -> OptimizationDetails:
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _DETAILS)
             return self._with_details(connection, [row])[0]
@@ -59,25 +58,6 @@ class Optimizations(Runnables[NewOptimization, Optimization]):
         with self._database.reading() as connection:
             page = page_of_kind(connection, self.kind, wanted, lambda row: row, _DETAILS)
             return Page(tuple(self._with_details(connection, page.items)), page.next)
-
-    def edit(
-        self,
-        number: OptimizationId,
-        *,
-        name: str | None = None,
-        type: OptimizationType | None = None,
-        precision: str | None = None,
-        dataset_id: DatasetId | None = None,
-        settings: dict[str, Any] | None = None,
-    ) -> Optimization:
-        return self._edit(
-            number,
-            name=name,
-            type=type,
-            precision=precision,
-            dataset_id=dataset_id,
-            settings=settings,
-        )
 
     def add_trial(self, trial: Trial) -> None:
         """Durable when this returns. One that is the best so far replaces the best before."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, get_args
 
@@ -46,10 +47,11 @@ class Pins:
                     why="it measures a model that this optimization did not make",
                     fix="Choose a benchmark of an optimized model",
                 )
-            if benchmark.spec["mode"] != pin.kind:
+            mode = json.loads(benchmark.spec_json)["mode"]
+            if mode != pin.kind:
                 raise BadValue(
                     f"Benchmark {pin.benchmark_id} cannot be pinned for its {pin.kind}",
-                    why=f"it measures {benchmark.spec['mode']}",
+                    why=f"it measures {mode}",
                 )
             used = benchmark.runnable_id
             write_link(connection, optimization.runnable_id, pin.kind, used_id=used)

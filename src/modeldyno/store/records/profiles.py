@@ -9,30 +9,19 @@ from sqlalchemy import Connection, bindparam, case, delete, func, insert, select
 
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue
-from modeldyno.core.ids import DatasetId, ProfileId, ProjectId, RunId
+from modeldyno.core.ids import ProfileId, RunId
 from modeldyno.core.profiles import (
     Agreement,
     NewProfile,
     OpTypeRow,
     Profile,
-    ProfileDetails,
     ProfileRow,
     RowsWanted,
 )
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.finding import find, value_of
-from modeldyno.store.runnables import Runnables, find_in, latest_run, link, with_links, with_run
-from modeldyno.store.tables import MODELS, PROFILE_ROWS, RUNNABLES, RUNS
-
-_DETAILS = with_run(
-    with_links("profile")
-    .add_columns(MODELS.c.name.label("model_name"))
-    .join(MODELS, MODELS.c.id == link("model").c.model_id),
-    "latest",
-)
-_ALL_DETAILS = _DETAILS.where(RUNNABLES.c.project_id == bindparam("project")).order_by(
-    RUNNABLES.c.number
-)
+from modeldyno.store.runnables import Runnables
+from modeldyno.store.tables import PROFILE_ROWS, RUNS
 
 
 def _of_all(column: Any) -> Any:
@@ -61,27 +50,6 @@ _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
 
 class Profiles(Runnables[NewProfile, Profile]):
     kind = "profile"
-
-    def details(self, number: ProfileId) -> ProfileDetails:
-        """All that a page about it shows, but for its rows."""
-        with self._database.reading() as connection:
-            return self._details(find_in(connection, self.kind, number, _DETAILS))
-
-    def all_details(self, project_id: ProjectId) -> list[ProfileDetails]:
-        """All of a project, oldest first, in one query however many there are."""
-        with self._database.reading() as connection:
-            rows = connection.execute(_ALL_DETAILS, {"project": project_id})
-            return [self._details(row) for row in rows]
-
-    def edit(
-        self,
-        number: ProfileId,
-        *,
-        name: str | None = None,
-        dataset_id: DatasetId | None = None,
-        settings: dict[str, Any] | None = None,
-    ) -> Profile:
-        return self._edit(number, name=name, dataset_id=dataset_id, settings=settings)
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
         """All rows of a run at once, instead of those of the part before, if it goes on."""
@@ -139,9 +107,6 @@ class Profiles(Runnables[NewProfile, Profile]):
             profile = find(connection, self.kind, number)
             row = connection.execute(query, {"runnable": profile.runnable_id}).one_or_none()
         return None if row is None else value_of(Agreement, row)
-
-    def _details(self, row: Any) -> ProfileDetails:
-        return ProfileDetails(self._read(row), row.model_name, latest_run(row))
 
 
 def add_profile_rows(connection: Connection, run_id: RunId, values: list[dict[str, Any]]) -> None:

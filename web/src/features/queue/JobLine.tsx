@@ -7,13 +7,12 @@ import { useStanding } from "@/api/progress";
 import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
 import type { JobTold } from "@/api/schema.gen";
+import { kindOf } from "@/app/kinds";
 import { PlaceLink } from "@/app/PlaceLink";
 import { left, soFar } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
-
-const KINDS: Record<JobTold["kind"], string> = { benchmark: "Benchmark", comparison: "Comparison", optimization: "Optimization", profile: "Profile" };
 
 export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: boolean }) {
   const project = useQuery(projectQuery(job.project_id));
@@ -31,7 +30,7 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
               {job.name}
             </PlaceLink>
             <Text size="sm" className="dim">
-              {KINDS[job.kind]}
+              {kindOf(job.kind).title}
               {project.data && ` in ${project.data.name}`} · job {job.id}
             </Text>
             <Ago at={job.finished_at ?? job.started_at ?? job.queued_at} />

@@ -47,6 +47,10 @@ _SUMMARY = _SURENESS + (
 )
 _NAMED = "id:int! name:text! name_key:key! created_at:moment! project_id:int! "
 _AXES = "device:text! precision:text batch_size:int! cores:int! instances:int! streams:int! "
+_OUTCOME = (
+    "run_id:key! number:int! status:text! engine:text! " + _AXES + _SURENESS + ""
+    "floor_s:real typical_s:real throughput_per_s:real error_code:text error:json effective:json"
+)
 _KEPT = ("engine", "typical_s", "throughput_per_s")  # columns of runs that stay
 _KINDS = ("benchmark", "comparison", "optimization", "profile")
 _SORTED_BY = (
@@ -63,18 +67,27 @@ _ROLES = {"model_id": "model", "a_model_id": "a", "b_model_id": "b", "dataset_id
 
 
 def upgrade() -> None:
+    """In statements about whole tables: the server listens only after this, and ten thousand rows
+    that pass through Python take seconds."""
     bind = op.get_bind()
-    old, new = _old(), _new()
+    new = _new()
+    write = _Json(bind.dialect.name)
     for name in ("runnables", "numbers", "links"):
-        new[name].create(bind)
-    ids = _move_runnables(bind, old, new)
-    _move_pins(bind, old, new, ids)
-    _move_runs(bind, old, ids)
-    _move_notes(bind, old, ids)
+        _create_bare(bind, new[name])
+    for kind in _KINDS:
+        _move_kind(bind, write, kind)
+    _create_indexes(bind, new["runnables"])
+    _renew_fingerprints(bind)
+    _move_pins(bind)
+    _create_indexes(bind, new["links"])
+    _count_on(bind, "runnables", bind.scalar(sa.text("SELECT max(id) FROM runnables")) or 0)
+    _move_runs(bind, write)
+    _move_notes(bind)
     op.drop_table("pins")
     op.drop_table("cells")
-    new["cells"].create(bind)
-    _copy(bind, new["cells"], _cells(bind, old["cell_outcomes"], new["cells"]))
+    _create_bare(bind, new["cells"])
+    _move_cells(bind, write, new["cells"])
+    _create_indexes(bind, new["cells"])
     op.drop_table("cell_outcomes")
     for kind in reversed(_KINDS):
         op.drop_table(f"{kind}s")
@@ -216,9 +229,7 @@ def _old() -> _Tables:
     )
     tables.add(
         "cell_outcomes",
-        "run_id:key! number:int! status:text! engine:text! " + _AXES + _SURENESS + ""
-        "floor_s:real typical_s:real throughput_per_s:real error_code:text error:json "
-        "effective:json",
+        _OUTCOME,
         ("run_id", "number"),
         _refers("run_id", "runs", "CASCADE"),
     )
@@ -238,98 +249,194 @@ def _old() -> _Tables:
 # ---------------------------------------------------------------- up
 
 
-def _move_runnables(bind: sa.Connection, old: _Tables, new: _Tables) -> dict[tuple[str, int], int]:
-    """The new id of each, by its kind and number."""
-    ids: dict[tuple[str, int], int] = {}
-    rows: list[dict[str, Any]] = []
-    links: list[dict[str, Any]] = []
-    taken: set[tuple[int, str, str | None]] = set()
-    names = [column.name for column in new["runnables"].c]
-    summarised = _names(_SUMMARY)
+class _Json:
+    """JSON as text, made by the database from its columns. Absent and null mean the same."""
+
+    def __init__(self, dialect: str) -> None:
+        self._is_sqlite = dialect == "sqlite"
+
+    def document(self, words: Iterable[str]) -> str:
+        """Of the columns ``name:type`` that have a value."""
+        typed = [word.rstrip("!").split(":") for word in words]
+        parts = (
+            f"coalesce(', \"{name}\": ' || {self._text(name, kind)}, '')" for name, kind in typed
+        )
+        return f"'{{' || substr({' || '.join(parts)}, 3) || '}}'"
+
+    def object(self, **columns: str) -> str:
+        """Of all of them, with null where there is no value; each is a column or an expression."""
+        pairs = ", ".join(f"'{name}', {value}" for name, value in columns.items())
+        return f"json_object({pairs})" if self._is_sqlite else f"json_build_object({pairs})"
+
+    def own(self, fields: dict[str, str]) -> str:
+        """Fields of one kind, by their columns; columns of JSON as they are."""
+        if not self._is_sqlite:
+            return self.object(**fields)
+        parts = (
+            f"'\"{field}\": ' || {column if column in _NESTED else f'json_quote({column})'}"
+            for field, column in fields.items()
+        )
+        return f"""'{{' || {" || ', ' || ".join(parts)} || '}}'"""
+
+    def outline(self) -> str:
+        """Of a benchmark: its mode, and the cells that it asks for."""
+        cell = self.object(**{name: name for name in ("engine", *_names(_AXES))})
+        if self._is_sqlite:
+            mine = "SELECT * FROM cells WHERE benchmark_id = benchmarks.id ORDER BY number"
+            cells = f"(SELECT json_group_array({cell}) FROM ({mine}))"  # noqa: S608 - our names
+        else:
+            cells = (
+                f"(SELECT coalesce(json_agg({cell} ORDER BY number), '[]') FROM cells "  # noqa: S608
+                "WHERE benchmark_id = benchmarks.id)"
+            )
+        return f"CAST({self.object(mode='mode', cells=cells)} AS TEXT)"
+
+    def _text(self, name: str, kind: str) -> str:
+        """A column as JSON; NULL without a value, and for numbers that JSON does not have."""
+        if kind == "json":
+            return f"nullif(CAST({name} AS TEXT), 'null')"
+        if kind in ("int", "long"):
+            return f"CAST({name} AS TEXT)"
+        if not self._is_sqlite:
+            given = f"abs({name}) < 'Infinity'" if kind == "real" else f"{name} IS NOT NULL"
+            return f"CASE WHEN {given} THEN CAST(to_json({name}) AS TEXT) END"
+        if kind != "real":
+            return f"CASE WHEN {name} IS NOT NULL THEN json_quote({name}) END"
+        short = f"CAST({name} AS TEXT)"  # 15 digits, unless it takes 17 to read the same again
+        return (
+            f"CASE WHEN CAST({short} AS REAL) = {name} THEN {short} "
+            f"WHEN abs({name}) < 9e999 THEN printf('%!.17g', {name}) END"
+        )
+
+
+_NESTED = ("spec", "settings")
+
+
+def _create_bare(bind: sa.Connection, table: sa.Table) -> None:
+    """Without its indexes, which are made sooner when all rows are there."""
+    bind.execute(sa.schema.CreateTable(table))
+
+
+def _create_indexes(bind: sa.Connection, table: sa.Table) -> None:
+    for index in sorted(table.indexes, key=lambda index: str(index.name)):
+        index.create(bind)
+
+
+def _move_kind(bind: sa.Connection, write: _Json, kind: str) -> None:
+    """Ids follow each other, in the order of kinds and of their numbers."""
+    table = f"{kind}s"
+    columns = {
+        "kind": f"'{kind}'",
+        "number": "id",
+        "spec": write.own(_OWN[kind]),
+        "outline": write.outline() if kind == "benchmark" else "'{}'",
+        "document": write.document(_SUMMARY.split()),
+    }
+    same = ["name", "name_key", "created_at", "project_id", "state", "last_run_at", *_KEPT]
+    same += ["modified_at"] if kind != "comparison" else []
+    same += ["rerun_of", "fingerprint"] if "spec" in _OWN[kind] else []
+    columns |= {name: name for name in same}
+    bind.execute(
+        sa.text(
+            f"INSERT INTO runnables ({', '.join(columns)}) "  # noqa: S608 - our own names
+            f"SELECT {', '.join(columns.values())} FROM {table} ORDER BY id"
+        )
+    )
+    used = ("a_model_id", "b_model_id") if kind == "comparison" else ("model_id", "dataset_id")
+    for column, role in _ROLES.items():
+        if column in used:
+            target = "dataset_id" if role == "dataset" else "model_id"
+            bind.execute(
+                sa.text(
+                    f"INSERT INTO links (runnable_id, role, {target}) "  # noqa: S608
+                    f"SELECT runnables.id, '{role}', {table}.{column} "
+                    f"FROM {table} JOIN runnables ON runnables.number = {table}.id "
+                    f"AND runnables.kind = '{kind}' WHERE {table}.{column} IS NOT NULL"
+                )
+            )
+    last = _last_number(bind, table)
+    if last:
+        bind.execute(
+            sa.text("INSERT INTO numbers (kind, last) VALUES (:kind, :last)"),
+            {"kind": kind, "last": last},
+        )
+
+
+def _renew_fingerprints(bind: sa.Connection) -> None:
+    """Only what a terminal asked for has one, so this may pass through Python."""
     terminal = bind.scalar(
         sa.text("SELECT id FROM projects WHERE name = 'Terminal' ORDER BY id LIMIT 1")
     )
-    for kind in _KINDS:
-        table = old[f"{kind}s"]
-        for row in _rows(bind, sa.select(table).order_by(table.c.id)):
-            ids[kind, row["id"]] = number = len(ids) + 1
-            own = {field: row[column] for field, column in _OWN[kind].items()}
-            same = {name: row.get(name) for name in names}
-            identity = _identity(kind, row, own, terminal)
-            if (row["project_id"], kind, identity) in taken:
-                identity = None
-            taken.add((row["project_id"], kind, identity))
-            summary = {name: row[name] for name in summarised}
-            outline = json.dumps(_outline(own) if kind == "benchmark" else {})
-            same |= {"id": number, "kind": kind, "number": row["id"], "fingerprint": identity}
-            rows.append(same | {"spec": own, "outline": outline, "document": _document(summary)})
-            for column, role in _ROLES.items():
-                if row.get(column) is not None:
-                    used = {"model_id": None, "dataset_id": None, "used_id": None}
-                    used["dataset_id" if role == "dataset" else "model_id"] = row[column]
-                    links.append({"runnable_id": number, "role": role, **used})
-        last = _last_number(bind, f"{kind}s")
-        if last:
-            bind.execute(sa.insert(new["numbers"]).values(kind=kind, last=last))
-    _copy(bind, new["runnables"], rows)
-    _copy(bind, new["links"], links)
-    _count_on(bind, "runnables", len(ids))
-    return ids
+    runnables = _new()["runnables"]
+    model = "(SELECT model_id FROM links WHERE runnable_id = runnables.id AND role = '{}')"
+    models: list[sa.ColumnElement[int | None]] = [
+        sa.literal_column(model.format(role)).label(role) for role in ("model", "a", "b")
+    ]
+    kind, project_id, old = (runnables.c[name] for name in ("kind", "project_id", "fingerprint"))
+    query = (
+        sa.select(runnables.c.id, kind, project_id, runnables.c.spec, *models)
+        .where(old.is_not(None) | ((kind == "profile") & (project_id == terminal)))
+        .order_by(runnables.c.id)
+    )
+    taken: set[tuple[int, str, str]] = set()
+    rows: list[dict[str, Any]] = []
+    for row in bind.execute(query):
+        uses = [row.model] if row.model is not None else [row.a, row.b]
+        identity = _identity(row.kind, uses, row.spec)
+        place = (row.project_id, row.kind, identity or "")
+        rows.append({"runnable": row.id, "hash": None if place in taken else identity})
+        taken.add(place)
+    if rows:
+        # All of them first: a new one may be equal to an old one of another row.
+        bind.execute(sa.text("UPDATE runnables SET fingerprint = NULL"))
+        bind.execute(sa.text("UPDATE runnables SET fingerprint = :hash WHERE id = :runnable"), rows)
 
 
-def _identity(kind: str, row: Any, own: dict[str, Any], terminal: int | None) -> str | None:
-    """Of those that a terminal asked for. Profiles were compared setting by setting."""
-    if kind == "profile" and row["project_id"] == terminal:
-        spec = own["settings"]
-    elif row.get("fingerprint") is not None:
-        spec = own["spec"]
-    else:
-        return None
-    models = [row[column] for column in ("model_id", "a_model_id", "b_model_id") if column in row]
+def _identity(kind: str, models: list[int], own: dict[str, Any]) -> str | None:
     try:
+        spec = own["settings" if kind == "profile" else "spec"]
         return fingerprint(spec_from(spec | {"kind": kind}), models)
     except (ValueError, KeyError, TypeError, AttributeError):  # settings of another version
         return None
 
 
-def _outline(own: dict[str, Any]) -> dict[str, Any]:
-    unsaid: dict[str, Any] = {"engine": "", "device": "cpu", "precision": None}
-    unsaid |= dict.fromkeys(("batch_size", "cores", "instances", "streams"), 1)
-    asked = own["spec"]["cells"]
-    cells = [{name: cell.get(name, usual) for name, usual in unsaid.items()} for cell in asked]
-    return {"mode": own["mode"], "cells": cells}
+def _number_of(table: str) -> str:
+    """The column that says which one of its kind a row belongs to."""
+    return f"coalesce({', '.join(f'{table}.{kind}_id' for kind in _KINDS)})"
 
 
-def _move_pins(bind: sa.Connection, old: _Tables, new: _Tables, ids: Any) -> None:
-    rows = [
-        {
-            "runnable_id": ids["optimization", row.optimization_id],
-            "role": row.kind,
-            "used_id": ids["benchmark", row.benchmark_id],
-        }
-        for row in bind.execute(sa.select(old["pins"]))
-    ]
-    _copy(bind, new["links"], rows)
+def _kind_of(table: str) -> str:
+    cases = " ".join(f"WHEN {table}.{kind}_id IS NOT NULL THEN '{kind}'" for kind in _KINDS)
+    return f"CASE {cases} END"
 
 
-def _move_runs(bind: sa.Connection, old: _Tables, ids: Any) -> None:
+def _runnable_of(table: str) -> str:
+    return (
+        f"(SELECT runnables.id FROM runnables WHERE runnables.kind = {_kind_of(table)} "  # noqa: S608
+        f"AND runnables.number = {_number_of(table)})"
+    )
+
+
+def _move_pins(bind: sa.Connection) -> None:
+    by_number = "SELECT id FROM runnables WHERE kind = '{0}' AND number = pins.{0}_id"
+    bind.execute(
+        sa.text(
+            "INSERT INTO links (runnable_id, role, used_id) "  # noqa: S608
+            f"SELECT ({by_number.format('optimization')}), kind, ({by_number.format('benchmark')}) "
+            "FROM pins"
+        )
+    )
+
+
+def _move_runs(bind: sa.Connection, write: _Json) -> None:
     for column in ("runnable_id:int", "machine:key", "document:text"):
         op.add_column("runs", *_columns(column))
-    runs = sa.table("runs", *_columns(_runs_words()))
-    summary = _names(_SUMMARY)
-    rows = [
-        {
-            "run": row["id"],
-            "runnable": ids[row["kind"], row[f"{row['kind']}_id"]],
-            "text": _document({name: row[name] for name in summary}),
-        }
-        for row in _rows(bind, sa.select(runs))
-    ]
-    if rows:
-        bind.execute(
-            sa.text("UPDATE runs SET runnable_id = :runnable, document = :text WHERE id = :run"),
-            rows,
+    bind.execute(
+        sa.text(
+            f"UPDATE runs SET runnable_id = {_runnable_of('runs')}, "  # noqa: S608
+            f"document = {write.document(_SUMMARY.split())}"
         )
+    )
     with op.batch_alter_table("runs") as table:
         table.drop_constraint(op.f("ck_runs_of_one"), type_="check")
         for kind in _KINDS:
@@ -354,19 +461,21 @@ def _runs_words() -> str:
     return f"id:key! kind:text! {owners} runnable_id:int document:text {_SUMMARY}"
 
 
-def _move_notes(bind: sa.Connection, old: _Tables, ids: Any) -> None:
+def _move_notes(bind: sa.Connection) -> None:
     op.add_column("notes", *_columns("runnable_id:int"))
-    owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
-    notes = sa.table("notes", *_columns(f"id:int! {owners}"))
-    rows = [
-        {"note": row["id"], "runnable": ids[kind, row[f"{kind}_id"]]}
-        for row in bind.execute(sa.select(notes)).mappings()
-        for kind in _KINDS
-        if row[f"{kind}_id"] is not None
-    ]
-    if rows:
-        bind.execute(sa.text("UPDATE notes SET runnable_id = :runnable WHERE id = :note"), rows)
+    bind.execute(sa.text(f"UPDATE notes SET runnable_id = {_runnable_of('notes')}"))  # noqa: S608
     _rebuild_notes(bind, _KINDS, ("runnable",))
+
+
+def _move_cells(bind: sa.Connection, write: _Json, table: sa.Table) -> None:
+    words = [word for word in _OUTCOME.split() if word.partition(":")[0] not in table.c]
+    same = [column.name for column in table.c if column.name in _names(_OUTCOME)]
+    bind.execute(
+        sa.text(
+            f"INSERT INTO cells ({', '.join(same)}, document) "  # noqa: S608
+            f"SELECT {', '.join(same)}, {write.document(words)} FROM cell_outcomes"
+        )
+    )
 
 
 def _rebuild_notes(bind: sa.Connection, without: Iterable[str], with_: Iterable[str]) -> None:
@@ -385,13 +494,6 @@ def _rebuild_notes(bind: sa.Connection, without: Iterable[str], with_: Iterable[
         things = ("project_id", "model_id", "dataset_id", *(f"{thing}_id" for thing in with_))
         table.create_check_constraint(op.f("ck_notes_of_one"), sa.text(_one_of(*things)))
     _count_on(bind, "notes", last)
-
-
-def _cells(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
-    names = [column.name for column in new.c]
-    for values in _rows(bind, sa.select(old)):
-        columns = {name: values.pop(name, None) for name in names}
-        yield columns | {"document": _document(values)}
 
 
 def _name_latest_runs(bind: sa.Connection) -> None:
@@ -501,20 +603,8 @@ def _move_notes_back(bind: sa.Connection, numbers: Any) -> None:
 # ---------------------------------------------------------------- rows
 
 
-def _rows(bind: sa.Connection, query: Any) -> Iterator[dict[str, Any]]:
-    """As plain dictionaries: with ten thousand runs the server's start would wait for mappings."""
-    result = bind.execute(query)
-    names = list(result.keys())
-    for row in result:
-        yield dict(zip(names, row, strict=True))
-
-
 def _names(words: str) -> list[str]:
     return [word.partition(":")[0] for word in words.split()]
-
-
-def _document(values: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in values.items() if value is not None})
 
 
 def _copy(bind: sa.Connection, table: sa.Table, rows: Iterable[dict[str, Any]]) -> None:
