@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any, get_args
 
 from modeldyno.core.cell_axes import AXES, CellAxis
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.columns import figure_columns
+from modeldyno.core.documents.described import json_text
 from modeldyno.core.requests.bounds import Range
 from modeldyno.core.requests.checking import hints
 from modeldyno.core.requests.measuring import BenchmarkRequest, SideRequest
+from modeldyno.core.specs import CellSpec
 
 FOLDER = Path(__file__).parents[1] / "web" / "src" / "api"
 HEAD = (
@@ -24,13 +28,27 @@ OF_COUNTS = ("noun", "variety", "title", "hint", "place", "capability", "needs_c
 
 
 def texts() -> dict[Path, str]:
-    return {FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES])}
+    columns = figure_columns(CellDocument).items()
+    figures = [{"name": name} | asdict(column) for name, column in columns]
+    return {
+        FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES]),
+        FOLDER / "figures.gen.ts": _table("FIGURES", "documents/cell.py", figures),
+        FOLDER / "plannedCell.gen.ts": _planned_cell(),
+    }
 
 
 def _table(name: str, source: str, rows: list[dict[str, Any]]) -> str:
     lines = [f"  {json.dumps(row, ensure_ascii=False)},\n" for row in rows]
     head = HEAD.format(source=f"src/modeldyno/core/{source}")
     return f"{head}export const {name} = [\n{''.join(lines)}] as const;\n"
+
+
+def _planned_cell() -> str:
+    """For the page's tests."""
+    cell = CellDocument.planned(0, CellSpec(engine="onnxruntime"), "m.onnx")
+    head = HEAD.format(source="src/modeldyno/core/documents/cell.py")
+    kind = 'import type { CellDocument } from "@/api/schema.gen";\n\n'
+    return f"{head}{kind}export const PLANNED: CellDocument = {json_text(cell)};\n"
 
 
 def _axis(axis: CellAxis) -> dict[str, Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, CellAxis
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.columns import FigureColumn, figure_columns
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
@@ -32,13 +34,21 @@ def benchmark_rows(
     per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
     scale, unit = figures.unit_for([*levels, *per_item])
     axes = [axis for axis in NESTED if axis.short != "batch" and _matters(axis, result.cells)]
+    documents = [CellDocument.of(number, cell) for number, cell in enumerate(result.cells)]
+    known = figure_columns(CellDocument)
+    rate, cpu, memory = (known[name].head for name in PLACED)
+    further = further_figures(documents, known)
     head = (
         *(axis.short for axis in axes), "batch", f"{unit}/batch", "floor", f"{unit}/item",
-        "items/s", "p99", "cpu", "peak mem", "n", "quality",
+        rate, "p99", cpu, memory, "n", "quality", *(known[name].head for name in further),
     )  # fmt: skip
     rows: Rows = [
-        (*(_axis_text(axis, cell) for axis in axes), *_cell_row(cell, scale, most))
-        for cell in result.cells
+        (
+            *(_axis_text(axis, cell) for axis in axes),
+            *_cell_row(cell, document, scale, most),
+            *(known[name].text(getattr(document, name), scale) for name in further),
+        )
+        for cell, document in zip(result.cells, documents, strict=True)
     ]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
@@ -46,6 +56,23 @@ def benchmark_rows(
     if not (result.standings or any(cell.mismatches for cell in result.cells)):
         return head, rows
     return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
+
+
+# Figures with a place among what is not only a field of a cell.
+PLACED = ("throughput_per_s", "cpu_ms", "peak_memory_bytes")
+
+
+def further_figures(
+    cells: Sequence[CellDocument], columns: Mapping[str, FigureColumn]
+) -> list[str]:
+    """Names of the other figures for tables; what no cell has gets no column."""
+    return [
+        name
+        for name, column in columns.items()
+        if column.in_tables
+        and name not in PLACED
+        and any(getattr(cell, name) is not None for cell in cells)
+    ]
 
 
 def _axis_text(axis: CellAxis, cell: CellResult) -> str:
@@ -86,7 +113,9 @@ def _mark(result: BenchmarkResult, number: int) -> str:
     return "◀ " + ", ".join(marks) if marks else ""
 
 
-def _cell_row(cell: CellResult, scale: float, most: int | None) -> tuple[str, ...]:
+def _cell_row(
+    cell: CellResult, document: CellDocument, scale: float, most: int | None
+) -> tuple[str, ...]:
     start = (str(cell.batch_size),)
     found = cell.measurement
     if found is None:
@@ -94,16 +123,17 @@ def _cell_row(cell: CellResult, scale: float, most: int | None) -> tuple[str, ..
     latency = found.latency
     per_item = latency.typical.value / cell.items
     half = latency.typical.half_width / cell.items
-    memory = found.memory
+    known = figure_columns(CellDocument)
+    rate, cpu, memory = (known[name].text(getattr(document, name), scale) for name in PLACED)
     return (
         *start,
         figures.estimate(latency.typical, scale, most),
         figures.estimate(latency.floor, scale, most),
         figures.with_interval(per_item, half, scale, most).partition(" ")[0],
-        figures.plain(found.throughput_per_s),
+        rate,
         _tail(latency.p99, scale),
-        figures.NOTHING if found.cpu_s is None else figures.plain(found.cpu_s / scale),
-        figures.size(memory.peak_bytes - memory.engine_bytes if memory else None),
+        cpu,
+        memory,
         f"{found.sessions}×{found.samples // found.sessions}",
         _quality(cell),
     )

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { bytes, duration, grouped, left, plural, quantity, ratio, soFar } from "@/format/numbers";
+import type { Format } from "@/api/figureColumns";
+import { bytes, duration, formatted, grouped, left, plural, quantity, ratio, soFar } from "@/format/numbers";
 
 describe("a quantity", () => {
   test("shows no more digits than its interval supports", () => {
@@ -39,4 +40,18 @@ test("what is still measured says how open it is", () => {
 
 test("one is one, and two are many", () => {
   expect([plural(1, "session"), plural(2, "session"), plural(2, "entry", "entries")]).toEqual(["1 session", "2 sessions", "2 entries"]);
+});
+
+test("a figure is written as its value is meant", () => {
+  const text = (format: Format, value: number | null, unit = "") => {
+    const { value: shown, spread, unit: after } = formatted(format, value, null, unit);
+    return [shown, spread, after];
+  };
+  expect(text("time", 1.5)).toEqual(["1.50", null, "ms"]);
+  expect(text("bytes", 2_500_000)).toEqual(["2.50 MB", null, ""]);
+  expect(text("count", 12)).toEqual(["12", null, ""]);
+  expect(text("share", 0.125)).toEqual(["12.5 %", null, ""]);
+  expect(text("amount", 0.25, "J")).toEqual(["0.250", null, "J"]);
+  expect(text("rate", null, "items/s")).toEqual(["–", null, "items/s"]);
+  expect(formatted("rate", 10, [9, 11], "items/s").spread).toBe("±1.0");
 });

@@ -1,3 +1,5 @@
+import type { Format } from "@/api/figureColumns";
+
 /** Numbers as people read them: three to four digits, never more than the interval supports. */
 
 export const NOTHING = "–";
@@ -48,6 +50,26 @@ export function quantity(value: number | null | undefined, interval: Interval | 
   const isEven = Math.abs(value - (low + high) / 2) <= 0.25 * half && half <= 0.5 * Math.abs(value);
   const spread = isEven ? `±${plain(half, places)}` : `${plain(low, places)} to ${plain(high, places)}`;
   return { value: plain(value, places), spread, unit };
+}
+
+/** A figure by how its value is meant: milliseconds, bytes, a part of 1 … */
+export function formatted(format: Format, value: number | null | undefined, interval: Interval | null, unit: string): Quantity {
+  if (value === null || value === undefined) return { value: NOTHING, spread: null, unit };
+  switch (format) {
+    case "time":
+      return quantity(value, interval, "ms");
+    case "rate":
+    case "amount":
+      return quantity(value, interval, unit);
+    case "bytes":
+      return { value: bytes(value), spread: null, unit: "" };
+    case "count":
+      return { value: count(value), spread: null, unit };
+    case "share":
+      return { value: percent(value, 1), spread: null, unit: "" };
+    default:
+      return format satisfies never;
+  }
 }
 
 export function bytes(value: number | null | undefined): string {

@@ -1,20 +1,23 @@
 import { Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import { quantity, type Interval } from "@/format/numbers";
+import type { Format } from "@/api/figureColumns";
+import { formatted, type Interval } from "@/format/numbers";
 
 type Props = {
   label: string;
   value: number | null | undefined;
   interval: Interval | null;
   unit: string;
+  /** How its value is meant; a number in its unit otherwise. */
+  format?: Format;
   /** What stands behind it: "7 sessions", or why there is no interval. */
   basis?: ReactNode;
 };
 
 /** A number with everything that belongs to it: unit, interval, and what it rests on. */
-export function Figure({ label, value, interval, unit, basis }: Props) {
-  const told = quantity(value, interval, unit);
+export function Figure({ label, value, interval, unit, format = "amount", basis }: Props) {
+  const told = formatted(format, value, interval, unit);
   return (
     <Stack gap={0}>
       <Text size="sm" className="dim">
@@ -29,9 +32,9 @@ export function Figure({ label, value, interval, unit, basis }: Props) {
             {told.spread}
           </Text>
         )}
-        {value != null && (
+        {value != null && told.unit && (
           <Text span size="sm" className="dim">
-            {unit}
+            {told.unit}
           </Text>
         )}
       </Group>

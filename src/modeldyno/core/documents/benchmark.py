@@ -8,6 +8,7 @@ from typing import Literal
 
 from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.columns import figure_columns, plain_value
 from modeldyno.core.documents.described import Count, Described, Moment, RunName
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.host import WeatherDocument
@@ -128,7 +129,7 @@ class BenchmarkDocument(Described):
 # ---------------------------------------------------------------- as a table
 
 _LEVELS = ("typical", "floor", "p90", "p95", "p99")
-CSV_COLUMNS = (
+_COLUMNS = (
     "model", "engine", "engine_version", "device", "precision",
     *(axis.name for axis in COUNTS), "status", "latency_ms_typical", "latency_ms_low",
     "latency_ms_high", "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
@@ -137,9 +138,14 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
+def csv_columns() -> tuple[str, ...]:
+    """New figures come last, so that what is there keeps its place."""
+    return (*_COLUMNS, *(name for name in figure_columns(CellDocument) if name not in _COLUMNS))
+
+
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
     """One line per cell; ``with_runs`` begins it with the run."""
-    columns = ("run_id", *CSV_COLUMNS) if with_runs else CSV_COLUMNS
+    columns = ("run_id", *csv_columns()) if with_runs else csv_columns()
     rows = [
         ({"run_id": result.run_id} if with_runs else {}) | csv_row(CellDocument.of(number, cell))
         for result in results
@@ -149,10 +155,12 @@ def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) 
 
 
 def csv_row(cell: CellDocument) -> dict[str, object]:
-    """One line of a table: the columns of CSV_COLUMNS."""
+    """One line of a table, by its columns."""
     latency, effective = cell.latency_ms, cell.effective
     levels = {f"latency_ms_{name}": getattr(latency, name).value for name in _LEVELS if latency}
-    row: dict[str, object] = {name: getattr(cell, name, None) for name in CSV_COLUMNS}
+    row: dict[str, object] = {
+        name: plain_value(getattr(cell, name, None)) for name in csv_columns()
+    }
     return (
         row
         | levels
@@ -160,7 +168,6 @@ def csv_row(cell: CellDocument) -> dict[str, object]:
             "engine_version": effective.engine_version if effective else None,
             "latency_ms_low": latency.typical.low if latency else None,
             "latency_ms_high": latency.typical.high if latency else None,
-            "throughput_per_s": cell.throughput_per_s.value if cell.throughput_per_s else None,
             "error": cell.error.title if cell.error else None,
         }
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
+from modeldyno.core.documents.columns import FigureColumn, Format
 from modeldyno.core.documents.described import Amount, Count, Described, Schema, Share, Size
 from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.documents.failure import FailureDocument
@@ -74,6 +75,13 @@ class SideBySideDocument(Described):
         )
 
 
+def _exported(head: str, label: str, format: Format) -> FigureColumn:
+    """Of a figure that only CSV has."""
+    return FigureColumn(
+        head=head, label=label, format=format, in_tables=False, in_lists="never", on_card=False
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellDocument(Described):
     """One configuration: engine × model × batch × cores. What was not measured is null."""
@@ -130,22 +138,41 @@ class CellDocument(Described):
     """What the outputs were compared with."""
     latency_ms: LatencyDocument | None = None
     """Null when nothing was measured."""
-    throughput_per_s: Figure | None = None
+    throughput_per_s: Annotated[
+        Figure | None,
+        FigureColumn(
+            head="items/s",
+            label="items per second",
+            format="rate",
+            unit="items/s",
+            in_lists="always",
+        ),
+    ] = None
     """Items per second of one caller that never pauses: items ÷ wall time of all samples."""
     interval_note: str | None = None
     """Why there is no interval over sessions, where there is none."""
-    cpu_ms: Amount | None = None
+    cpu_ms: Annotated[
+        Amount | None,
+        FigureColumn(
+            head="cpu", label="CPU time per call", format="time", in_lists="never", on_card=False
+        ),
+    ] = None
     """CPU time of all threads of the worker per call."""
     device_ms: Amount | None = None
     """Median time of a call by the device's own clock, its cache flushed before; null for devices
     without one."""
-    load_ms: Amount | None = None
+    load_ms: Annotated[Amount | None, _exported("load", "Load time", "time")] = None
     """Time to load the model with the engine already imported: median of the first session of each
     process."""
-    first_inference_ms: Amount | None = None
+    first_inference_ms: Annotated[
+        Amount | None, _exported("first call", "First inference", "time")
+    ] = None
     """Binding the inputs and the first call after loading: median of the first session of each
     process."""
-    peak_memory_bytes: int | None = None
+    peak_memory_bytes: Annotated[
+        int | None,
+        FigureColumn(head="peak mem", label="Peak memory", format="bytes", on_card=False),
+    ] = None
     """memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine."""
     peak_device_memory_bytes: Count | None = None
     """The most that the model took on its device; null where that has no memory of its own."""
@@ -156,9 +183,14 @@ class CellDocument(Described):
     without a meter."""
     energy_note: str | None = None
     """What was metered, or why there is no energy figure."""
-    samples: Count = 0
+    samples: Annotated[Count, _exported("samples", "Samples", "count")] = 0
     """Timings taken, in all sessions together."""
-    sessions: Count = 0
+    sessions: Annotated[
+        Count,
+        FigureColumn(
+            head="sessions", label="n (sessions)", format="count", in_tables=False, on_card=False
+        ),
+    ] = 0
     """Times the model was loaded and measured: the unit of statistics."""
     processes: Count = 0
     """Worker processes these sessions ran in."""
@@ -176,7 +208,10 @@ class CellDocument(Described):
     """precise: the intervals were narrow enough; budget: the time was up; flat: more sessions no
     longer narrowed them; fixed: --iterations; outraced: it had clearly lost the sweep; aborted: it
     was stopped."""
-    contention: Annotated[float, Schema(minimum=1)] | None = None
+    contention: Annotated[
+        Annotated[float, Schema(minimum=1)] | None,
+        _exported("contention", "Contention", "amount"),
+    ] = None
     """How many times longer than its work everything took; 1 is undisturbed."""
     contention_source: Literal["cpu-time", "pressure"] | None = None
     """cpu-time: wall over CPU time of one thread; pressure: the kernel's CPU pressure and steal,

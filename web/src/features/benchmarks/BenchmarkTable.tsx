@@ -2,13 +2,14 @@ import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
 import { COUNT_AXES } from "@/api/axes";
-import { itemsPerSecond, msPerItem, type Known } from "@/api/figures";
+import { LIST_FIGURES, knownOf, type Format, type ListedName } from "@/api/figureColumns";
+import { msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkRowTold } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
 import { stateWord } from "@/features/benchmarks/states";
-import { bytes, percent, quantity } from "@/format/numbers";
+import { formatted, percent } from "@/format/numbers";
 import { engineName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
@@ -16,6 +17,20 @@ import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Row = BenchmarkRowTold;
 type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
+
+/** Figures with a place among the other columns; further ones come last. */
+const PLACED: ReadonlySet<ListedName> = new Set<ListedName>(["throughput_per_s", "sessions", "peak_memory_bytes"]);
+
+function figureColumns(names: readonly ListedName[]): Column<Row>[] {
+  return LIST_FIGURES.filter(({ name }) => names.includes(name)).map(({ name, label, format, in_lists }) => ({
+    id: name,
+    header: label,
+    value: (row: Row) => knownOf(row.summary[name])?.value ?? null,
+    show: (row: Row) => <Told figure={knownOf(row.summary[name])} n={null} format={format} />,
+    isNumber: true,
+    isHidden: in_lists === "wanted",
+  }));
+}
 
 /** The list as a table: one line each, the best cell's numbers. */
 export function BenchmarkTable({ rows, selected, select, made }: Props) {
@@ -68,10 +83,9 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       isHidden: column === "wanted" || (column === "unusual" && rows.every((row) => row.axes[field].every((value) => value === usual))),
     })),
     { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
-    { id: "items_s", header: "items per second", value: (row) => itemsPerSecond(row.summary)?.value ?? null, show: (row) => <Told figure={itemsPerSecond(row.summary)} n={null} />, isNumber: true },
-    { id: "sessions", header: "n (sessions)", value: (row) => row.summary.sessions, isNumber: true, isHidden: true },
+    ...figureColumns(["throughput_per_s", "sessions"]),
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
-    { id: "memory", header: "Peak memory", value: (row) => row.summary.peak_memory_bytes, show: (row) => bytes(row.summary.peak_memory_bytes), isNumber: true, isHidden: true },
+    ...figureColumns(["peak_memory_bytes"]),
     {
       id: "versus",
       header: "vs baseline",
@@ -82,6 +96,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–") },
     { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
+    ...figureColumns(LIST_FIGURES.map(({ name }) => name).filter((name) => !PLACED.has(name))),
   ];
   return (
     <DataTable
@@ -114,8 +129,9 @@ function Counts({ of }: { of: readonly number[] }) {
   );
 }
 
-function Told({ figure, n }: { figure: Known | null; n: number | null }) {
-  const told = quantity(figure?.value, intervalOf(figure), "");
+/** The head of its column says what it is. */
+function Told({ figure, n, format = "amount" }: { figure: Known | null; n: number | null; format?: Format }) {
+  const told = formatted(format, figure?.value, intervalOf(figure), "");
   return (
     <>
       {told.value}

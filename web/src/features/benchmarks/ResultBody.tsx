@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, type ReactNode } from "react";
 
 import { distributionQuery } from "@/api/queries";
+import { cardFigures } from "@/api/figureColumns";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
@@ -93,6 +94,9 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       )}
       <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
       <Figure label="items per second" value={itemsPerSecond(cell)?.value} interval={intervalOf(itemsPerSecond(cell))} unit="items/s" basis={basis("sustained, from the mean")} />
+      {cardFigures(cell).map(({ label, format, unit, known }) => (
+        <Figure key={label} label={label} value={known.value} interval={intervalOf(known)} unit={unit} format={format} basis="measured" />
+      ))}
       <Quality cell={cell} />
       <RanAs cell={cell} />
     </>

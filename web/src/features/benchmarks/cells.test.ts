@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { measuredCell, PLANNED } from "@/api/exampleCell";
+import { measuredCell } from "@/api/exampleCell";
+import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument } from "@/api/schema.gen";
 import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
 

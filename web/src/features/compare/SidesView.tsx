@@ -6,10 +6,12 @@ import { useMemo } from "react";
 import { judgementQuery } from "@/api/queries";
 import type { CellJudgementTold } from "@/api/schema.gen";
 import { Differences } from "@/features/compare/Differences";
+import { FurtherFigures } from "@/features/compare/FurtherFigures";
 import { MeasureInTurns } from "@/features/compare/MeasureInTurns";
 import { Plots } from "@/features/compare/Plots";
 import { Limit } from "@/features/compare/Limit";
 import { VerdictCard } from "@/features/compare/VerdictCard";
+import { furtherRows } from "@/features/compare/furtherFigures";
 import { judged, nearestPair, type Side } from "@/features/compare/picks";
 import type { Change, Chosen } from "@/features/compare/search";
 import { together } from "@/features/compare/verdicts";
@@ -52,6 +54,7 @@ export function SidesView({ pid, a, b, more, chosen, change }: Props) {
         </VerdictCard>
       )}
       <Plots sides={sides} cells={verdict?.cells ?? []} chosen={chosen} change={change} />
+      <FurtherFigures rows={furtherRows(a, b, verdict?.cells ?? [])} />
       <Limit sides={sides} limit={chosen.limit} change={change} />
       {verdict && <Differences settings={verdict.settings} isDiffOnly={chosen.diff ?? true} change={change} />}
     </>

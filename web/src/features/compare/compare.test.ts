@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 
 import { measuredCell } from "@/api/exampleCell";
+import type { FigureColumn } from "@/api/figureColumns";
 import type { CellJudgementTold, CellDocument } from "@/api/schema.gen";
+import { furtherRows } from "@/features/compare/furtherFigures";
 import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
 import { sweetSpot } from "@/features/compare/sweetSpot";
@@ -125,4 +127,13 @@ describe("the sweet spot", () => {
   test("says what is nearest when nothing is quick enough", () => {
     expect(sweetSpot([large, slow], 1).reason).toContain("The quickest is batch 8");
   });
+});
+
+test("further figures of both cells stand beside each other", () => {
+  const column: FigureColumn = { name: "peak_memory_bytes", label: "Peak memory", format: "bytes", unit: "", in_lists: "wanted", on_card: true };
+  const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((one) => sideOf(String(one.id), [one]));
+  if (!a || !b) throw new Error("no sides");
+  const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementTold;
+  expect(furtherRows(a, b, [pair], [column])).toEqual([{ place: "1 core · batch 1", label: "Peak memory", a: "2.50 MB", b: "–" }]);
+  expect(furtherRows(a, b, [pair])).toEqual([]);
 });

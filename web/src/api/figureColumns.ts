@@ -1,0 +1,47 @@
+import { FIGURES } from "@/api/figures.gen";
+import type { Known } from "@/api/figures";
+import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
+
+type Row = (typeof FIGURES)[number];
+
+export type Format = "time" | "rate" | "bytes" | "count" | "share" | "amount";
+
+/** How a figure of a cell is shown. */
+export type FigureColumn<Name extends string = Row["name"]> = {
+  name: Name;
+  label: string;
+  format: Format;
+  unit: string;
+  /** Lists show it, offer it, or do not have it. */
+  in_lists: "always" | "wanted" | "never";
+  /** Of a cell, and where two cells are compared. */
+  on_card: boolean;
+};
+
+/** What lists have: the summary of a run declares it, too. */
+export type ListedName = Extract<Row, { in_lists: "always" | "wanted" }>["name"] & keyof SummaryDocument;
+type Listed = FigureColumn<ListedName>;
+
+const COLUMNS: readonly FigureColumn[] = FIGURES;
+const isListed = (column: FigureColumn): column is Listed => column.in_lists !== "never";
+
+export const LIST_FIGURES: readonly Listed[] = COLUMNS.filter(isListed);
+/** Beside latency and throughput, which cards show in their own way. */
+export const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ name, on_card }) => on_card && name !== "throughput_per_s");
+
+/** A figure with or without an interval; null where it was not measured. */
+export function knownOf(value: number | Figure | null | undefined): Known | null {
+  if (value == null) return null;
+  if (typeof value === "number") return { value, low: null, high: null };
+  return value.value === null ? null : { value: value.value, low: value.low, high: value.high };
+}
+
+export type CardFigure = { label: string; format: Format; unit: string; known: Known };
+
+/** The further figures that were measured of a cell. */
+export function cardFigures(cell: CellDocument, columns: readonly FigureColumn[] = CARD_FIGURES): CardFigure[] {
+  return columns.flatMap(({ name, label, format, unit }) => {
+    const known = knownOf(cell[name]);
+    return known ? [{ label, format, unit, known }] : [];
+  });
+}
