@@ -32,6 +32,8 @@ def one_round(
     served: Served, seed: int, examples: int, phases: str = PHASES, without: Sequence[str] = SLOW
 ) -> tuple[int, bool, str]:
     """How many cases there were, whether all went well, and what schemathesis said."""
+    # It is put together for whoever asks first, and schemathesis waits ten seconds for it.
+    served.ask("GET", "/api/v1/openapi.json")
     left_out = [word for name in without for word in ("--exclude-operation-id", name)]
     done = subprocess.run(
         [
