@@ -1,5 +1,6 @@
 """What the world sees of a cell: the figures, and how sure they are."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -11,12 +12,13 @@ from modeldyno.core.results import CellResult
 from modeldyno.core.sessions import Calibration, Memory, Samples, Session, SessionFacts, WarmUp
 from modeldyno.core.specs import CellSpec
 from modeldyno.measure.benchmark import MeasuredSession, summarise
+from modeldyno.measure.loop import Block, Clocks
 from modeldyno.store.documents import cell_columns
 
 CALM = HostWeather(None, 0.0, 0.0, None)
 
 
-def measured(*latencies_ms):
+def measured(*latencies_ms, samples=None):
     """A cell of one session for each latency, with batches of two."""
     units = []
     for latency_ms in latencies_ms:
@@ -26,7 +28,7 @@ def measured(*latencies_ms):
             first_call_s=0.1,
             calibration=Calibration(latency_ms / 1e3, 1, 0.0),
             warmup=WarmUp(25, 0.1, steady=True),
-            samples=Samples(wall, (), 1, sum(wall), sum(wall), sum(wall), 0),
+            samples=samples or Samples(wall, (), 1, sum(wall), sum(wall), sum(wall), 0),
             facts=SessionFacts("scripted", "1", "cpu", (), 1, None, {}),
             memory=Memory(10, 20, 30),
         )
@@ -63,3 +65,21 @@ def test_three_sessions_have_figures_and_no_interval():
     summary: Any = SummaryDocument.of_cell(cell)
     for figure in (summary.latency_ms.typical, summary.latency_ms.floor):
         assert (figure.low, figure.high) == (None, None)
+
+
+def test_page_faults_are_counted_per_call_where_the_kernel_counts_them():
+    assert measured(1.0).page_faults is None
+    block = Block(lambda: None, Calibration(1e-3, 2, 0.0), faulting_clocks())
+    block.read(10)
+    samples = block.samples()
+    assert samples.counts == {"minor_faults": 60, "major_faults": 3}
+    assert measured(1.0, samples=samples).page_faults == (60 + 3) / 20
+
+
+def faulting_clocks() -> Clocks:
+    """Between two looks at them there are 60 minor faults and 3 major ones."""
+    counts = iter(
+        [{"minor_faults": 40, "major_faults": 1}, {"minor_faults": 100, "major_faults": 4}]
+    )
+    moments = itertools.count(0, 1000)
+    return Clocks(*(lambda: next(moments),) * 3, lambda: 0, counts=lambda: next(counts))

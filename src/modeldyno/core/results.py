@@ -148,6 +148,7 @@ class Measurement:
     side_by_side: SideBySide | None = None  # of several instances
     cores_used: float | None = None  # CPU time of all threads over wall time, per instance
     throughput: Estimate | None = None  # items per second over sessions; None of too few
+    page_faults: float | None = None  # per call, of all threads; None where nobody counts them
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,20 @@ def summarise(
         side_by_side=beside,
         cores_used=_at_most(cores, cores_used(sessions)),
         throughput=_throughput(sessions, batch_size, stop_reason),
+        page_faults=_page_faults(sessions),
     )
+
+
+def _page_faults(sessions: Sequence[Session]) -> float | None:
+    """Minor and major ones, per call."""
+    counted = [session for session in sessions if session.samples.counts]
+    if not counted:
+        return None
+    faults = sum(
+        session.samples.counts["minor_faults"] + session.samples.counts["major_faults"]
+        for session in counted
+    )
+    return faults / sum(_calls(session) for session in counted)
 
 
 def _throughput(

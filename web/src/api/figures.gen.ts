@@ -9,4 +9,5 @@ export const FIGURES = [
   {"name": "samples", "head": "samples", "label": "Samples", "format": "count", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
   {"name": "sessions", "head": "sessions", "label": "n (sessions)", "format": "count", "unit": "", "in_tables": false, "in_lists": "wanted", "on_card": false},
   {"name": "contention", "head": "contention", "label": "Contention", "format": "amount", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
+  {"name": "page_faults", "head": "faults", "label": "Page faults per call", "format": "amount", "unit": "", "in_tables": true, "in_lists": "wanted", "on_card": true},
 ] as const;

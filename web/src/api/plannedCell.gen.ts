@@ -53,5 +53,6 @@ export const PLANNED: CellDocument = {
   "steady": null,
   "trend": null,
   "cores_used": null,
+  "page_faults": null,
   "side_by_side": null
 };

@@ -2537,6 +2537,13 @@ export interface components {
              */
             overhead_share: number | null;
             /**
+             * @description Pages of memory that a call had to wait for: the kernel maps them on first use, so a model
+             *     that allocates anew in every call has some each time. Of all threads; null where nobody counts
+             *     them.
+             * @default null
+             */
+            page_faults: number | null;
+            /**
              * @description Largest deviation from the outputs of the first cell with that batch size; of that cell
              *     itself, of any session from its first run. Null when not measured or when the model is random by
              *     itself.
@@ -7990,6 +7997,11 @@ export interface components {
              */
             noise_reasons: string[];
             /**
+             * @description Pages of memory that a call had to wait for.
+             * @default null
+             */
+            page_faults: number | null;
+            /**
              * @description Of model and inferences, without the engine.
              * @default null
              */
@@ -8839,7 +8851,7 @@ export interface operations {
                 since?: string;
                 /** @description Created before. */
                 until?: string;
-                sort?: "created" | "name" | "state" | "last_run" | "latency" | "throughput" | "batch_size" | "cores" | "instances" | "streams" | "items" | "throughput_per_s" | "sessions" | "samples" | "peak_memory_bytes" | "accuracy" | "ratio";
+                sort?: "created" | "name" | "state" | "last_run" | "latency" | "throughput" | "batch_size" | "cores" | "instances" | "streams" | "items" | "throughput_per_s" | "sessions" | "samples" | "peak_memory_bytes" | "page_faults" | "accuracy" | "ratio";
                 order?: "ascending" | "descending";
                 limit?: number;
                 /** @description `next` of the page before. */

@@ -226,6 +226,13 @@ class CellDocument(Described):
     """Whether the level moved by more than 2 % while we measured."""
     cores_used: Amount | None = None
     """CPUs that all threads of one instance kept busy, from their CPU time."""
+    page_faults: Annotated[
+        Amount | None,
+        FigureColumn(head="faults", label="Page faults per call", format="amount"),
+    ] = None
+    """Pages of memory that a call had to wait for: the kernel maps them on first use, so a model
+    that allocates anew in every call has some each time. Of all threads; null where nobody counts
+    them."""
     side_by_side: SideBySideDocument | None = None
     """What several instances did at the same time; null of a single one."""
 
@@ -317,6 +324,7 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
         "steady": measurement.steady,
         "trend": measurement.trend,
         "cores_used": measurement.cores_used,
+        "page_faults": measurement.page_faults,
         "side_by_side": SideBySideDocument.of(together) if together else None,
     }
 

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Count, Described, Size
+from modeldyno.core.documents.described import Amount, Count, Described, Size
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import axis_fields
@@ -55,6 +55,8 @@ class SummaryDocument(Described):
     """Why it is called so, and what to do about it."""
     peak_memory_bytes: int | None = None
     """Of model and inferences, without the engine."""
+    page_faults: Amount | None = None
+    """Pages of memory that a call had to wait for."""
     accuracy: float | None = None
     """Null: not measured."""
     verdict: Verdict | None = None
