@@ -92,6 +92,9 @@ def upgrade() -> None:
     for kind in reversed(_KINDS):
         op.drop_table(f"{kind}s")
     _name_latest_runs(bind)
+    if bind.dialect.name == "postgresql":
+        # Else it knows nothing of the new tables for a minute, and reads all rows for each list.
+        bind.execute(sa.text("ANALYZE runnables, links, runs, cells"))
 
 
 def downgrade() -> None:
