@@ -73,7 +73,7 @@ def router(records: Records, models: ModelService, jobs: JobService, archive: Ar
     routes = APIRouter()
     for name, kind in KINDS.items():
         service: RunnableService[int, PlainRunnable] = RunnableService(records, models, jobs, name)
-        routes.include_router(_router(name, kind, service, records, jobs, archive))
+        routes.routes += _router(name, kind, service, records, jobs, archive).routes
     return routes
 
 
