@@ -12,7 +12,7 @@ from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LatencyDocument
 from modeldyno.core.figures import counted
-from modeldyno.core.requests.axes import as_ran
+from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import (
     FEWEST_SESSIONS,
     CellResult,
@@ -244,13 +244,7 @@ class CellDocument(Described):
             number=number,
             name=real.name,
             model=cell.model,
-            engine=real.engine,
-            device=real.device,
-            precision=real.precision,
-            batch_size=real.batch_size,
-            cores=real.cores,
-            instances=real.instances,
-            streams=real.streams,
+            **axis_fields(real),
             items=cell.items,
             status=cell.status,
             error=FailureDocument.of(cell.error) if cell.error else None,
@@ -272,14 +266,8 @@ class CellDocument(Described):
             number=number,
             name=spec.name,
             model=model,
-            engine=spec.engine,
-            device=spec.device,
-            precision=spec.precision,
-            batch_size=spec.batch_size,
-            cores=spec.cores,
-            instances=spec.instances,
-            streams=spec.streams,
-            items=spec.batch_size * spec.streams,
+            **axis_fields(spec),
+            items=spec.items,
             status=None,
             call_contract=spec.contract,
             input_shapes={},

@@ -14,7 +14,7 @@ from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Amount, Count, Described, Size
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
-from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
 from modeldyno.core.specs import CellSpec, RunSpec
 
@@ -102,14 +102,8 @@ class SummaryDocument(Described):
             floor=Figure(value=result.floor_s * 1e3),
         )
         return cls(
-            engine=result.facts.engine,
-            device=result.facts.device,
-            precision=result.facts.precision or cell.precision,
-            batch_size=result.batch_size,
-            cores=cell.cores,
-            instances=1,
-            streams=1,
-            items=result.batch_size,
+            **axis_fields(as_ran(cell, result.batch_size, result.facts)),
+            items=result.facts.items(result.batch_size),
             latency_ms=latency if math.isfinite(latency_s) else None,
             throughput_per_s=Figure(value=result.batch_size / latency_s) if latency_s else None,
             sessions=result.repeats,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
 from modeldyno.core.cell_axes import AXES, NAMES, NESTED
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
+
+_READ_BACK = {field.name for field in fields(SessionFacts)}
 
 
 def axis_fields(cell: object) -> dict[str, Any]:
@@ -21,14 +23,9 @@ def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellS
     """A cell as it really ran, where that is known."""
     if facts is None:
         return replace(spec, batch_size=batch_size)
-    return replace(
-        spec,
-        batch_size=batch_size,
-        engine=facts.engine,
-        device=facts.device,
-        precision=facts.precision or spec.precision,
-        streams=facts.streams,
-    )
+    read_back = {name: getattr(facts, name) for name in NAMES if name in _READ_BACK}
+    precision = facts.precision or spec.precision
+    return replace(spec, **read_back | {"batch_size": batch_size, "precision": precision})
 
 
 def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
