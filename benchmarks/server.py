@@ -267,8 +267,7 @@ def of_old_version(workspace: Path) -> Iterator[Path]:
     from modeldyno.workbench import open_records
 
     with tempfile.TemporaryDirectory() as folder:
-        for name in (FILE, "token"):
-            shutil.copy(workspace / name, folder)
+        shutil.copy(workspace / FILE, folder)
         records = open_records(Settings.read(Path(folder)))
         schema.move_to(records.database.engine, OLD)
         records.close()
@@ -400,42 +399,43 @@ def spread(shares: list[Speed]) -> str:
     return f"({min(times):.2f} to {max(times):.2f}; by CPU time {by_cpu:.2f})"
 
 
-def start_ratio(
-    workspaces: Callable[[], contextlib.AbstractContextManager[Path]], cpus: set[int]
-) -> tuple[float, float, float]:
-    """From start to a first reply: our time against hello's, and ours in seconds; against hello's
-    also until projects are listed."""
-    bare: list[float] = []
-    ours: list[float] = []
-    listed: list[float] = []
-    for _ in range(STARTS):
-        began = time.perf_counter()
-        with hello_server(cpus):
-            bare.append(time.perf_counter() - began)
-        with workspaces() as workspace:
-            began = time.perf_counter()
-            with our_server(workspace, cpus) as served:
-                ours.append(time.perf_counter() - began)
-                served.get("/api/v1/projects")
-                listed.append(time.perf_counter() - began)
-    to_reply, to_list = (
-        statistics.median(a / b for a, b in zip(times, bare, strict=True))
-        for times in (ours, listed)
-    )
-    return to_reply, min(ours), to_list
+@dataclass(frozen=True)
+class Start:
+    """What a server has taken for: a first reply, by the clock and in CPU time; a list."""
+
+    reply_s: float
+    reply_cpu_s: float
+    list_s: float
+
+
+def start_of(server: contextlib.AbstractContextManager[Served], path: str) -> Start:
+    began = time.perf_counter()
+    with server as served:
+        reply_s, cpu_s = time.perf_counter() - began, served.cpu_s()
+        served.get(path)
+        return Start(reply_s, cpu_s, time.perf_counter() - began)
 
 
 def report_start(
     what: str, workspaces: Callable[[], contextlib.AbstractContextManager[Path]], cpus: set[int]
 ) -> bool:
     """Whether the limit is missed."""
-    ratio, seconds, to_list = start_ratio(workspaces, cpus)
+    pairs: list[tuple[Start, Start]] = []
+    for _ in range(STARTS):
+        bare = start_of(hello_server(cpus), "/hello")
+        with workspaces() as workspace:
+            pairs.append((start_of(our_server(workspace, cpus), "/api/v1/projects"), bare))
+    by_clock, by_cpu, to_list = (
+        statistics.median(getattr(ours, field) / getattr(bare, field) for ours, bare in pairs)
+        for field in ("reply_s", "reply_cpu_s", "list_s")
+    )
     print(
-        f"start to first reply{what}: {ratio:.2f} × hello's (limit {MOST_START:g}), "
-        f"{seconds:.2f} s; to a list of projects {to_list:.2f} ×",
+        f"start to first reply{what}: {by_clock:.2f} × hello's (limit {MOST_START:g}; by CPU time "
+        f"{by_cpu:.2f}), {min(ours.reply_s for ours, _ in pairs):.2f} s; to a list of projects "
+        f"{to_list:.2f} ×",
         flush=True,
     )
-    return ratio > MOST_START
+    return bool(by_clock > MOST_START)
 
 
 def report_long_answers(ours: Served, project: int, count: int) -> bool:
