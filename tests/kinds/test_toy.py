@@ -23,6 +23,8 @@ from tests.scripts import script
 
 ROOT = Path(__file__).parents[2]
 START_S = 60
+# Each starts a server, and some start it twice, beside whatever else runs on two cores.
+pytestmark = pytest.mark.timeout(300)
 
 
 class ToyServer:
