@@ -525,6 +525,7 @@ class Nouns:
             samples=3_000,
             noise_reasons=("One.", "Two."),
             peak_memory_bytes=2**40,
+            page_faults=0.5,
         )
         assert None not in [getattr(full, field.name) for field in fields(full)]
         run = desk.run()

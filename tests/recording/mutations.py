@@ -39,12 +39,12 @@ MUTATIONS = (
     Mutation(
         "a message is published before it is stored",
         "services/runs.py",
-        "            keep(store, run_id, message, ending)\n"
+        "            keep(self._store, run_id, message, ending)\n"
         "            if listen is not None:\n"
         "                listen(message)",
         "            if listen is not None:\n"
         "                listen(message)\n"
-        "            keep(store, run_id, message, ending)",
+        "            keep(self._store, run_id, message, ending)",
         (
             "tests/services/test_runs.py",
             "tests/jobs/test_profile.py",
