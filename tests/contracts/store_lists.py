@@ -32,7 +32,7 @@ class Lists:
             page = desk.records.benchmarks.page(wanted_next(wanted, page.next))
 
     @pytest.mark.parametrize("descending", [True, False])
-    @pytest.mark.parametrize("sort", (*SORTS, "samples"))
+    @pytest.mark.parametrize("sort", [*SORTS, "samples"])
     def test_pages_hold_every_line_once_in_order_whatever_the_order(self, desk, sort, descending):
         model = desk.model()
         times = [0.3, None, 0.1, 0.3, None, 0.2, 0.3]
