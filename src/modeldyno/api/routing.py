@@ -159,10 +159,10 @@ class Routes:
             raise Refused(self._refusal(path) if self.methods_at(path) else NOWHERE)
         match = target.pattern.match(path)
         parameters = match.groupdict() if match else {}
-        found = {**scope, "method": method, "path_params": parameters, _TARGET: target}
+        request = {**scope, "method": method, "path_params": parameters, _TARGET: target}
         app = target.answer if method in SAFE_METHODS else self._with_body
         try:
-            await app(found, receive, send)
+            await app(request, receive, send)
         except Exception as error:
             refusal = _refusal_of(error)
             if refusal is None:
@@ -222,8 +222,8 @@ def _refusal_of(error: Exception) -> Refusal | None:
             return misunderstood(error.errors()[0])
         case HTTPException():
             why, headers = str(error.detail), error.headers or {}
-            told = tuple((name.lower().encode(), text.encode()) for name, text in headers.items())
-            return Refusal(error.status_code, "BAD_VALUE", "Refused", why, NOWHERE.fix, told)
+            lines = tuple((name.lower().encode(), text.encode()) for name, text in headers.items())
+            return Refusal(error.status_code, "BAD_VALUE", "Refused", why, NOWHERE.fix, lines)
         case _:
             return None
 

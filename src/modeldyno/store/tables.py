@@ -246,7 +246,6 @@ CELLS = Table(
     _required("engine", Key),
     _required("device", Text),
     Column("precision", Text),
-    Column("dims", Text),  # sizes that were requested, as ``seq=64``
     Column("shape", Text),  # of the inputs, as they were fed
     _required("batch_size", Integer),
     _required("cores", Integer),

@@ -105,14 +105,14 @@ def statistics(cell: CellResult) -> dict[str, Any]:
 
 def _note(outcome: BenchmarkOutcome, cell: CellResult | None) -> str:
     """Where a run was not what was asked for; "" when it was."""
-    best, asked = best_cell(outcome.cells), outcome.benchmark.spec.cells[0]
+    best, requested = best_cell(outcome.cells), outcome.benchmark.spec.cells[0]
     if best is None or len(outcome.benchmark.spec.cells) > 1:
         return "; ".join(cell.notes) if cell else ""
-    notes = [fits_note(asked, best.axes["cores"], best.axes["instances"])]
+    notes = [fits_note(requested, best.axes["cores"], best.axes["instances"])]
     if cell is not None:
         notes += cell.notes
-    elif best.axes["batch_size"] != asked.batch_size:
-        notes.append(f"ran at batch {best.axes['batch_size']}; asked {asked.batch_size}")
+    elif best.axes["batch_size"] != requested.batch_size:
+        notes.append(f"ran at batch {best.axes['batch_size']}; asked {requested.batch_size}")
     return "; ".join(note for note in notes if note)
 
 

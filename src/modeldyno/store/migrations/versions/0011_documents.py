@@ -28,7 +28,6 @@ def upgrade() -> None:
     for name in _REALS:
         op.add_column("cells", sa.Column(name, sa.Float(53)))
     op.add_column("cells", sa.Column("sessions", sa.Integer()))
-    op.add_column("cells", sa.Column("dims", sa.Text()))
     is_sqlite = op.get_bind().dialect.name == "sqlite"
     values = ", ".join(
         f"{name} = json_extract(document, '$.{name}')"
@@ -43,7 +42,7 @@ def downgrade() -> None:
     bind = op.get_bind()
     for table in _TABLES:
         _write_back(bind, table)
-    for name in (*_REALS, "sessions", "dims"):
+    for name in (*_REALS, "sessions"):
         op.drop_column("cells", name)
     for table in reversed(_TABLES):
         op.drop_column(table, "revision")
