@@ -5,7 +5,7 @@ import json
 import pytest
 
 from benchmarks.graph import measure, synthetic
-from modeldyno.formats.onnx_nodes import read_graph
+from modeldyno.formats.onnx.graph import read_graph
 
 
 def test_the_synthetic_model_has_groups_weights_and_shapes_to_infer(tmp_path):

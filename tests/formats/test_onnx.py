@@ -12,7 +12,7 @@ from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.tables import model_rows
 from modeldyno.formats import catalog
-from modeldyno.formats.onnx import read
+from modeldyno.formats.onnx.model import read
 from tests.onnx_models import FLOAT, INT64, STRING, embedding, linear, model, saved, value, weight
 
 

@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.formats.onnx_lowering import lower
+from modeldyno.formats.onnx.opset_lowering import lower
 from tests.onnx_models import FLOAT, model, saved, value, weight
 
 X = np.random.default_rng(0).standard_normal((2, 4), dtype=np.float32)

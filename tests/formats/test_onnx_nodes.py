@@ -14,8 +14,8 @@ from modeldyno.core.errors import GraphUnavailable, ModelUnreadable
 from modeldyno.core.graph_rows import from_rows, to_rows
 from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
 from modeldyno.formats import catalog
-from modeldyno.formats.onnx_attributes import attribute, number
-from modeldyno.formats.onnx_nodes import read_graph
+from modeldyno.formats.onnx.attributes import attribute, number
+from modeldyno.formats.onnx.graph import read_graph
 from tests.onnx_models import FLOAT, INT64, linear, model, saved, value, weight
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, TensorSpec
-from modeldyno.formats import catalog, openvino_xml
+from modeldyno.formats import catalog
+from modeldyno.formats.openvino import xml_reader
 from tests import onnx_models
 from tests.openvino_files import LAYERS, layer, linear, port, saved
 
@@ -117,7 +118,7 @@ def test_what_cannot_be_a_model_is_refused_in_words(text, complaint, tmp_path):
 def test_more_than_anybody_writes_is_not_read(tmp_path):
     path = saved(tmp_path / "m.xml", linear() + " " * 5000)
     with path.open("ab") as file:
-        file.truncate(openvino_xml.LARGEST_XML + 1)
+        file.truncate(xml_reader.LARGEST_XML + 1)
     with pytest.raises(ModelUnreadable, match="too large"):
         catalog.read(path)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeldyno.formats.pickle_listing import TensorListed, list_pickle
+from modeldyno.formats.containers.pickle_listing import TensorListed, list_pickle
 from tests.torch_archives import payload, tensor_pickle
 
 

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modeldyno.core.errors import ArchiveRefused, StorageFailed
-from modeldyno.formats import members
-from modeldyno.formats.extract import Extracted, Limits, extract
+from modeldyno.formats.containers import members
+from modeldyno.formats.containers.extraction import Extracted, Limits, extract
 
 OUTSIDE = [
     "../x", "a/../../x", "/tmp/x", "..", "a/..", "~/x", "C:/x", "\\x", "..\\x", "a//x", "./x",

@@ -8,7 +8,7 @@ from modeldyno.core.errors import GraphUnavailable, UserError, WorkerGarbled
 from modeldyno.core.graph_rows import to_rows
 from modeldyno.core.graphs import LARGEST_BYTES, MOST_NODES, NOT_IN_TIME
 from modeldyno.formats import graph_building
-from modeldyno.formats.onnx_nodes import read_graph
+from modeldyno.formats.onnx.graph import read_graph
 from modeldyno.jobs import graph as graph_job
 from modeldyno.worker.messages import LONGEST, GraphRead, pack
 from tests.onnx_models import FLOAT, model, saved, value
@@ -86,7 +86,7 @@ def test_what_is_counted_is_never_less_than_what_is_sent(letter, tmp_path):
             super().__init__(path)
             builders.append(self)
 
-    from modeldyno.formats import onnx_nodes
+    from modeldyno.formats.onnx import graph as onnx_nodes
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(onnx_nodes, "GraphBuilder", Watched)

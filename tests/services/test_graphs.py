@@ -6,7 +6,7 @@ import pytest
 
 from modeldyno.core.errors import GraphUnavailable, ModelChanged, ModelNotFound
 from modeldyno.core.specs import GraphSpec, ModelSpec
-from modeldyno.formats.onnx_nodes import read_graph
+from modeldyno.formats.onnx.graph import read_graph
 from modeldyno.services import graphs
 from modeldyno.services.graphs import GraphService
 from modeldyno.store.graphs import Graphs

@@ -15,8 +15,9 @@ TIERS: dict[ModelFormat, Tier] = {
     "onnx": "data",
     "scripted": "data",
     "openvino-ir": "data",
-    # What reaches outside of the model is refused when it is read (formats/tf_safety.py), as are
-    # Keras models that name anything but Keras's own layers (formats/keras_files.py).
+    # Operators that reach outside the model are refused when the file is read
+    # (formats/tensorflow/unsafe_operators.py), and so are Keras models that name anything but
+    # Keras's own layers (formats/keras/model.py).
     "tf-graph": "data",
     "saved-model": "data",
     "keras": "data",

@@ -9,25 +9,21 @@ from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts, ModelFormat
 from modeldyno.core.stated import without_signatures
-from modeldyno.formats import (
-    keras_files,
-    keras_nodes,
-    litert,
-    litert_nodes,
-    onnx,
-    onnx_nodes,
-    openvino_ir,
-    openvino_nodes,
-    saved_model,
-    scripted,
-    sidecar,
-    tf_graph,
-    tf_nodes,
-    torch_files,
-    torch_nodes,
-)
+from modeldyno.formats import scripted, sidecar
+from modeldyno.formats.keras import graph as keras_graph
+from modeldyno.formats.keras import model as keras_model
+from modeldyno.formats.litert import graph as litert_graph
+from modeldyno.formats.litert import model as litert_model
+from modeldyno.formats.onnx import graph as onnx_graph
+from modeldyno.formats.onnx import model as onnx_model
+from modeldyno.formats.openvino import graph as openvino_graph
+from modeldyno.formats.openvino import model as openvino_model
+from modeldyno.formats.pytorch import graph as pytorch_graph
+from modeldyno.formats.pytorch import model as pytorch_model
 from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import shown
+from modeldyno.formats.tensorflow import frozen_graph, saved_model
+from modeldyno.formats.tensorflow import graph as tensorflow_graph
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
@@ -42,25 +38,25 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
 def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
     match _recognised(path, signature):
         case "onnx":
-            return onnx.read(path, without_weights)
+            return onnx_model.read(path, without_weights)
         case "scripted":
             return scripted.read(path)
         case "torchscript":
-            return torch_files.read_script(path)
+            return pytorch_model.read_script(path)
         case "torch-export":
-            return torch_files.read_export(path)
+            return pytorch_model.read_export(path)
         case "torch-checkpoint":
-            return torch_files.read_checkpoint(path)
+            return pytorch_model.read_checkpoint(path)
         case "openvino-ir":
-            return openvino_ir.read(path, without_weights)
+            return openvino_model.read(path, without_weights)
         case "tf-graph":
-            return tf_graph.read(path)
+            return frozen_graph.read(path)
         case "saved-model":
             return saved_model.read(path, without_weights, signature)
         case "keras":
-            return keras_files.read(path)
+            return keras_model.read(path)
         case "litert":
-            return litert.read(path)
+            return litert_model.read(path)
         case unreachable:
             assert_never(unreachable)
 
@@ -69,19 +65,19 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
     """A model's graph; raises as ``read`` does, and GraphUnavailable where there is none."""
     match _recognised(path, signature):
         case "onnx":
-            return onnx_nodes.read_graph(path, infer_shapes)
+            return onnx_graph.read_graph(path, infer_shapes)
         case "torch-export":
-            return torch_nodes.read_graph(path)
+            return pytorch_graph.read_graph(path)
         case "openvino-ir":
-            return openvino_nodes.read_graph(path)
+            return openvino_graph.read_graph(path)
         case "tf-graph":
-            return tf_nodes.read_graph(path)
+            return tensorflow_graph.read_graph(path)
         case "saved-model":
-            return tf_nodes.read_saved_model(path, signature)
+            return tensorflow_graph.read_saved_model(path, signature)
         case "keras":
-            return keras_nodes.read_graph(path)
+            return keras_graph.read_graph(path)
         case "litert":
-            return litert_nodes.read_graph(path)
+            return litert_graph.read_graph(path)
         case "torchscript":
             raise _no_graph(path, "is TorchScript, whose graph is written as code")
         case "torch-checkpoint":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.errors import GraphUnavailable
@@ -239,3 +240,24 @@ def _bytes(text: str) -> int:
     if text.isascii() and text.isprintable():
         return len(text) + text.count('"') + text.count("\\") + 3
     return _WIDEST_CHARACTER * len(text) + 3
+
+
+def check_order(graph: Graph) -> Graph:
+    """Adds a note if the graph has a cycle: no engine accepts one, but people may look at it."""
+    waiting = {node.id: 0 for node in graph.nodes}
+    after: dict[str, list[str]] = {}
+    for edge in graph.edges:
+        waiting[edge.target] += 1
+        after.setdefault(edge.source, []).append(edge.target)
+    ready = [id_ for id_, count in waiting.items() if count == 0]
+    left = len(waiting)
+    while ready:
+        left -= 1
+        for target in after.get(ready.pop(), ()):
+            waiting[target] -= 1
+            if waiting[target] == 0:
+                ready.append(target)
+    if not left:
+        return graph
+    note = f"{left} nodes lie on a circle or behind one: engines will refuse the model"
+    return replace(graph, notes=(*graph.notes, note))

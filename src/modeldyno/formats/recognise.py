@@ -12,15 +12,15 @@ from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
 from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
-from modeldyno.formats.archives import is_zip, member_names
-from modeldyno.formats.litert_file import is_litert
-from modeldyno.formats.onnx_outline import Outline, broken, outline_of
+from modeldyno.formats.containers.protobuf import Field, Foreign, Wire
+from modeldyno.formats.containers.zip_members import is_zip, member_names
+from modeldyno.formats.litert.flatbuffer_file import is_litert
+from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
 from modeldyno.formats.plain_text import is_text
-from modeldyno.formats.protobuf import Field, Foreign, Wire
+from modeldyno.formats.pytorch.model import list_file
+from modeldyno.formats.pytorch.recognition import is_pickle, torch_format
 from modeldyno.formats.refusals import Refusal, shown
-from modeldyno.formats.tf_layout import tf_format
-from modeldyno.formats.torch_files import list_file
-from modeldyno.formats.torch_layout import is_pickle, torch_format
+from modeldyno.formats.tensorflow.recognition import tf_format
 
 SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096

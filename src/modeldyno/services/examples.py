@@ -20,7 +20,7 @@ from modeldyno.core.examples import Example, ExampleShown
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
-from modeldyno.formats.extract import Limits, extract
+from modeldyno.formats.containers.extraction import Limits, extract
 from modeldyno.services import architectures
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file

@@ -37,10 +37,10 @@ from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
-from modeldyno.formats.extract import Limits, extract
-from modeldyno.formats.saved_model import INDEX
+from modeldyno.formats.containers.extraction import Limits, extract
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
+from modeldyno.formats.tensorflow.saved_model import INDEX
 from modeldyno.services.places import Places
 from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit

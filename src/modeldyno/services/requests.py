@@ -41,7 +41,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.engines import catalog
-from modeldyno.formats.saved_model import FILE as SAVED_MODEL
+from modeldyno.formats.tensorflow.saved_model import FILE as SAVED_MODEL
 
 MOST_CELLS = 200
 Model = ModelFile | str | Path

@@ -235,7 +235,7 @@ def _read_graph(command: ReadGraph) -> GraphRead:
 
 
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
-    from modeldyno.formats.onnx_lowering import lower
+    from modeldyno.formats.onnx.opset_lowering import lower
 
     made = Path(command.to)
     lower(Path(command.path), made, command.opset, command.ir_version)

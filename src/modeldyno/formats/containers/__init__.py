@@ -1,0 +1,1 @@
+"""Encodings that several formats share: archives, protobuf, flatbuffers, pickles."""

@@ -1,0 +1,1 @@
+"""Keras's own files (.keras), read without Keras."""

@@ -1,0 +1,1 @@
+"""LiteRT files (.tflite), read without LiteRT."""

@@ -1,0 +1,1 @@
+"""ONNX files: what they say and their graphs, without an engine."""

@@ -1,0 +1,168 @@
+"""Which values an integer input may take: it must stay inside the table it indexes.
+
+We follow each integer input through operators that pass values on unchanged, into branches, loop
+bodies and local functions, until it indexes something of known size. The smallest size wins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from modeldyno.core.models import IndexRange
+from modeldyno.formats.onnx.functions import functions_of
+from modeldyno.formats.onnx.traversal import subgraphs
+
+if TYPE_CHECKING:
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+
+    _Found = Iterator[tuple[str, IndexRange]]
+    _Functions = Mapping[tuple[str, str], FunctionProto]
+
+# Operators whose outputs hold (some of) the values of these inputs; None means of all inputs.
+_PASSES: dict[str, tuple[int, ...] | None] = {
+    **dict.fromkeys(("Cast", "CastLike", "Identity", "Clip", "Dropout"), (0,)),
+    **dict.fromkeys(("Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"), (0,)),
+    **dict.fromkeys(("Slice", "Split", "Expand", "Tile", "Pad"), (0,)),
+    **dict.fromkeys(("Gather", "GatherElements", "GatherND"), (0,)),
+    **dict.fromkeys(("Concat", "Max", "Min"), None),
+    "Where": (1, 2),
+}
+# Operators that leave the number of rows of a table as it is.
+_KEEPS_ROWS = ("Identity", "Cast", "DequantizeLinear", "QuantizeLinear")
+# Of ONNX Runtime's fused embedding: which input indexes which table.
+_FUSED_EMBEDDING = ((0, 2), (1, 4), (8, 3))
+_DEEPEST_CALL = 8  # of local functions inside each other
+
+
+@dataclass
+class _Scope:
+    """What is known about the values that nodes can see."""
+
+    carries: dict[str, frozenset[str]]  # value → the graph inputs whose values it holds
+    tables: dict[str, TensorProto] = field(default_factory=dict)  # constants by name
+    depth: int = 0
+
+    def inner(self) -> _Scope:
+        return _Scope(dict(self.carries), dict(self.tables), self.depth + 1)
+
+    def of(self, names: Iterable[str]) -> frozenset[str]:
+        return frozenset().union(*(self.carries.get(name, frozenset()) for name in names))
+
+
+def index_ranges(model: ModelProto, inputs: Iterable[str]) -> dict[str, IndexRange]:
+    """The range of each named input that provably indexes something."""
+    found: dict[str, IndexRange] = {}
+    functions = functions_of(model).bodies
+    scope = _Scope({name: frozenset((name,)) for name in inputs})
+    for name, bound in _follow_graph(model.graph, scope, functions):
+        if name not in found or bound.high < found[name].high:
+            found[name] = bound
+    return found
+
+
+def _follow_graph(graph: GraphProto, scope: _Scope, functions: _Functions) -> _Found:
+    scope.tables.update({tensor.name: tensor for tensor in graph.initializer})
+    yield from _follow(graph.node, scope, functions)
+
+
+def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) -> _Found:
+    for node in nodes:
+        _note_constant(node, scope)
+        for position, bound in _index_uses(node, scope):
+            for name in scope.of(node.input[position : position + 1]):
+                yield name, bound
+        passed = scope.of(_passing(node))
+        for graph in subgraphs(node):
+            inner = _enter(node, graph, scope)
+            yield from _follow_graph(graph, inner, functions)
+            passed |= inner.of(output.name for output in graph.output)
+        if (node.domain, node.op_type) in functions and scope.depth < _DEEPEST_CALL:
+            function = functions[node.domain, node.op_type]
+            inner = _call(node, list(function.input), scope)
+            yield from _follow(function.node, inner, functions)
+            passed |= inner.of(function.output)
+        if passed:
+            scope.carries.update(dict.fromkeys(filter(None, node.output), passed))
+
+
+def _passing(node: NodeProto) -> list[str]:
+    if node.op_type not in _PASSES:
+        return []
+    positions = _PASSES[node.op_type]
+    return [n for i, n in enumerate(node.input) if positions is None or i in positions]
+
+
+def _enter(node: NodeProto, graph: GraphProto, scope: _Scope) -> _Scope:
+    """A branch or body sees all outer values; a loop also passes its own inputs by position."""
+    inner = scope.inner()
+    for formal, actual in zip(graph.input, node.input, strict=False):
+        inner.carries[formal.name] = scope.of((actual,))
+    return inner
+
+
+def _call(node: NodeProto, formals: list[str], scope: _Scope) -> _Scope:
+    """A function sees its arguments and nothing else."""
+    pairs = list(zip(formals, node.input, strict=False))
+    carries = {formal: scope.of((actual,)) for formal, actual in pairs}
+    tables = {formal: scope.tables[actual] for formal, actual in pairs if actual in scope.tables}
+    return _Scope(carries, tables, scope.depth + 1)
+
+
+def _note_constant(node: NodeProto, scope: _Scope) -> None:
+    if not node.output:
+        return
+    if node.op_type == "Constant":
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                scope.tables[node.output[0]] = attribute.t
+    elif node.op_type in _KEEPS_ROWS and node.input and node.input[0] in scope.tables:
+        scope.tables[node.output[0]] = scope.tables[node.input[0]]
+
+
+def _index_uses(node: NodeProto, scope: _Scope) -> Iterator[tuple[int, IndexRange]]:
+    """Which inputs of this node are indices, and into how many entries."""
+    match node.op_type:
+        case "Gather" | "GatherElements":
+            yield from _into_table(1, _table(node, 0, scope), _axis(node, "axis"))
+        case "GatherBlockQuantized":
+            yield from _into_table(1, _table(node, 0, scope), _axis(node, "gather_axis"))
+        case "EmbedLayerNormalization" | "QEmbedLayerNormalization":
+            for position, table in _FUSED_EMBEDDING:
+                yield from _into_table(position, _table(node, table, scope), 0)
+        case "OneHot":
+            depth = _scalar(_table(node, 1, scope))
+            if depth is not None and depth > 0:
+                yield 0, IndexRange(0, depth, f"becomes a one-hot vector of {depth} entries")
+
+
+def _table(node: NodeProto, position: int, scope: _Scope) -> TensorProto | None:
+    return scope.tables.get(node.input[position]) if position < len(node.input) else None
+
+
+def _into_table(
+    position: int, table: TensorProto | None, axis: int
+) -> Iterator[tuple[int, IndexRange]]:
+    if table is None or not -len(table.dims) <= axis < len(table.dims):
+        return
+    rows = table.dims[axis]
+    what = "an embedding" if axis == 0 and len(table.dims) == 2 else "a table"
+    if rows > 0:
+        yield position, IndexRange(0, rows, f"indexes {what} of {rows} rows")
+
+
+def _axis(node: NodeProto, name: str) -> int:
+    return next((a.i for a in node.attribute if a.name == name), 0)
+
+
+def _scalar(tensor: TensorProto | None) -> int | None:
+    from onnx import numpy_helper
+
+    if tensor is None or tensor.data_location or math.prod(tensor.dims) != 1:
+        return None
+    try:
+        return int(numpy_helper.to_array(tensor).item())
+    except (TypeError, ValueError, OverflowError):  # damaged, or not a number: then no bound
+        return None

@@ -1,0 +1,1 @@
+"""PyTorch's files (TorchScript, torch.export, checkpoints), read without PyTorch."""

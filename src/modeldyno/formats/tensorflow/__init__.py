@@ -1,0 +1,1 @@
+"""TensorFlow's files (frozen graphs, SavedModels), read without TensorFlow."""

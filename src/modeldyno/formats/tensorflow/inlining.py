@@ -1,0 +1,153 @@
+"""A TensorFlow graph with its function calls written out: what is really computed.
+
+A model saved by TensorFlow 2 is one call of a function that calls another one, and so on; nobody
+wants to look at that. Branches and loops stay what they are, with bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from modeldyno.core.graphs import MOST_NODES
+from modeldyno.formats.tensorflow.messages import Function, FunctionDef, GraphDef, Node
+
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+DEEPEST = 32  # calls inside calls; TensorFlow's own models have four
+_LONGEST_CHAIN = 10_000  # of names for one tensor
+
+
+class TooLarge(Exception):
+    def __init__(self, nodes: int) -> None:
+        super().__init__(f"more than {nodes} nodes")
+        self.nodes = nodes
+
+
+@dataclass(frozen=True)
+class FlatNode:
+    node: Node
+    inputs: tuple[str, ...]  # keys of tensors
+    key: str  # what its outputs' keys begin with
+    bodies: tuple[FlatBody, ...] = ()
+
+
+@dataclass(frozen=True)
+class FlatBody:
+    name: str
+    nodes: tuple[FlatNode, ...]
+    inputs: tuple[tuple[str, str], ...]  # name and key
+    outputs: tuple[str, ...]
+
+
+@dataclass
+class Flat:
+    nodes: tuple[FlatNode, ...] = ()
+    _same: dict[str, str] = field(default_factory=dict)  # key → another key of the same tensor
+
+    def key(self, key: str) -> str:
+        """The one that its maker gave it."""
+        for _ in range(_LONGEST_CHAIN):
+            if key not in self._same:
+                return key
+            key = self._same[key]
+        return key
+
+    @property
+    def every_node(self) -> Iterator[FlatNode]:
+        waiting = list(reversed(self.nodes))
+        while waiting:
+            node = waiting.pop()
+            yield node
+            for body in node.bodies:
+                waiting += body.nodes
+
+
+def main_key(tensor: str) -> str:
+    """Of a tensor of the outermost graph: ``x`` and ``x:0`` are the same."""
+    name, _, port = tensor.partition(":")
+    return f"{name}:{port or 0}"
+
+
+def flattened(graph: GraphDef, nodes: Sequence[Node]) -> Flat:
+    """These nodes of the outermost graph; raises TooLarge."""
+    return _Flattening(graph).flat(nodes)
+
+
+class _Flattening:
+    def __init__(self, graph: GraphDef) -> None:
+        self._functions = graph.functions
+        self._same: dict[str, str] = {}
+        self._count = self._instances = 0
+
+    def flat(self, nodes: Sequence[Node]) -> Flat:
+        found = Flat(_same=self._same)
+        found.nodes = tuple(self._level(nodes, "", None, ()))
+        return found
+
+    def _level(
+        self,
+        nodes: Sequence[Node],
+        prefix: str,
+        function: FunctionDef | None,
+        inside: tuple[str, ...],
+    ) -> Iterator[FlatNode]:
+        """``inside``: the functions around it."""
+        calls = {node.name for node in nodes if self._called(node, inside)}
+
+        def key(tensor: str) -> str:
+            if function is None:
+                return main_key(tensor)
+            name, *port = tensor.split(":")
+            # A call's outputs are known by their numbers alone.
+            return prefix + ":".join((name, *(port[-1:] if name in calls else port)))
+
+        for node in nodes:
+            self._count += 1
+            if self._count > MOST_NODES:
+                raise TooLarge(MOST_NODES)
+            inputs = tuple(key(one) for one in node.inputs if not one.startswith("^"))
+            called = self._called(node, inside)
+            if called is None:
+                bodies = tuple(self._bodies(node, inside))
+                yield FlatNode(node, inputs, f"{prefix}{node.name}:", bodies)
+                continue
+            inner, outputs = self._instance(called)
+            for argument, given in zip(called.arguments, inputs, strict=False):
+                self._same[inner + argument] = given
+            for number, result in enumerate(outputs):
+                self._same[f"{prefix}{node.name}:{number}"] = result
+            yield from self._level(called.nodes, inner, called, (*inside, called.name))
+
+    def _called(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
+        if node.op not in CALLS or len(inside) >= DEEPEST:
+            return None
+        name = node.function("f")
+        return None if name in inside else self._functions.get(name or "")
+
+    def _instance(self, function: FunctionDef) -> tuple[str, list[str]]:
+        """A prefix of its own, and the keys of its results."""
+        self._instances += 1
+        prefix = f"{self._instances}/"
+        calls = {node.name for node in function.nodes if node.op in CALLS}
+        outputs = []
+        for tensor in function.results:
+            name, *port = tensor.split(":")
+            outputs.append(prefix + ":".join((name, *(port[-1:] if name in calls else port))))
+        return prefix, outputs
+
+    def _bodies(self, node: Node, inside: tuple[str, ...]) -> Iterator[FlatBody]:
+        for label, function in self._functions_of(node):
+            if function.name in inside or len(inside) >= DEEPEST:
+                continue
+            prefix, outputs = self._instance(function)
+            nodes = tuple(self._level(function.nodes, prefix, function, (*inside, function.name)))
+            arguments = tuple((name, prefix + name) for name in function.arguments)
+            yield FlatBody(label, nodes, arguments, tuple(outputs))
+
+    def _functions_of(self, node: Node) -> Iterator[tuple[str, FunctionDef]]:
+        for label, kind, value in node.attributes:
+            if kind not in ("function", "list"):
+                continue
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, Function) and one.name in self._functions:
+                    yield label, self._functions[one.name]

@@ -1,0 +1,220 @@
+"""TensorFlow's SavedModel: ``saved_model.pb``, and beside it variables and assets.
+
+The file is the model; what lies beside it are its weights, as with any other format. So a folder
+that holds one stands for the file in it. Read without TensorFlow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from modeldyno.core import models
+from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
+from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, TensorSpec
+from modeldyno.core.stated import check_signature
+from modeldyno.formats.containers.protobuf import Cut, Foreign, values
+from modeldyno.formats.external_weights import checked, is_there, outside
+from modeldyno.formats.refusals import shown
+from modeldyno.formats.small_files import open_regular
+from modeldyno.formats.tensorflow import unsafe_operators
+from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, Part, facts_of, reading
+from modeldyno.formats.tensorflow.inlining import main_key
+from modeldyno.formats.tensorflow.messages import (
+    GraphDef,
+    MetaGraph,
+    Node,
+    Signature,
+    TensorInfo,
+    meta_graphs,
+)
+
+FORMAT: ModelFormat = "saved-model"
+FILE = "saved_model.pb"
+INDEX = "variables/variables.index"
+SERVE = "serve"  # the tag of graphs that are for use, not for training
+USUAL = "serving_default"
+_INTERNAL = "__saved_model_"  # how signatures begin that are none
+_MOST_SHARDS = 1000
+
+
+def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
+    """Raises ModelUnreadable or UnsafeFormat; BadValue where it has no such signature.
+
+    ``without_weights``: files that are not there are listed as missing, not refused.
+    """
+    with reading(path) as data:
+        meta = serving(path, data)
+        unsafe_operators.check(path, meta.graph, has_assets=bool(meta.assets))
+        name = signature_of(path, meta, signature)
+        part = model_of(meta, name)
+        facts = facts_of(path, part, FORMAT, f"TensorFlow {meta.version}".strip())
+        # Of all signatures: loaders restore whatever the graph has.
+        needed = any(node.op in VARIABLES for node in meta.graph.nodes)
+        wanted = [*_variables(path, needed), *_assets(path, meta)]
+    missing = tuple(one for one in wanted if not is_there(path, one)) if without_weights else ()
+    external: tuple[ExternalFile, ...] = tuple(
+        checked(path, one, 0, "") for one in wanted if one not in missing
+    )
+    return replace(
+        facts,
+        size_bytes=facts.size_bytes + sum(file.size_bytes for file in external),
+        external=external,
+        missing=missing,
+        notes=(*facts.notes, *_notes(meta, name)),
+        signature=name,
+        signatures=tuple(_told(meta)),
+    )
+
+
+def serving(path: Path, data: memoryview) -> MetaGraph:
+    """The graph that is there to be used; raises ModelUnreadable."""
+    graphs = meta_graphs(data)
+    for meta in graphs:
+        if SERVE in meta.tags:
+            return meta
+    if len(graphs) == 1:
+        return graphs[0]
+    tags = ", ".join("+".join(meta.tags) or "no tag" for meta in graphs) or "none"
+    raise ModelUnreadable(
+        f"{shown(path)} has no graph to be measured",
+        why=f"none of its graphs is tagged {SERVE!r}: {tags}"[:300],
+        fix="Save it with tf.saved_model.save, or give the graph this tag",
+    )
+
+
+def model_of(meta: MetaGraph, name: str) -> Part:
+    """What this signature computes."""
+    signature = meta.signatures[name]
+    nodes = tuple(_reachable(meta.graph, signature))
+    return Part(meta.graph, nodes, _ends(signature.inputs), _ends(signature.outputs))
+
+
+def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
+    """The one that is wanted; else ``serving_default``, or the first by name.
+
+    Raises BadValue when there is none of that name, and ModelUnreadable when there is none at all.
+    """
+    known = _signatures(meta)
+    if wanted and known:
+        check_signature(wanted, sorted(known), shown(path))
+        return wanted
+    for name in (USUAL, SERVE, *sorted(known)):
+        if name in known:
+            return name
+    raise ModelUnreadable(
+        f"{shown(path)} has no signature, so it does not say what it takes and gives",
+        why="a SavedModel is called by one of its signatures",
+        fix="Save it with one: tf.saved_model.save(model, folder, signatures=function), or "
+        "model.export(folder) in Keras",
+    )
+
+
+def _signatures(meta: MetaGraph) -> dict[str, Signature]:
+    return {
+        name: one
+        for name, one in meta.signatures.items()
+        if not name.startswith(_INTERNAL) and one.outputs and _is_plain(one)
+    }
+
+
+def _told(meta: MetaGraph) -> Iterator[models.Signature]:
+    """The usual one first."""
+    known = _signatures(meta)
+    for name in sorted(known, key=lambda one: (one != USUAL, one != SERVE, one)):
+        inputs, outputs = (_ends(side) for side in (known[name].inputs, known[name].outputs))
+        yield models.Signature(
+            name, tuple(spec for _, spec in inputs), tuple(spec for _, spec in outputs)
+        )
+
+
+def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
+    # Keras writes its own under two names.
+    others = sorted(one for one in _signatures(meta) if one not in (name, SERVE))
+    if others:
+        yield (
+            f"signature {name!r} is taken; it also has {', '.join(others[:5])}; "
+            "to choose: --signature"
+        )[:300]
+
+
+def _is_plain(signature: Signature) -> bool:
+    """Tensors alone: sparse and composite ones are several."""
+    return all(one.tensor for one in (*signature.inputs.values(), *signature.outputs.values()))
+
+
+def _ends(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
+    """In the order of their names: a file has them in any order."""
+    return tuple(
+        (main_key(info.tensor), TensorSpec(name, info.dtype, info.shape))
+        for name, info in sorted(infos.items())
+    )
+
+
+def _reachable(graph: GraphDef, signature: Signature) -> Iterator[Node]:
+    """What the signature's outputs need, in the order of the file; savers are left out."""
+    needed: set[str] = set()
+    waiting = [info.tensor.partition(":")[0] for info in signature.outputs.values()]
+    while waiting:
+        name = waiting.pop()
+        if name in needed or name not in graph.by_name:
+            continue
+        needed.add(name)
+        waiting += [one.lstrip("^").partition(":")[0] for one in graph.by_name[name].inputs]
+    return (node for node in graph.nodes if node.name in needed)
+
+
+# ---------------------------------------------------------------- files beside it
+
+
+def _variables(path: Path, are_needed: bool) -> list[str]:
+    if not is_there(path, INDEX) and not are_needed:
+        return []
+    count = _shards(path)
+    names = [f"variables/variables.data-{n:05}-of-{count:05}" for n in range(count)]
+    return [INDEX, *names]
+
+
+def _shards(path: Path) -> int:
+    """Into how many files the values are split: the first entry of the index says so. One, where
+    there is none."""
+    try:
+        with open_regular(path.parent / INDEX) as file:
+            head = file.read(256)
+    except OSError:
+        return 1
+    # An entry of a table: how much of the name before it it shares (0), its name (empty), and how
+    # long its value is.
+    if len(head) < 3 or head[:2] != b"\0\0" or head[2] > len(head) - 3:
+        raise _damaged(path)
+    try:
+        fields = dict(values(memoryview(head)[3 : 3 + head[2]]))
+    except (Cut, Foreign) as error:
+        raise _damaged(path) from error
+    count = fields.get(1, 1)
+    if not isinstance(count, int) or not 1 <= count <= _MOST_SHARDS:
+        raise _damaged(path)
+    return count
+
+
+def _damaged(path: Path) -> ModelUnreadable:
+    return ModelUnreadable(
+        f"The weights of {shown(path)} are damaged",
+        why=f"{INDEX!r} is not the index of a checkpoint",
+        fix="Copy, download or export it again",
+    )
+
+
+def _assets(path: Path, meta: MetaGraph) -> Iterator[str]:
+    """Files that its tables are filled from; names come from a stranger's file."""
+    for name in dict.fromkeys(meta.assets):
+        location = f"assets/{name}"
+        parts = PurePosixPath(location).parts
+        if not name or name.startswith("/") or ".." in parts or "\0" in name:
+            raise _outside(path, location)
+        yield location
+
+
+def _outside(path: Path, location: str) -> UnsafeFormat:
+    return outside(path, location, "an asset lies below its folder 'assets'")

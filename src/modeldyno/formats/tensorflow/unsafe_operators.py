@@ -1,0 +1,55 @@
+"""Operators that reach outside of the model. Nobody gets to run them: a worker may read nothing
+but the model's own files, so they could not do their work anyway."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from modeldyno.core.errors import UnsafeFormat
+from modeldyno.formats.refusals import shown
+from modeldyno.formats.tensorflow.messages import GraphDef, Node
+
+_REACH_OUT = re.compile(
+    r"""
+    (ReadFile|WriteFile|MatchingFiles|ImmutableConst)           # files, by any path
+    |(Eager)?PyFunc(Stateless)?                                 # Python of whoever made it
+    |(WholeFile|TextLine|TFRecord|FixedLengthRecord|LMDB|Identity)Reader(V2)?
+    |(Experimental)?(TextLine|TFRecord|FixedLengthRecord|CSV|LMDB|Sql|Avro)\w*Dataset(V\d)?
+    |(Save|Load|Snapshot|Cache|AssertPrevLatest|DataService|ListSnapshot|Register)\w*Dataset(V\d)?
+    |(Experimental)?(MatchingFilesDataset|DatasetToTFRecord)|SnapshotDatasetReader|DistributedSave
+    |Debug(Identity|NanCount|NumericSummary)(V\d)?              # to addresses and files
+    |FileSystemSetConfiguration
+    |(Save|SaveSlices|Restore|RestoreSlice)                     # checkpoints of TensorFlow 1
+    |(Generate|Remap|LoadAndRemap)\w*(Vocab|Matrix)\w*
+    |(Shell|System|Subprocess|Rpc|TryRpc|Grpc\w*|Http\w*)\w*
+    |(LoadLibrary|LoadDataset|XlaLaunch.*|TPU\w+|_?Send|_?Recv|_Host(Send|Recv))
+    |(Write|Flush|Close|Create)?(Audio|Graph|Histogram|Image|Scalar|RawProto)?Summary(FileWriter|DbWriter|Writer)\w*
+    """,
+    re.VERBOSE,
+)
+_PRINTS = "PrintV2"
+_WORDS = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")  # from an asset
+_CONSOLE = ("stderr", "stdout", "log(info)", "log(warning)", "log(error)")
+
+
+def check(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
+    """All of the file, with what the model itself does not call: loading may. Raises
+    UnsafeFormat."""
+    found = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
+    if found:
+        names = ", ".join(found[:5]) + (" and more" if len(found) > 5 else "")
+        raise UnsafeFormat(
+            f"{shown(path)} holds operators that reach outside of the model",
+            why=f"it uses {names}; a model may read and write nothing but itself here",
+            fix="Export the model without them: files are read before it is called, and given as "
+            "inputs",
+        )
+
+
+def _reaches_out(node: Node, has_assets: bool) -> bool:
+    if node.op in _WORDS:
+        return not has_assets
+    if node.op == _PRINTS:
+        return node.get("output_stream") not in (None, *_CONSOLE)
+    return _REACH_OUT.fullmatch(node.op) is not None
