@@ -23,7 +23,7 @@ from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import refuse_old
 from modeldyno.engines.torch_operands import operands_of
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady
 from tests.contracts.engine_contract import EngineContract
 
@@ -235,13 +235,13 @@ def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
     """It outlives sessions, and the next lease may be of other cores."""
     first, second = allowed_cpus()[:2]
     path, _ = conv(tmp_path)
-    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", 2, readable=(tmp_path,))
+    setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", 2, readable=(tmp_path,))
     inputs = InputPlan((TensorPlan("input", "float32", (64, 3, 8, 8)),), 64)
     plan = SessionPlan(iterations=2, warmup_calls=1)
-    with closing(Stop()) as stop, launched(surroundings) as worker:
+    with closing(Stop()) as stop, launched(setup) as worker:
         for cpu in (first, second):
             side = Side(target(path, "torch-export", threads=2, cpus=(cpu,)), inputs, "api")
-            worker.ask(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
+            worker.request(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
             tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
             assert len(tasks) > 1
         assert {tuple(os.sched_getaffinity(task)) for task in tasks} == {(second,)}

@@ -23,7 +23,7 @@ from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady
 from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
@@ -161,13 +161,13 @@ def test_a_process_has_one_number_of_threads():
 def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
     """It outlives sessions, and a confined worker can place no thread but the calling one."""
     first, *others = allowed_cpus()
-    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(MODELS,))
+    setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(MODELS,))
     inputs = InputPlan((TensorPlan("x", "float32", (2, 4)),), 2)
     stop, plan = Stop(), SessionPlan(iterations=2, warmup_calls=1)
-    with launched(surroundings) as worker:
+    with launched(setup) as worker:
         for cpus in ((first,), tuple(others)):
             side = Side(of("net.pb", cpus=cpus), inputs, "api")
-            worker.ask(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
+            worker.request(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
             tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
             assert len(tasks) > 1
             assert {tuple(os.sched_getaffinity(task)) for task in tasks} == {cpus}

@@ -9,7 +9,7 @@ from modeldyno.core.errors import DatabaseBusy
 from modeldyno.jobs import aside as module
 from modeldyno.jobs.aside import Aside
 from modeldyno.jobs.elsewhere import SHARED, Elsewhere
-from modeldyno.measure.cpus import allowed_cpus, core_of
+from modeldyno.measure.cpus import allowed_cpus, core_siblings
 from tests.processes import until
 
 
@@ -87,7 +87,7 @@ def affinities() -> set[frozenset[int]]:
 
 def test_threads_move_off_measured_cores_and_come_back():
     ours = frozenset(allowed_cpus())
-    rest = ours - set(core_of(min(ours)))
+    rest = ours - set(core_siblings(min(ours)))
     if not rest:
         pytest.skip("needs two cores")
     stay, asked = threading.Event(), threading.Event()

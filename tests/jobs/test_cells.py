@@ -7,7 +7,7 @@ from modeldyno.core.sessions import Calibration, Samples, Session, SessionFacts,
 from modeldyno.core.specs import DEFAULT, CellSpec
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.rounds import cell_progress
-from modeldyno.measure.stopping import decide
+from modeldyno.measure.stopping import choose_stop_reason
 
 
 class Timings(tuple[int, ...]):
@@ -39,7 +39,9 @@ def test_each_session_is_sorted_once_however_many_follow(timings):
         cell.units.append(measured(number, taken))
         cell_progress(cell)
         cell.floors()
-        decide([u.floor_s for u in cell.units], [u.typical_s for u in cell.units], DEFAULT, 0.0)
+        choose_stop_reason(
+            [u.floor_s for u in cell.units], [u.typical_s for u in cell.units], DEFAULT, 0.0
+        )
     assert [taken.read for taken in timings] == [1, 1, 1, 1]
 
 

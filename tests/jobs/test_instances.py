@@ -25,7 +25,7 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import Examined, Side
 from tests.scripts import INPUTS, examine, fault, script, target
 
@@ -129,11 +129,11 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
     model = script(tmp_path / "m.json", latency_us=latency_us)
     reference = tmp_path / "scratch" / "reference.npz"
     stop = Stop()
-    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(model,))
+    setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(model,))
     deadline_s = time.monotonic() + 60
     side = Side(target(model, format="scripted"), INPUTS, "api")
-    with launched(surroundings) as worker:
-        worker.ask(examine(model, reference), Examined, deadline_s, stop)
+    with launched(setup) as worker:
+        worker.request(examine(model, reference), Examined, deadline_s, stop)
         plan = SessionPlan(max_time_s=1.0)
         crowd = Crowd(
             [worker], side, (allowed_cpus()[0],), str(reference), plan, 0, deadline_s, stop

@@ -67,7 +67,7 @@ def test_a_link_in_the_place_of_a_lowered_model_opens_nobody_elses_file(tmp_path
     class Worker:
         """One that a model has taken over."""
 
-        def ask(self, command, *_):
+        def request(self, command, *_):
             Path(command.to).symlink_to(secret)
 
     old = replace(catalog.find("onnxruntime"), newest_opset=1, newest_ir=1)

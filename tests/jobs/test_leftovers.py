@@ -11,7 +11,7 @@ from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
 from modeldyno.store.runs import RunFolder
 from modeldyno.workbench import open_workbench
-from modeldyno.worker.trees import remove_tree
+from modeldyno.worker.untrusted_folders import remove_tree
 from tests.processes import until
 from tests.queue_room import QueueRoom
 from tests.scripts import fault

@@ -15,7 +15,7 @@ from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.store.runs import Runs
-from modeldyno.worker.launch import PACKAGE_ROOT, Surroundings, launch
+from modeldyno.worker.launch import PACKAGE_ROOT, WorkerSetup, launch
 from tests.processes import is_running, living, until
 from tests.scripts import fault, script
 
@@ -71,12 +71,12 @@ def test_cancelling_what_is_being_waited_for_to_its_end_is_no_error():
 
 def test_a_worker_started_from_a_short_lived_thread_would_not_live(tmp_path):
     """Why there is a supervisor: this is what happens without one."""
-    surroundings = Surroundings(tmp_path / "scratch", tmp_path / "log.txt")
+    setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log.txt")
     started = []
     ready = threading.Event()
 
     def start() -> None:
-        started.append(launch(surroundings))
+        started.append(launch(setup))
         until(lambda: asks_to_die_with_us(started[0].pid), "the worker's first steps")
         ready.set()
 

@@ -21,8 +21,8 @@ def run_toy(spec: ToySpec, context: Context) -> ToyResult:
     from modeldyno.measure import host, weather
 
     before = weather.read()
-    surroundings = context.surroundings(spec.model, inspecting=True)
-    with launched(surroundings) as worker:
+    setup = context.worker_setup(spec.model, inspecting=True)
+    with launched(setup) as worker:
         facts = inspect(worker, spec.model, context, spec.timeout_s)
     context.say(Started(name_of_file(facts.path), spec.rounds, facts.sha256))
     eyes = [unit.measured.eyes for unit in context.earlier]

@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.sessions import PairPlan
-from modeldyno.measure.loop import Clocks, Contender, measure_pair
+from modeldyno.measure.loop import Clocks, TimedSide, measure_pair
 
 
 class Machine:
@@ -19,7 +19,7 @@ class Machine:
         def call():
             self.now_ns += round(call_us * 1000)
 
-        return Contender(call, enter=lambda: None)
+        return TimedSide(call, enter=lambda: None)
 
 
 def samples_of(a_us, b_us):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from modeldyno.core.hosts import HostReading, HostWeather
 from modeldyno.measure import host, weather
-from modeldyno.measure.cpus import by_preference, core_of, ranges
+from modeldyno.measure.cpus import core_siblings, format_cpu_ranges, rank_cpus
 from modeldyno.measure.system_files import cpu_list
 from tests.machine import QUIET, SYS_CPU, machine
 
@@ -74,14 +74,14 @@ def test_a_machine_that_says_nothing_has_unknown_weather(tmp_path):
 
 def test_one_cpu_of_every_core_comes_before_a_second_of_any():
     idle = {0: 5, 1: 1, 4: 5, 5: 5}
-    order = [cpu for cpu, _ in by_preference([(0, 4), (1, 5)], idle)]
+    order = [cpu for cpu, _ in rank_cpus([(0, 4), (1, 5)], idle)]
     assert order == [0, 5, 4, 1]
 
 
 def test_cpu_lists_are_read_and_written(tmp_path):
     assert cpu_list("0-2,5") == (0, 1, 2, 5)
     assert cpu_list("") == cpu_list(None) == ()
-    assert ranges((5, 2, 0, 1)) == "0-2,5"
+    assert format_cpu_ranges((5, 2, 0, 1)) == "0-2,5"
     siblings = {f"{SYS_CPU}/cpu1/topology/thread_siblings_list": "1,3\n"}
-    assert core_of(1, machine(tmp_path, siblings)) == (1, 3)
-    assert core_of(7, tmp_path) == (7,)
+    assert core_siblings(1, machine(tmp_path, siblings)) == (1, 3)
+    assert core_siblings(7, tmp_path) == (7,)

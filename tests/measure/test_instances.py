@@ -21,14 +21,14 @@ from modeldyno.core.sessions import (
 )
 from modeldyno.measure.benchmark import MeasuredSession, cores_used, seconds_per_call, summarise
 from modeldyno.measure.instances import calls_within, common_window
-from modeldyno.measure.instances import joined as _joined
+from modeldyno.measure.instances import join_instances as _joined
 from modeldyno.measure.instances import side_by_side as _side_by_side
 from modeldyno.measure.trend import trend
 
 MS = 1_000_000
 
 
-def joined(*args: Any, **said: Any) -> Any:
+def join_instances(*args: Any, **said: Any) -> Any:
     return _joined(*args, **said)
 
 
@@ -73,7 +73,9 @@ def test_the_total_is_not_the_sum_of_own_rates():
     first = Samples(
         alone.wall_ns + shared.wall_ns, (), 1, 1, 1, 1, 0, ends_ns=alone.ends_ns + shared.ends_ns
     )
-    both = joined([session(), session()], [first, steady(500, 1000, every_ms=10)], None, cpus=1)
+    both = join_instances(
+        [session(), session()], [first, steady(500, 1000, every_ms=10)], None, cpus=1
+    )
     assert sum(both.together.calls) / both.together.window_s == pytest.approx(200)
     assert seconds_per_call(both) == pytest.approx(1 / 200)
 
@@ -83,12 +85,12 @@ def test_samples_outside_the_window_do_not_count_for_the_latency_either():
     first = Samples(
         slow.wall_ns + quick.wall_ns, (), 1, 1, 1, 1, 0, ends_ns=slow.ends_ns + quick.ends_ns
     )
-    both = joined([session(), session()], [first, steady(500, 1500)], None, cpus=2)
+    both = join_instances([session(), session()], [first, steady(500, 1500)], None, cpus=2)
     assert set(both.samples.wall_ns) == {10 * MS}
 
 
 def test_instances_are_added_up():
-    found = joined(
+    found = join_instances(
         [
             session(parity=Parity(0.0, 0.0, agrees=True)),
             session(steady=False, parity=Parity(1.0, 0.5, agrees=False)),
@@ -111,7 +113,7 @@ def test_instances_are_added_up():
 )
 def test_instances_that_never_met_have_no_total(windows, words):
     with pytest.raises(RunFailed, match=words):
-        joined([session(), session()], windows, None, cpus=2)
+        join_instances([session(), session()], windows, None, cpus=2)
 
 
 def together(calls, solo=100.0, window_s=1.0, cpus=2):
@@ -146,7 +148,7 @@ def test_a_single_instance_has_no_such_figures():
 def test_instances_of_unequal_speed_are_no_trend():
     """One after the other they would look like a machine that grew slower."""
     quick, slow = steady(0, 3000, every_ms=10), steady(0, 3000, every_ms=15)
-    units = [joined([session(), session()], [quick, slow], None, cpus=2) for _ in range(6)]
+    units = [join_instances([session(), session()], [quick, slow], None, cpus=2) for _ in range(6)]
     samples = [np.array(unit.samples.wall_ns, dtype=float) for unit in units]
     assert not trend(samples)
     assert trend([np.sort(one) for one in samples])  # what the order hides

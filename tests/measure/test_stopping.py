@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from modeldyno.core.specs import DEFAULT, QUICK
-from modeldyno.measure.stopping import LOOKS, decide, is_flat, look_level, published_level
+from modeldyno.measure.stopping import (
+    LOOKS,
+    choose_stop_reason,
+    is_flat,
+    look_level,
+    published_level,
+)
 
 
 def sessions(count, sd, seed=1):
@@ -16,46 +22,49 @@ def sessions(count, sd, seed=1):
 
 
 def test_a_calm_machine_stops_at_the_least_number_of_sessions():
-    assert decide(sessions(7, 0.001), sessions(7, 0.001), DEFAULT, 1.0) is None
-    assert decide(sessions(8, 0.001), sessions(8, 0.001), DEFAULT, 1.0) == "precise"
+    assert choose_stop_reason(sessions(7, 0.001), sessions(7, 0.001), DEFAULT, 1.0) is None
+    assert choose_stop_reason(sessions(8, 0.001), sessions(8, 0.001), DEFAULT, 1.0) == "precise"
 
 
 def test_both_floor_and_typical_must_be_precise():
     calm, wild = sessions(8, 0.001), sessions(8, 0.05)
-    assert decide(calm, wild, DEFAULT, 1.0) is None
-    assert decide(wild, calm, DEFAULT, 1.0) is None
+    assert choose_stop_reason(calm, wild, DEFAULT, 1.0) is None
+    assert choose_stop_reason(wild, calm, DEFAULT, 1.0) is None
 
 
 def test_the_width_rule_asks_for_97_percent():
     # 8 sessions: t = 2.715 at 97 % and 2.365 at 95 %; half-width = t × sd / √8.
     between = 0.01 / 2.5 * 8**0.5
-    assert decide(sessions(8, between), sessions(8, 0.001), DEFAULT, 1.0) is None
-    assert decide(sessions(8, between * 0.9), sessions(8, 0.001), DEFAULT, 1.0) == "precise"
+    assert choose_stop_reason(sessions(8, between), sessions(8, 0.001), DEFAULT, 1.0) is None
+    assert (
+        choose_stop_reason(sessions(8, between * 0.9), sessions(8, 0.001), DEFAULT, 1.0)
+        == "precise"
+    )
 
 
 def test_the_budget_ends_a_run_however_few_its_sessions():
-    assert decide([1.0], [1.0], DEFAULT, 10.0) == "budget"
-    assert decide([], [], DEFAULT, 11.0) == "budget"
+    assert choose_stop_reason([1.0], [1.0], DEFAULT, 10.0) == "budget"
+    assert choose_stop_reason([], [], DEFAULT, 11.0) == "budget"
 
 
 def test_precise_is_said_even_when_the_time_is_up():
-    assert decide(sessions(8, 0.001), sessions(8, 0.001), DEFAULT, 10.0) == "precise"
+    assert choose_stop_reason(sessions(8, 0.001), sessions(8, 0.001), DEFAULT, 10.0) == "precise"
 
 
 def test_a_quick_run_only_stops_by_its_budget():
     values = sessions(20, 0.0001)
-    assert decide(values, values, QUICK, 1.9) is None
-    assert decide(values, values, QUICK, 2.0) == "budget"
+    assert choose_stop_reason(values, values, QUICK, 1.9) is None
+    assert choose_stop_reason(values, values, QUICK, 2.0) == "budget"
 
 
 def test_an_interval_that_no_longer_narrows_stops_the_run_as_flat():
     worse = sessions(8, 0.02) + sessions(8, 0.10, seed=2)
-    assert decide(worse, worse, DEFAULT, 5.0) == "flat"
+    assert choose_stop_reason(worse, worse, DEFAULT, 5.0) == "flat"
 
 
 def test_flat_is_not_said_before_16_sessions():
     worse = sessions(7, 0.02) + sessions(8, 0.10, seed=2)
-    assert decide(worse, worse, DEFAULT, 5.0) is None
+    assert choose_stop_reason(worse, worse, DEFAULT, 5.0) is None
 
 
 def test_an_interval_that_narrows_as_it_should_is_not_flat():
@@ -66,17 +75,17 @@ def test_an_interval_that_narrows_as_it_should_is_not_flat():
 def test_a_flat_typical_alone_does_not_stop_while_the_floor_improves():
     half = sessions(8, 0.05)
     worse = sessions(8, 0.02) + sessions(8, 0.10, seed=2)
-    assert decide(half + half, worse, DEFAULT, 5.0) is None
+    assert choose_stop_reason(half + half, worse, DEFAULT, 5.0) is None
 
 
 def test_a_flat_typical_stops_once_the_floor_is_precise():
     worse = sessions(8, 0.02) + sessions(8, 0.10, seed=2)
-    assert decide(sessions(16, 0.001), worse, DEFAULT, 5.0) == "flat"
+    assert choose_stop_reason(sessions(16, 0.001), worse, DEFAULT, 5.0) == "flat"
 
 
 def test_a_figure_without_a_wish_is_not_waited_for():
     only_floor = replace(DEFAULT, typical_half_width=None)
-    assert decide(sessions(8, 0.001), sessions(8, 0.5), only_floor, 1.0) == "precise"
+    assert choose_stop_reason(sessions(8, 0.001), sessions(8, 0.5), only_floor, 1.0) == "precise"
 
 
 @pytest.mark.parametrize(

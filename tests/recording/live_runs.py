@@ -57,16 +57,16 @@ QUIET = HostWeather(load_1m=0.1, pressure=0.0, steal=0.0, throttled_s=0.0, busy=
 def script_figures(monkeypatch: pytest.MonkeyPatch, cores: Path) -> None:
     """From here on, whatever workers measure has the same figures. Cores are leased in the folder
     ``cores``, so that no other measurement on this machine has to end first."""
-    tell, hear, numbers = Worker.tell, Worker.hear, itertools.count()
+    send, receive, numbers = Worker.send, Worker.receive, itertools.count()
 
     def brief(self: Worker, command: Any) -> None:
         if isinstance(command, MeasurePair):
             plan = replace(command.plan, min_time_s=0.02, warmup_limit_s=0.02)
             command = replace(command, plan=plan)
-        tell(self, command)
+        send(self, command)
 
     def scripted(self: Worker, *arguments: Any) -> Any:
-        reply = hear(self, *arguments)
+        reply = receive(self, *arguments)
         match reply:
             case SessionMeasured(session=session):
                 return replace(reply, session=_scripted(session, FAST_NS, next(numbers)))
@@ -77,8 +77,8 @@ def script_figures(monkeypatch: pytest.MonkeyPatch, cores: Path) -> None:
             case _:
                 return reply
 
-    monkeypatch.setattr(Worker, "tell", brief)
-    monkeypatch.setattr(Worker, "hear", scripted)
+    monkeypatch.setattr(Worker, "send", brief)
+    monkeypatch.setattr(Worker, "receive", scripted)
     monkeypatch.setattr(host, "facts", lambda: MACHINE)
     monkeypatch.setattr(weather, "weather", lambda *_: QUIET)
     # How many cores there are decides whether the server can make way for a measurement.

@@ -10,7 +10,7 @@ from modeldyno.core.graphs import LARGEST_BYTES, MOST_NODES, NOT_IN_TIME
 from modeldyno.formats import graph_building
 from modeldyno.formats.onnx.graph import read_graph
 from modeldyno.jobs import graph as graph_job
-from modeldyno.worker.messages import LONGEST, GraphRead, pack
+from modeldyno.worker.messages import LONGEST_MESSAGE, GraphRead, pack
 from tests.onnx_models import FLOAT, model, saved, value
 
 
@@ -28,7 +28,7 @@ def frame(graph):
 
 
 def test_the_largest_graph_fits_into_a_message():
-    assert LARGEST_BYTES < LONGEST
+    assert LARGEST_BYTES < LONGEST_MESSAGE
 
 
 @pytest.mark.slow

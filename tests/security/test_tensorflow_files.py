@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import Examine, Examined
 from tests import tf_files as tf
 from tests.scripts import INPUTS, target
@@ -109,7 +109,7 @@ def test_none_of_them_is_read_or_measured(hostile, tmp_path, name, words):
 
 def test_a_worker_that_runs_one_all_the_same_reads_and_writes_nothing(hostile, tmp_path):
     """The list of operators is a convenience, the sandbox is the wall."""
-    around = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(hostile,))
+    around = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(hostile,))
     asked = target(hostile / "spy.pb", "tensorflow", format="tf-graph")
     command = Examine(asked, (INPUTS,), "api", str(tmp_path / "scratch/reference.npz"))
     stop = Stop()
@@ -118,7 +118,7 @@ def test_a_worker_that_runs_one_all_the_same_reads_and_writes_nothing(hostile, t
             launched(around) as worker,
             pytest.raises(EngineFailed, match="could not load or run") as caught,
         ):
-            worker.ask(command, Examined, time.monotonic() + 300, stop)
+            worker.request(command, Examined, time.monotonic() + 300, stop)
     finally:
         stop.close()
     assert "ermission denied" in caught.value.why
@@ -127,13 +127,13 @@ def test_a_worker_that_runs_one_all_the_same_reads_and_writes_nothing(hostile, t
 
 
 def test_safe_mode_is_on_when_a_worker_loads_a_keras_file(hostile, tmp_path):
-    around = Surroundings(tmp_path / "scratch", tmp_path / "log", readable=(hostile,))
+    around = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(hostile,))
     asked = target(hostile / "lambda.keras", "tensorflow", format="keras")
     command = Examine(asked, (INPUTS,), "api", str(tmp_path / "scratch/reference.npz"))
     stop = Stop()
     try:
         with launched(around) as worker, pytest.raises(EngineFailed, match="Keras could not load"):
-            worker.ask(command, Examined, time.monotonic() + 300, stop)
+            worker.request(command, Examined, time.monotonic() + 300, stop)
     finally:
         stop.close()
     assert not list(tmp_path.rglob("marker"))

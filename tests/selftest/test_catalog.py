@@ -28,7 +28,7 @@ class Scripted:
 
 
 def run(test, is_timing, short=False):
-    entry = catalog.Entry("T0", "made-up", "nothing", 1, is_timing, {"short": True})
+    entry = catalog.SelfTest("T0", "made-up", "nothing", 1, is_timing, {"short": True})
     return catalog.run(entry, short, load=lambda _: test)
 
 

@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 from scipy import stats
 
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.controls import mann_whitney, quantile_ratio
 
 
@@ -32,19 +32,28 @@ def test_the_interval_by_samples_holds_when_samples_are_independent():
 
 
 def test_models_are_the_same_bytes_every_time(tmp_path):
-    for make in (stacks.shortest, stacks.short, stacks.convnet, lambda f: stacks.stack(f, 7)):
+    for make in (
+        synthetic_models.shortest,
+        synthetic_models.short,
+        synthetic_models.convnet,
+        lambda f: synthetic_models.stack(f, 7),
+    ):
         first = make(tmp_path).read_bytes()
         assert make(tmp_path).read_bytes() == first
 
 
 def test_a_larger_stack_is_a_smaller_one_and_some_layers_more(tmp_path):
-    smaller, larger = (onnx.load(stacks.stack(tmp_path, layers)).graph for layers in (10, 12))
+    smaller, larger = (
+        onnx.load(synthetic_models.stack(tmp_path, layers)).graph for layers in (10, 12)
+    )
     assert len(larger.node) == len(smaller.node) + 2
     weights = {weight.name: weight.raw_data for weight in larger.initializer}
     assert all(weights[weight.name] == weight.raw_data for weight in smaller.initializer)
 
 
-@pytest.mark.parametrize("make", [lambda f: stacks.stack(f, 105), stacks.convnet])
+@pytest.mark.parametrize(
+    "make", [lambda f: synthetic_models.stack(f, 105), synthetic_models.convnet]
+)
 def test_values_neither_vanish_nor_explode(make, tmp_path):
     session = onnxruntime.InferenceSession(make(tmp_path), providers=["CPUExecutionProvider"])
     shape = session.get_inputs()[0].shape

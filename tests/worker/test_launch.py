@@ -25,9 +25,9 @@ from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.formats.digest import sha256
-from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, environment, launch, launched
+from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, environment, launch, launched
+from modeldyno.worker.messages import CommandFailed as FailedReply
 from modeldyno.worker.messages import Examined, Inspect, Inspected, SessionMeasured, pack
-from modeldyno.worker.messages import Failed as FailedReply
 from tests import onnx_models
 from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, measure, script
@@ -38,8 +38,8 @@ STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that other
 
 
 @pytest.fixture
-def surroundings(tmp_path):
-    return Surroundings(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
+def worker_setup(tmp_path):
+    return WorkerSetup(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def stop():
 
 
 @pytest.fixture
-def worker(surroundings):
-    with launched(surroundings) as started:
+def worker(worker_setup):
+    with launched(worker_setup) as started:
         yield started
 
 
@@ -69,7 +69,7 @@ def soon() -> float:
 
 def test_a_worker_reads_a_model_and_tells_what_is_in_it(worker, stop, tmp_path):
     model = script(tmp_path / "m.json")
-    assert worker.ask(Inspect(str(model)), Inspected, soon(), stop) == Inspected(
+    assert worker.request(Inspect(str(model)), Inspected, soon(), stop) == Inspected(
         ModelFacts(
             path=str(model),
             format="scripted",
@@ -86,15 +86,15 @@ def test_a_worker_reads_a_model_and_tells_what_is_in_it(worker, stop, tmp_path):
 
 def test_a_worker_answers_one_question_after_the_other(worker, stop, tmp_path, reference):
     model = script(tmp_path / "m.json")
-    worker.ask(examine(model, reference), Examined, soon(), stop)
+    worker.request(examine(model, reference), Examined, soon(), stop)
     for _ in range(3):
-        worker.ask(measure(model, reference), SessionMeasured, soon(), stop)
+        worker.request(measure(model, reference), SessionMeasured, soon(), stop)
 
 
 def test_an_error_in_the_worker_is_the_same_error_outside(worker, stop, tmp_path, reference):
     command = examine(script(tmp_path / "m.json"), reference, engine="scriptd")
     with pytest.raises(EngineUnknown) as caught:
-        worker.ask(command, Examined, soon(), stop)
+        worker.request(command, Examined, soon(), stop)
     assert (caught.value.title, caught.value.fix) == (
         "There is no engine named 'scriptd'",
         "Did you mean 'scripted'?",
@@ -102,23 +102,23 @@ def test_an_error_in_the_worker_is_the_same_error_outside(worker, stop, tmp_path
 
 
 def test_what_an_engine_prints_goes_to_the_log_and_harms_no_result(
-    worker, surroundings, stop, tmp_path, reference
+    worker, worker_setup, stop, tmp_path, reference
 ):
     model = script(tmp_path / "m.json", faults=[fault("chatter"), fault("chatter", call=-1)])
-    worker.ask(examine(model, reference), Examined, soon(), stop)
-    reply = worker.ask(measure(model, reference), SessionMeasured, soon(), stop)
+    worker.request(examine(model, reference), Examined, soon(), stop)
+    reply = worker.request(measure(model, reference), SessionMeasured, soon(), stop)
     assert len(reply.session.samples.wall_ns) == 5
-    log = surroundings.log.read_bytes()
+    log = worker_setup.log.read_bytes()
     assert b"engine says hello on stdout" in log
     assert b"and on stderr" in log
 
 
 def test_a_deadline_may_be_centuries_away(worker, stop, tmp_path):
     model = script(tmp_path / "m.json")
-    worker.ask(Inspect(str(model)), Inspected, time.monotonic() + 1e12, stop)
+    worker.request(Inspect(str(model)), Inspected, time.monotonic() + 1e12, stop)
 
 
-# ---------------------------------------------------------------- surroundings
+# ---------------------------------------------------------------- environment
 
 
 def environment_of(pid: int) -> dict[str, str]:
@@ -126,17 +126,17 @@ def environment_of(pid: int) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs if pair)
 
 
-def test_no_secret_of_ours_reaches_a_worker(monkeypatch, surroundings):
+def test_no_secret_of_ours_reaches_a_worker(monkeypatch, worker_setup):
     monkeypatch.setenv("HF_TOKEN", "a-secret-for-nobody-else")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret-for-nobody-else")
     monkeypatch.setenv("MODELDYNO_WORKSPACE", "/a-secret-for-nobody-else")
-    with launched(surroundings) as worker:
+    with launched(worker_setup) as worker:
         until(lambda: "HOME" in environment_of(worker.pid))
         found = environment_of(worker.pid)
     assert "a-secret-for-nobody-else" not in str(found)
 
 
-def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
+def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(worker_setup):
     ours = {
         "PATH": "/usr/bin",
         "LC_ALL": "C.UTF-8",
@@ -144,7 +144,7 @@ def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
         "HOME": "/home/me",
         "SSH_AUTH_SOCK": "/run/agent",
     }
-    theirs = environment(replace(surroundings, threads=2), ours)
+    theirs = environment(replace(worker_setup, threads=2), ours)
     assert len(theirs.pop("MODELDYNO_PADDING")) < 4096
     assert theirs == {
         "PATH": "/usr/bin",
@@ -155,8 +155,8 @@ def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
         "MKL_NUM_THREADS": "2",
         "VECLIB_MAXIMUM_THREADS": "2",
         "NUMEXPR_NUM_THREADS": "2",
-        "HOME": str(surroundings.scratch),
-        "TMPDIR": str(surroundings.scratch),
+        "HOME": str(worker_setup.scratch),
+        "TMPDIR": str(worker_setup.scratch),
         "PYTHONNOUSERSITE": "1",
         "LOGNAME": "modeldyno",
         "USER": "modeldyno",
@@ -165,19 +165,19 @@ def test_a_worker_gets_what_an_engine_needs_and_a_home_of_its_own(surroundings):
     }
 
 
-def test_the_environment_has_a_length_of_its_own_each_time(surroundings):
-    lengths = {len(environment(surroundings, {})["MODELDYNO_PADDING"]) for _ in range(20)}
+def test_the_environment_has_a_length_of_its_own_each_time(worker_setup):
+    lengths = {len(environment(worker_setup, {})["MODELDYNO_PADDING"]) for _ in range(20)}
     assert len(lengths) > 10
 
 
-def test_a_worker_lives_in_its_scratch_folder_and_in_a_session_of_its_own(worker, surroundings):
-    assert Path(f"/proc/{worker.pid}/cwd").readlink() == surroundings.scratch
+def test_a_worker_lives_in_its_scratch_folder_and_in_a_session_of_its_own(worker, worker_setup):
+    assert Path(f"/proc/{worker.pid}/cwd").readlink() == worker_setup.scratch
     assert (os.getsid(worker.pid), os.getpgid(worker.pid)) == (worker.pid, worker.pid)
 
 
-def test_a_worker_has_limits(surroundings, stop, tmp_path):
-    with launched(replace(surroundings, memory_limit_bytes=3 << 30)) as worker:
-        worker.ask(Inspect(str(script(tmp_path / "m.json"))), Inspected, soon(), stop)
+def test_a_worker_has_limits(worker_setup, stop, tmp_path):
+    with launched(replace(worker_setup, memory_limit_bytes=3 << 30)) as worker:
+        worker.request(Inspect(str(script(tmp_path / "m.json"))), Inspected, soon(), stop)
         lines = Path(f"/proc/{worker.pid}/limits").read_text().splitlines()
     limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
     assert limits["Max core file size"] == ["0", "0"]
@@ -187,31 +187,31 @@ def test_a_worker_has_limits(surroundings, stop, tmp_path):
 
 def test_a_measuring_worker_stays_on_its_cpus(worker, stop, tmp_path, reference):
     model, cpu = script(tmp_path / "m.json"), max(os.sched_getaffinity(0))
-    worker.ask(examine(model, reference), Examined, soon(), stop)
+    worker.request(examine(model, reference), Examined, soon(), stop)
     assert os.sched_getaffinity(worker.pid) == os.sched_getaffinity(0)
-    worker.ask(measure(model, reference, cpus=(cpu,)), SessionMeasured, soon(), stop)
+    worker.request(measure(model, reference, cpus=(cpu,)), SessionMeasured, soon(), stop)
     assert os.sched_getaffinity(worker.pid) == {cpu}
 
 
 # ---------------------------------------------------------------- the end of a worker
 
 
-def test_a_closed_worker_is_gone_and_may_be_closed_again(surroundings):
-    worker = launch(surroundings)
+def test_a_closed_worker_is_gone_and_may_be_closed_again(worker_setup):
+    worker = launch(worker_setup)
     assert is_running(worker.pid)
     worker.close()
     worker.close()
     assert not is_running(worker.pid)
 
 
-def test_launching_leaves_no_open_files(surroundings, stop, tmp_path, reference):
+def test_launching_leaves_no_open_files(worker_setup, stop, tmp_path, reference):
     crash = script(tmp_path / "m.json", faults=[fault("exit", call=-1)])
 
     def once() -> None:
-        with launched(surroundings) as worker, pytest.raises(WorkerCrashed):
-            worker.ask(examine(crash, reference), Examined, soon(), stop)
+        with launched(worker_setup) as worker, pytest.raises(WorkerCrashed):
+            worker.request(examine(crash, reference), Examined, soon(), stop)
         with pytest.raises(FileNotFoundError):
-            launch(replace(surroundings, python="/no/such/python"))
+            launch(replace(worker_setup, python="/no/such/python"))
 
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
@@ -223,52 +223,52 @@ def test_launching_leaves_no_open_files(surroundings, stop, tmp_path, reference)
     assert open_files() == before
 
 
-def test_what_an_engine_started_ends_with_its_worker(surroundings, stop, tmp_path, reference):
+def test_what_an_engine_started_ends_with_its_worker(worker_setup, stop, tmp_path, reference):
     model = script(tmp_path / "m.json", faults=[fault("start-helper", call=-1)])
-    with launched(replace(surroundings, sandbox="off")) as worker:
-        worker.ask(examine(model, reference), Examined, soon(), stop)
+    with launched(replace(worker_setup, sandbox="off")) as worker:
+        worker.request(examine(model, reference), Examined, soon(), stop)
         # begun, it has no command line yet for a moment
         until(lambda: "/bin/sleep 3600 " in living(tmp_path))
     until(lambda: not living(tmp_path), "the helper's end")
 
 
 def test_what_an_engine_started_also_ends_when_the_engine_crashed(
-    surroundings, stop, tmp_path, reference
+    worker_setup, stop, tmp_path, reference
 ):
     faults = [fault("start-helper", call=-1), fault("segfault", call=-1)]
     model = script(tmp_path / "m.json", faults=faults)
     with (
-        launched(replace(surroundings, sandbox="off")) as worker,
+        launched(replace(worker_setup, sandbox="off")) as worker,
         pytest.raises(WorkerCrashed),
     ):
-        worker.ask(examine(model, reference), Examined, soon(), stop)
+        worker.request(examine(model, reference), Examined, soon(), stop)
     until(lambda: not living(tmp_path), "the helper's end")
 
 
-def suffering(surroundings: Surroundings) -> bool:
+def suffering(worker_setup: WorkerSetup) -> bool:
     """Whether a script that chatters before it misbehaves has come so far."""
-    return b"and on stderr" in surroundings.log.read_bytes()
+    return b"and on stderr" in worker_setup.log.read_bytes()
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("what", ["hang", "endless-loop"])
 def test_cancelling_stops_an_engine_that_does_not_listen(
-    what, surroundings, stop, tmp_path, reference
+    what, worker_setup, stop, tmp_path, reference
 ):
     faults = [fault("chatter", call=-1), fault(what, call=-1)]
     command = examine(script(tmp_path / "m.json", faults=faults), reference)
     moments: list[float] = []
 
     def cancel() -> None:
-        until(lambda: suffering(surroundings), "the engine to misbehave")
+        until(lambda: suffering(worker_setup), "the engine to misbehave")
         moments.append(time.monotonic())
         stop.request()
 
     canceller = threading.Thread(target=cancel)
-    with launched(surroundings) as worker:
+    with launched(worker_setup) as worker:
         canceller.start()
         with pytest.raises(Cancelled):
-            worker.ask(command, Examined, soon(), stop)
+            worker.request(command, Examined, soon(), stop)
     assert time.monotonic() - moments[0] < STOP_S
     assert not is_running(worker.pid)
     canceller.join()
@@ -276,25 +276,27 @@ def test_cancelling_stops_an_engine_that_does_not_listen(
 
 @pytest.mark.parametrize("what", ["hang", "endless-loop"])
 def test_a_passed_deadline_stops_an_engine_that_does_not_listen(
-    what, surroundings, stop, tmp_path, reference
+    what, worker_setup, stop, tmp_path, reference
 ):
     model = script(tmp_path / "m.json", faults=[fault(what, call=-1)])
-    with launched(surroundings) as worker:
+    with launched(worker_setup) as worker:
         deadline = time.monotonic() + 2.0
         with pytest.raises(TimedOut):
-            worker.ask(examine(model, reference), Examined, deadline, stop)
+            worker.request(examine(model, reference), Examined, deadline, stop)
     assert 0 < time.monotonic() - deadline < STOP_S
     assert not is_running(worker.pid)
 
 
 def test_a_passed_deadline_stops_an_endless_loop_in_native_code(
-    surroundings, stop, tmp_path, reference
+    worker_setup, stop, tmp_path, reference
 ):
     model = onnx_models.saved(endless_loop(), tmp_path / "loop.onnx")
-    with launched(surroundings) as worker:
+    with launched(worker_setup) as worker:
         deadline = time.monotonic() + 4.0
         with pytest.raises(TimedOut):
-            worker.ask(examine(model, reference, engine="onnxruntime"), Examined, deadline, stop)
+            worker.request(
+                examine(model, reference, engine="onnxruntime"), Examined, deadline, stop
+            )
     assert 0 < time.monotonic() - deadline < STOP_S
     assert not is_running(worker.pid)
 
@@ -321,7 +323,7 @@ def endless_loop():
 def test_a_wish_to_stop_is_heard_before_the_next_question(worker, stop, tmp_path):
     stop.request()
     with pytest.raises(Cancelled):
-        worker.ask(Inspect(str(script(tmp_path / "m.json"))), Inspected, soon(), stop)
+        worker.request(Inspect(str(script(tmp_path / "m.json"))), Inspected, soon(), stop)
 
 
 def test_a_wish_that_comes_too_late_writes_into_nobody_elses_file(tmp_path):
@@ -341,15 +343,15 @@ PARENT = """
 import sys, threading, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
-from modeldyno.worker.launch import Stop, Surroundings, launch
+from modeldyno.worker.launch import Stop, WorkerSetup, launch
 from tests.scripts import examine, fault, script
 
 def work():
     folder = Path({folder!r})
-    worker = launch(Surroundings(folder / "scratch", folder / "log.txt", readable=(folder,)))
+    worker = launch(WorkerSetup(folder / "scratch", folder / "log.txt", readable=(folder,)))
     model = script(folder / "m.json", faults=[fault("chatter", call=-1), fault("hang", call=-1)])
     print(worker.pid, flush=True)
-    worker.ask(examine(model, folder / "r.npz"), object, time.monotonic() + 3600, Stop())
+    worker.request(examine(model, folder / "r.npz"), object, time.monotonic() + 3600, Stop())
 
 {start}
 """
@@ -385,24 +387,24 @@ def test_a_worker_whose_parent_was_gone_before_it_began_does_not_stay(tmp_path):
 
 
 @pytest.fixture
-def impostor(surroundings, tmp_path):
+def impostor(worker_setup, tmp_path):
     """A worker that is a shell script: what it says and how it dies is up to the test.
 
     ``$7`` is the descriptor for replies, as the real worker gets it.
     """
 
-    def write(shell: str) -> Surroundings:
+    def write(shell: str) -> WorkerSetup:
         path = tmp_path / "python"
         path.write_text(f'#!/bin/bash\nsay() {{ printf "$1" >&"$R"; }}\nR=$7\n{shell}\n')
         path.chmod(0o755)
-        return Surroundings(surroundings.scratch, surroundings.log, python=str(path))
+        return WorkerSetup(worker_setup.scratch, worker_setup.log, python=str(path))
 
     return write
 
 
-def failure(surroundings: Surroundings, stop: Stop) -> RunFailed:
-    with launched(surroundings) as worker, pytest.raises(RunFailed) as caught:
-        worker.ask(Inspect("m.onnx"), Inspected, soon(), stop)
+def failure(worker_setup: WorkerSetup, stop: Stop) -> RunFailed:
+    with launched(worker_setup) as worker, pytest.raises(RunFailed) as caught:
+        worker.request(Inspect("m.onnx"), Inspected, soon(), stop)
     assert not is_running(worker.pid)
     return caught.value
 
@@ -456,8 +458,8 @@ def test_an_engine_that_dies_speaking_of_memory_ran_out_of_it(last_words, impost
     assert type(failure(impostor(last_words), stop)) is OutOfMemory
 
 
-def test_what_another_worker_said_of_memory_does_not_count(impostor, surroundings, stop):
-    surroundings.log.write_text("std::bad_alloc\n")
+def test_what_another_worker_said_of_memory_does_not_count(impostor, worker_setup, stop):
+    worker_setup.log.write_text("std::bad_alloc\n")
     error = failure(impostor("ulimit -c 0; kill -ABRT $$"), stop)
     assert type(error) is WorkerCrashed
 
@@ -507,21 +509,21 @@ def test_a_failure_is_told_in_text_that_can_be_kept(impostor, tmp_path, stop):
 
 
 def test_an_engine_that_closes_our_pipe_and_lives_on_is_not_said_to_have_crashed(
-    surroundings, stop, tmp_path, reference
+    worker_setup, stop, tmp_path, reference
 ):
     model = script(tmp_path / "m.json", faults=[fault("hang-up", call=-1)])
-    with launched(surroundings) as worker, pytest.raises(WorkerGarbled) as caught:
-        worker.ask(examine(model, reference), Examined, soon(), stop)
+    with launched(worker_setup) as worker, pytest.raises(WorkerGarbled) as caught:
+        worker.request(examine(model, reference), Examined, soon(), stop)
     assert caught.value.title == "The worker closed its pipe and went on running"
     assert not is_running(worker.pid)
 
 
-def test_scripted_disasters_have_their_names(surroundings, stop, tmp_path, reference):
+def test_scripted_disasters_have_their_names(worker_setup, stop, tmp_path, reference):
     titles = {}
     for do in ("segfault", "abort", "exit", "garble"):
         model = script(tmp_path / "m.json", faults=[fault(do, call=-1)])
-        with launched(surroundings) as worker, pytest.raises(RunFailed) as caught:
-            worker.ask(examine(model, reference), Examined, soon(), stop)
+        with launched(worker_setup) as worker, pytest.raises(RunFailed) as caught:
+            worker.request(examine(model, reference), Examined, soon(), stop)
         titles[do] = caught.value.title
     assert titles == {
         "segfault": "The engine crashed (SIGSEGV)",

@@ -12,12 +12,12 @@ import pytest
 
 from modeldyno.core.errors import EngineFailed, OutOfMemory, StorageFailed, WorkerCrashed
 from modeldyno.measure.cgroup import own_folder
-from modeldyno.worker import groups, launch
-from modeldyno.worker.attendant import Log
-from modeldyno.worker.groups import Group
-from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, launched
-from modeldyno.worker.limits import Limits
+from modeldyno.worker import control_groups, launch
+from modeldyno.worker.control_groups import ControlGroup
+from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched
+from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.messages import Examined, Inspect, Inspected
+from modeldyno.worker.monitor import RunLog
 from modeldyno.worker.orphans import end_orphans
 from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, script
@@ -52,39 +52,39 @@ def stop():
 
 
 @pytest.fixture
-def surroundings(tmp_path):
+def worker_setup(tmp_path):
     """Of a worker that misbehaves; it may read what lies in the test's folder."""
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nexec {sys.executable} -P -s -B {HOSTILE} "$5" "$6" "$7" "$8"\n')
     python.chmod(0o755)
     scratch = tmp_path / "scratch"
-    return Surroundings(scratch, tmp_path / "log.txt", python=str(python), readable=(tmp_path,))
+    return WorkerSetup(scratch, tmp_path / "log.txt", python=str(python), readable=(tmp_path,))
 
 
-def bounded(surroundings, **said):
-    return replace(surroundings, limits=Limits(**{"look_s": 0.05} | said))
+def bounded(worker_setup, **said):
+    return replace(worker_setup, limits=WorkerLimits(**{"look_s": 0.05} | said))
 
 
-def suffer(surroundings, stop, *faults):
+def suffer(worker_setup, stop, *faults):
     """Load a model with these faults in a worker."""
-    folder = surroundings.log.parent
+    folder = worker_setup.log.parent
     model = script(folder / "m.json", faults=[fault(name, call=-1) for name in faults])
-    command = examine(model, surroundings.scratch / "reference.npz")
-    with launched(surroundings) as worker:
-        return worker.ask(command, Examined, time.monotonic() + 60, stop)
+    command = examine(model, worker_setup.scratch / "reference.npz")
+    with launched(worker_setup) as worker:
+        return worker.request(command, Examined, time.monotonic() + 60, stop)
 
 
-def allow(surroundings):
-    surroundings.scratch.mkdir()
-    (surroundings.scratch / "allowed").touch()
+def allow(worker_setup):
+    worker_setup.scratch.mkdir()
+    (worker_setup.scratch / "allowed").touch()
 
 
 # ---------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize("what", ["share-memory", "fill-memory-file"])
-def test_shared_memory_counts_against_the_limit(what, surroundings, stop):
-    limited = replace(bounded(surroundings), memory_limit_bytes=300 * MB)
+def test_shared_memory_counts_against_the_limit(what, worker_setup, stop):
+    limited = replace(bounded(worker_setup), memory_limit_bytes=300 * MB)
     with pytest.raises(OutOfMemory) as caught:
         suffer(limited, stop, what)
     error = caught.value
@@ -93,30 +93,30 @@ def test_shared_memory_counts_against_the_limit(what, surroundings, stop):
     assert error.fix == "Use a smaller batch, or raise --memory-limit"
 
 
-def test_without_a_limit_shared_memory_is_not_watched(surroundings, stop):
-    allow(surroundings)
-    assert suffer(bounded(surroundings), stop, "share-memory")
+def test_without_a_limit_shared_memory_is_not_watched(worker_setup, stop):
+    allow(worker_setup)
+    assert suffer(bounded(worker_setup), stop, "share-memory")
 
 
-def test_pages_of_a_memory_file_that_is_mapped_and_open_count_once(surroundings, stop):
-    limited = replace(bounded(surroundings), memory_limit_bytes=350 * MB)
+def test_pages_of_a_memory_file_that_is_mapped_and_open_count_once(worker_setup, stop):
+    limited = replace(bounded(worker_setup), memory_limit_bytes=350 * MB)
     assert suffer(limited, stop, "map-memory-file")
 
 
-def test_pages_that_processes_share_by_fork_count_once(surroundings, stop):
-    limited = replace(bounded(surroundings), memory_limit_bytes=400 * MB, allow_exec=True)
+def test_pages_that_processes_share_by_fork_count_once(worker_setup, stop):
+    limited = replace(bounded(worker_setup), memory_limit_bytes=400 * MB, allow_exec=True)
     assert suffer(limited, stop, "share-by-fork")
 
 
-def test_memory_of_what_a_worker_started_counts_too(surroundings, stop):
-    limited = replace(bounded(surroundings), memory_limit_bytes=300 * MB, allow_exec=True)
+def test_memory_of_what_a_worker_started_counts_too(worker_setup, stop):
+    limited = replace(bounded(worker_setup), memory_limit_bytes=300 * MB, allow_exec=True)
     with pytest.raises(OutOfMemory):
         suffer(limited, stop, "eat-in-a-child")
 
 
 def test_a_worker_is_the_first_to_go_when_the_system_is_out_of_memory(tmp_path, stop):
-    with launched(Surroundings(tmp_path, tmp_path / "log.txt")) as worker:
-        worker.ask(
+    with launched(WorkerSetup(tmp_path, tmp_path / "log.txt")) as worker:
+        worker.request(
             Inspect(str(script(tmp_path / "m.json"))), Inspected, time.monotonic() + 60, stop
         )
         assert Path(f"/proc/{worker.pid}/oom_score_adj").read_text() == "1000\n"
@@ -126,48 +126,48 @@ def test_a_worker_is_the_first_to_go_when_the_system_is_out_of_memory(tmp_path, 
 
 
 @pytest.mark.parametrize("what", ["fill-scratch", "fill-deleted-file"])
-def test_a_worker_that_fills_its_scratch_folder_is_stopped(what, surroundings, stop):
+def test_a_worker_that_fills_its_scratch_folder_is_stopped(what, worker_setup, stop):
     with pytest.raises(StorageFailed) as caught:
-        suffer(bounded(surroundings, scratch_bytes=20 * MB), stop, what)
+        suffer(bounded(worker_setup, scratch_bytes=20 * MB), stop, what)
     assert caught.value.title == "The worker filled its scratch folder"
     assert "are allowed" in caught.value.why
 
 
-def test_a_worker_that_makes_too_many_files_is_stopped(surroundings, stop):
+def test_a_worker_that_makes_too_many_files_is_stopped(worker_setup, stop):
     with pytest.raises(StorageFailed) as caught:
-        suffer(bounded(surroundings, scratch_files=2500), stop, "make-files")
+        suffer(bounded(worker_setup, scratch_files=2500), stop, "make-files")
     assert caught.value.why == "it held more than 2500 files"
 
 
-def test_a_worker_that_starts_too_many_threads_is_stopped(surroundings, stop):
+def test_a_worker_that_starts_too_many_threads_is_stopped(worker_setup, stop):
     with pytest.raises(EngineFailed) as caught:
-        suffer(bounded(surroundings, threads=200), stop, "start-threads")
+        suffer(bounded(worker_setup, threads=200), stop, "start-threads")
     assert caught.value.title == "The engine started more threads than a worker may have"
 
 
-def test_within_its_limits_a_worker_is_left_alone(surroundings, stop):
-    allow(surroundings)
-    assert suffer(bounded(surroundings), stop, "make-files", "fill-scratch", "start-threads")
+def test_within_its_limits_a_worker_is_left_alone(worker_setup, stop):
+    allow(worker_setup)
+    assert suffer(bounded(worker_setup), stop, "make-files", "fill-scratch", "start-threads")
 
 
 # ---------------------------------------------------------------- the log
 
 
-def test_a_chatty_engine_goes_on_and_its_log_is_cut(surroundings, stop):
-    assert suffer(bounded(surroundings, log_bytes=MB), stop, "talk")
-    log = surroundings.log.read_bytes()
+def test_a_chatty_engine_goes_on_and_its_log_is_cut(worker_setup, stop):
+    assert suffer(bounded(worker_setup, log_bytes=MB), stop, "talk")
+    log = worker_setup.log.read_bytes()
     assert len(log) == MB
     assert log.endswith(b"x\n[The log ends here: a run may write 1.05 MB]\n")
 
 
-def test_a_log_within_its_limit_is_complete(surroundings, stop):
-    assert suffer(bounded(surroundings), stop, "talk")
-    log = surroundings.log.read_bytes()
+def test_a_log_within_its_limit_is_complete(worker_setup, stop):
+    assert suffer(bounded(worker_setup), stop, "talk")
+    log = worker_setup.log.read_bytes()
     assert log == b"x" * 4 * MB + b"the last words\n"
 
 
 def test_workers_of_one_run_share_the_room_in_its_log(tmp_path):
-    logs = [Log(tmp_path / "log.txt", 1000) for _ in range(3)]
+    logs = [RunLog(tmp_path / "log.txt", 1000) for _ in range(3)]
     for number in range(100):
         logs[number % 3].add(b"%02d says something\n" % number)
     for log in logs:
@@ -178,23 +178,23 @@ def test_workers_of_one_run_share_the_room_in_its_log(tmp_path):
     assert words.startswith(b"00 says something\n01 says")
 
 
-def test_last_words_behind_the_end_of_the_log_still_explain_a_death(surroundings, tmp_path, stop):
+def test_last_words_behind_the_end_of_the_log_still_explain_a_death(worker_setup, tmp_path, stop):
     python = tmp_path / "python"
     python.write_text("#!/bin/bash\nhead -c 5000 /dev/zero\necho std::bad_alloc\nkill -ABRT $$\n")
     with (
-        launched(bounded(surroundings, log_bytes=1000)) as worker,
+        launched(bounded(worker_setup, log_bytes=1000)) as worker,
         pytest.raises(OutOfMemory, match="ran out of memory and gave up"),
     ):
-        worker.ask(Inspect("m"), Inspected, time.monotonic() + 60, stop)
+        worker.request(Inspect("m"), Inspected, time.monotonic() + 60, stop)
 
 
 # ---------------------------------------------------------------- what a worker started
 
 
 @pytest.fixture
-def starting(surroundings, tmp_path):
+def starting(worker_setup, tmp_path):
     """Its daemons have the test's folder in their arguments, and no environment."""
-    yield replace(surroundings, allow_exec=True)
+    yield replace(worker_setup, allow_exec=True)
     for line in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             is_left = str(tmp_path).encode() in line.read_bytes()
@@ -212,7 +212,7 @@ def test_a_daemon_leaves_the_session_of_an_unconfined_worker_only(
     model = script(tmp_path / "m.json", faults=[fault("start-daemon", call=-1)])
     with launched(replace(starting, sandbox=sandbox)) as worker:
         command = examine(model, starting.scratch / "reference.npz")
-        worker.ask(command, Examined, time.monotonic() + 60, stop)
+        worker.request(command, Examined, time.monotonic() + 60, stop)
         until(lambda: daemons(tmp_path), "the daemon to start")
         daemon = min(daemons(tmp_path))  # others are on their way to become `sleep`
         assert (os.getsid(daemon) == os.getsid(worker.pid)) == (sandbox == "on")
@@ -264,7 +264,7 @@ def test_a_worker_leaves_no_group_and_no_descriptor(starting, stop):
     assert open_files() == before
     folder = own_folder()
     if folder is not None:
-        assert not list(folder.glob(f"{groups.prefix_of(starting.scratch)}*"))
+        assert not list(folder.glob(f"{control_groups.prefix_of(starting.scratch)}*"))
 
 
 PARENT = """
@@ -272,17 +272,17 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from dataclasses import replace
-from modeldyno.worker.launch import Stop, Surroundings, launch
-from modeldyno.worker.limits import Limits
+from modeldyno.worker.launch import Stop, WorkerSetup, launch
+from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.messages import Examined
 from tests.scripts import examine, fault, script
 folder = Path({folder!r})
-around = Surroundings(folder / "scratch", folder / "log.txt", python=str(folder / "python"),
-                      readable=(folder,), allow_exec=True, limits=Limits(cgroups={cgroups}))
+around = WorkerSetup(folder / "scratch", folder / "log.txt", python=str(folder / "python"),
+                      readable=(folder,), allow_exec=True, limits=WorkerLimits(cgroups={cgroups}))
 worker = launch(around)
 model = script(folder / "m.json", faults=[fault({what!r}, call=-1)])
 command = examine(model, folder / "scratch" / "r.npz")
-worker.ask(command, Examined, time.monotonic() + 60, Stop())
+worker.request(command, Examined, time.monotonic() + 60, Stop())
 print(worker.pid, flush=True)
 time.sleep(3600)
 """
@@ -330,8 +330,8 @@ def made(folder: Path, *names: str) -> Path:
 def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
     bounds = ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "memory.events")
     folder = made(tmp_path / "group", *bounds)
-    group = groups.bounded(folder, 3 << 30, 4096)
-    assert group == Group(folder, bounds_memory=True, bounds_threads=True)
+    group = control_groups.bounded(folder, 3 << 30, 4096)
+    assert group == ControlGroup(folder, bounds_memory=True, bounds_threads=True)
     said = {name: (folder / name).read_text() for name in bounds}
     assert said == {
         "memory.max": str(3 << 30),
@@ -351,7 +351,7 @@ def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
     assert (folder / "cgroup.kill").read_text() == "1"
 
 
-def test_a_group_is_made_before_its_worker_starts(surroundings, stop, monkeypatch):
+def test_a_group_is_made_before_its_worker_starts(worker_setup, stop, monkeypatch):
     """Only a process that is alone in its own group can pass controllers on."""
     children: list[list[str]] = []
 
@@ -360,24 +360,24 @@ def test_a_group_is_made_before_its_worker_starts(surroundings, stop, monkeypatc
 
     monkeypatch.setattr(launch, "make_group", make)
     before = Path("/proc/thread-self/children").read_text().split()
-    assert suffer(surroundings, stop)
+    assert suffer(worker_setup, stop)
     assert children == [before]
 
 
 def test_a_group_without_controllers_is_there_to_end_all_at_once(tmp_path):
     folder = made(tmp_path / "group")
-    assert groups.bounded(folder, 3 << 30, 4096) == Group(folder)
+    assert control_groups.bounded(folder, 3 << 30, 4096) == ControlGroup(folder)
 
 
 def test_a_group_without_a_memory_limit_has_none(tmp_path):
     folder = made(tmp_path / "group", "memory.max", "pids.max")
-    assert groups.bounded(folder, 0, 10) == Group(folder, bounds_threads=True)
+    assert control_groups.bounded(folder, 0, 10) == ControlGroup(folder, bounds_threads=True)
     assert (folder / "memory.max").read_text() == ""
 
 
 def test_a_group_of_an_old_kernel_is_not_used(tmp_path):
     (tmp_path / "group").mkdir()
-    assert groups.bounded(tmp_path / "group", 1, 1) is None
+    assert control_groups.bounded(tmp_path / "group", 1, 1) is None
     assert not (tmp_path / "group").exists()
 
 
@@ -386,10 +386,10 @@ def test_controllers_are_not_taken_from_others_in_the_same_group(tmp_path):
     folder = made(tmp_path / "group", *names)
     (folder / "cgroup.controllers").write_text("cpu memory pids")
     (folder / "cgroup.procs").write_text(f"1\n{os.getpid()}\n")
-    assert not groups.pass_on(folder, groups.CONTROLLERS)
+    assert not control_groups.pass_on(folder, control_groups.CONTROLLERS)
     assert (folder / "cgroup.subtree_control").read_text() == ""
     (folder / "cgroup.subtree_control").write_text("memory pids")
-    assert groups.pass_on(folder, groups.CONTROLLERS)
+    assert control_groups.pass_on(folder, control_groups.CONTROLLERS)
 
 
 ALONE = """
@@ -398,11 +398,11 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from modeldyno.measure.cgroup import own_folder
 from modeldyno.measure.cgroup import own_folder
-from modeldyno.worker import groups, launch
+from modeldyno.worker import control_groups, launch
 folder = own_folder()
-print(groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))
+print(control_groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))
 print((folder / "cgroup.subtree_control").read_text().split())
-print(groups.pass_on(folder, ("hugetlb",)))
+print(control_groups.pass_on(folder, ("hugetlb",)))
 """
 
 

@@ -19,7 +19,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import PairPlan, Parity, SessionFacts, SessionPlan
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import (
     Examined,
     Inspect,
@@ -37,15 +37,15 @@ SCRIPTED = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {}, "fp32"
 
 
 @pytest.fixture
-def surroundings(tmp_path):
-    return Surroundings(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
+def worker_setup(tmp_path):
+    return WorkerSetup(scratch=tmp_path, log=tmp_path / "log.txt")  # it may read what lies here
 
 
 @pytest.fixture
-def ask(surroundings):
+def ask(worker_setup):
     stop = Stop()
-    with launched(surroundings) as worker:
-        yield lambda command, expect: worker.ask(command, expect, time.monotonic() + 60, stop)
+    with launched(worker_setup) as worker:
+        yield lambda command, expect: worker.request(command, expect, time.monotonic() + 60, stop)
     stop.close()
 
 
@@ -166,14 +166,14 @@ def test_a_pair_brings_samples_of_both_sides(ask, tmp_path):
 
 
 def test_what_an_engine_raises_becomes_a_failure_with_the_story_in_the_log(
-    ask, surroundings, tmp_path, reference
+    ask, worker_setup, tmp_path, reference
 ):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
     wrong = InputPlan((TensorPlan("x", "float64", (1, 4)),), batch_size=1)
     with pytest.raises(EngineFailed) as caught:
         ask(examine(model, reference, wrong, engine="onnxruntime"), Examined)
     assert "Unexpected input data type" in caught.value.why
-    assert "Traceback" in surroundings.log.read_text()
+    assert "Traceback" in worker_setup.log.read_text()
 
 
 def test_a_worker_goes_on_after_a_failure(ask, tmp_path, reference):
@@ -190,11 +190,11 @@ def test_a_file_that_is_no_model_is_refused_in_the_worker(ask, tmp_path):
         ask(Inspect(str(tmp_path / "m.onnx")), Inspected)
 
 
-def test_an_engine_that_wants_too_much_memory_is_told_so(surroundings, tmp_path, reference):
+def test_an_engine_that_wants_too_much_memory_is_told_so(worker_setup, tmp_path, reference):
     model = script(tmp_path / "m.json", faults=[fault("out-of-memory", call=-1)])
-    limited = replace(surroundings, memory_limit_bytes=1 << 30)
+    limited = replace(worker_setup, memory_limit_bytes=1 << 30)
     with launched(limited) as worker, pytest.raises(OutOfMemory) as caught:
-        worker.ask(examine(model, reference), Examined, time.monotonic() + 60, Stop())
+        worker.request(examine(model, reference), Examined, time.monotonic() + 60, Stop())
     assert (caught.value.why, caught.value.fix) == (
         "a Python allocation failed",
         "Use a smaller batch, or raise --memory-limit",
@@ -254,11 +254,11 @@ class Odd:
 
 
 def test_facts_that_no_message_can_carry_are_the_engines_fault(
-    monkeypatch, surroundings, tmp_path, reference
+    monkeypatch, worker_setup, tmp_path, reference
 ):
     """A third party's engine may answer anything."""
     site = install(tmp_path / "site", "odd_engine", ODD_ENGINE, "odd = odd_engine:ENTRY")
     monkeypatch.setenv("PYTHONPATH", python_path(site))
     command = examine(script(tmp_path / "m.json"), reference, engine="odd")
-    with launched(surroundings) as worker, pytest.raises(EngineFailed, match="not JSON"):
-        worker.ask(command, Examined, time.monotonic() + 60, Stop())
+    with launched(worker_setup) as worker, pytest.raises(EngineFailed, match="not JSON"):
+        worker.request(command, Examined, time.monotonic() + 60, Stop())

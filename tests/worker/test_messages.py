@@ -31,26 +31,26 @@ from modeldyno.core.sessions import (
 from modeldyno.measure.loop import MOST_SAMPLES
 from modeldyno.worker.messages import (
     HEADER,
-    LONGEST,
+    LONGEST_MESSAGE,
     Command,
+    CommandFailed,
     Examine,
     Examined,
-    Failed,
     GraphRead,
     Inspect,
     Inspected,
-    Limits,
     MeasurePair,
     MeasureSession,
+    MessageLimits,
     PairMeasured,
     Reply,
     SessionMeasured,
     Side,
     WindowMeasured,
     frame_length,
-    limits_of,
     pack,
     read_exactly,
+    reply_limits,
     unpack,
     write_all,
 )
@@ -96,7 +96,7 @@ REPLIES = (
     Examined(FACTS, 2, 1, ("a note",), ("x[1, 4]: no",)),
     SessionMeasured(SESSION),
     PairMeasured(Pair(SESSION, replace(SESSION, memory=None), None)),
-    Failed("ENGINE_FAILED", "It failed", "because", "try again"),
+    CommandFailed("ENGINE_FAILED", "It failed", "because", "try again"),
 )
 
 
@@ -122,14 +122,14 @@ def test_a_frame_begins_with_the_length_of_its_body():
 
 
 def test_the_longest_message_is_accepted_and_one_byte_more_is_not():
-    assert frame_length(HEADER.pack(LONGEST)) == LONGEST
-    with pytest.raises(WorkerGarbled, match=f"announced {LONGEST + 1} bytes"):
-        frame_length(HEADER.pack(LONGEST + 1))
+    assert frame_length(HEADER.pack(LONGEST_MESSAGE)) == LONGEST_MESSAGE
+    with pytest.raises(WorkerGarbled, match=f"announced {LONGEST_MESSAGE + 1} bytes"):
+        frame_length(HEADER.pack(LONGEST_MESSAGE + 1))
 
 
 def test_a_full_session_fits_into_a_message():
     busy = replace(SAMPLES, wall_ns=(9_999_999_999,) * 200_000, cpu_ns=(9_999_999_999,) * 200_000)
-    assert len(pack(SessionMeasured(replace(SESSION, samples=busy)))) < LONGEST
+    assert len(pack(SessionMeasured(replace(SESSION, samples=busy)))) < LONGEST_MESSAGE
 
 
 @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ def test_a_sample_fits_into_a_file_of_samples(number, is_taken):
 
 @pytest.mark.parametrize("item", [b"{}", b"[]", b"0", b'""', b'{"a":1}'])
 def test_values_are_counted_before_they_are_built(item):
-    few = Limits(values=100, integer=None)
+    few = MessageLimits(values=100, integer=None)
     body = b'{"kind":"failed","code":[' + b",".join([item] * 100) + b"]}"
     with pytest.raises(WorkerGarbled, match="values"):
         unpack(Reply, body, few)
@@ -282,7 +282,7 @@ def test_values_are_counted_before_they_are_built(item):
 def test_the_largest_window_is_within_the_limits():
     samples = replace(SAMPLES, wall_ns=(99,) * MOST_SAMPLES, cpu_ns=(99,) * MOST_SAMPLES)
     body = pack(WindowMeasured(samples))[HEADER.size :]
-    assert unpack(Reply, body, limits_of(WindowMeasured)).samples == samples
+    assert unpack(Reply, body, reply_limits(WindowMeasured)).samples == samples
 
 
 def test_the_largest_graph_is_within_the_limits():
@@ -305,7 +305,7 @@ def test_the_largest_graph_is_within_the_limits():
         [],
     ]
     tensor = ["weights", "weights", "initializer", "float32", 7]
-    count, limits = MOST_NODES // 100, limits_of(GraphRead)
+    count, limits = MOST_NODES // 100, reply_limits(GraphRead)
     rows = {"tensors": [tensor] * (3 * count), "nodes": [node] * count}
     body = json.dumps({"kind": "graph-read", "rows": rows}, separators=(",", ":")).encode()
     found = unpack(Reply, body, replace(limits, values=limits.values // 100))
@@ -315,11 +315,11 @@ def test_the_largest_graph_is_within_the_limits():
 _COST = """
 import resource, sys
 from modeldyno.core.errors import WorkerGarbled
-from modeldyno.worker.messages import Reply, limits_of, GraphRead, unpack
+from modeldyno.worker.messages import Reply, reply_limits, GraphRead, unpack
 body = b'{"kind":"graph-read","rows":{"a":[' + b"{}," * 20_000_000 + b"{}]}}"
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:
-    unpack(Reply, body, limits_of(GraphRead))
+    unpack(Reply, body, reply_limits(GraphRead))
 except WorkerGarbled:
     print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
 """

@@ -25,7 +25,7 @@ from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.worker import landlock, sandbox
-from modeldyno.worker.launch import PACKAGE_ROOT, Stop, Surroundings, check_sandbox, launched
+from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched, require_sandbox
 from modeldyno.worker.messages import Inspect, Inspected, MeasureSession, SessionMeasured
 from tests.worker import probes
 from tests.worker.probes import NOBODY
@@ -519,8 +519,8 @@ def test_switched_off_is_not_called_a_sandbox():
 # ---------------------------------------------------------------- real workers
 
 
-def surroundings(tmp_path, *readable, **more):
-    return Surroundings(tmp_path / "scratch", tmp_path / "log.txt", readable=readable, **more)
+def worker_setup(tmp_path, *readable, **more):
+    return WorkerSetup(tmp_path / "scratch", tmp_path / "log.txt", readable=readable, **more)
 
 
 def script(tmp_path, **content):
@@ -537,9 +537,9 @@ def measure(model):
 @needs_landlock
 def test_a_worker_says_how_far_it_is_confined(tmp_path, stop):
     model = script(tmp_path, latency_us=10)
-    with launched(surroundings(tmp_path, inspectable=(tmp_path,))) as worker:
+    with launched(worker_setup(tmp_path, inspectable=(tmp_path,))) as worker:
         assert worker.sandbox is None
-        worker.ask(Inspect(str(model)), Inspected, time.monotonic() + SOON, stop)
+        worker.request(Inspect(str(model)), Inspected, time.monotonic() + SOON, stop)
         assert worker.sandbox is not None
         assert worker.sandbox.level == "full"
 
@@ -547,9 +547,9 @@ def test_a_worker_says_how_far_it_is_confined(tmp_path, stop):
 @pytest.mark.parametrize("fault", ["hang", "endless-loop"])
 def test_a_confined_worker_that_hangs_can_be_killed(tmp_path, stop, fault):
     model = script(tmp_path, faults=[{"call": 0, "do": fault}])
-    with launched(surroundings(tmp_path, tmp_path)) as worker:
+    with launched(worker_setup(tmp_path, tmp_path)) as worker:
         with pytest.raises(TimedOut):
-            worker.ask(measure(model), SessionMeasured, time.monotonic() + 2.0, stop)
+            worker.request(measure(model), SessionMeasured, time.monotonic() + 2.0, stop)
         worker.close()
         assert not Path(f"/proc/{worker.pid}").exists()
 
@@ -557,8 +557,8 @@ def test_a_confined_worker_that_hangs_can_be_killed(tmp_path, stop, fault):
 def test_a_confined_worker_can_be_cancelled(tmp_path, stop):
     model = script(tmp_path, faults=[{"call": 0, "do": "hang"}])
     stop.request()
-    with launched(surroundings(tmp_path, tmp_path)) as worker, pytest.raises(Cancelled):
-        worker.ask(measure(model), SessionMeasured, time.monotonic() + SOON, stop)
+    with launched(worker_setup(tmp_path, tmp_path)) as worker, pytest.raises(Cancelled):
+        worker.request(measure(model), SessionMeasured, time.monotonic() + SOON, stop)
 
 
 @needs_linux
@@ -568,11 +568,11 @@ def test_a_confined_worker_dies_with_its_parent(tmp_path):
     code = f"""
         import sys, time
         from pathlib import Path
-        from modeldyno.worker.launch import Stop, Surroundings, launch
+        from modeldyno.worker.launch import Stop, WorkerSetup, launch
         from modeldyno.worker.messages import Inspect, Inspected
         folder = Path({str(tmp_path)!r})
-        worker = launch(Surroundings(folder / "scratch", folder / "log", inspectable=(folder,)))
-        worker.ask(Inspect({str(model)!r}), Inspected, time.monotonic() + 30, Stop())
+        worker = launch(WorkerSetup(folder / "scratch", folder / "log", inspectable=(folder,)))
+        worker.request(Inspect({str(model)!r}), Inspected, time.monotonic() + 30, Stop())
         print(worker.pid, flush=True)
         time.sleep(100)
     """
@@ -644,9 +644,9 @@ def test_without_the_sandbox_the_result_says_so(tmp_path):
 def test_a_required_sandbox_that_cannot_be_had_is_an_error():
     partial = SandboxReport("partial", ("no landlock: the kernel has none",))
     with pytest.raises(SandboxUnavailable, match="no landlock"):
-        check_sandbox("required", partial)
-    check_sandbox("on", partial)
-    check_sandbox("required", SandboxReport("full"))
+        require_sandbox("required", partial)
+    require_sandbox("on", partial)
+    require_sandbox("required", SandboxReport("full"))
 
 
 def test_the_sandbox_can_be_compared_with_none(tmp_path):

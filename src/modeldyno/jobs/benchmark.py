@@ -27,8 +27,8 @@ from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.rounds import Rounds, planned
 from modeldyno.jobs.trying import Trying
-from modeldyno.worker.attendant import Log
-from modeldyno.worker.limits import Limits
+from modeldyno.worker.limits import WorkerLimits
+from modeldyno.worker.monitor import RunLog
 
 
 def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
@@ -106,14 +106,14 @@ def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.model,
         cells=spec.cells,
         memory_limit_bytes=spec.memory_limit_bytes,
         inspecting=True,
         sandbox=cells[0].spec.sandbox,
     )
-    with Trying(surroundings) as trying:
+    with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         from modeldyno.store.models import copy_privately
@@ -138,7 +138,7 @@ def _log_notes(cell: Cell, context: Context) -> None:
     """Also for who reads the log: that a batch is another than the one asked for, and the like."""
     if cell.notes:
         lines = "".join(f"{visible(f'{cell.name}: {note}')}\n" for note in cell.notes)
-        with closing(Log(context.folder.log, Limits().log_bytes)) as log:
+        with closing(RunLog(context.folder.log, WorkerLimits().log_bytes)) as log:
             log.add(lines.encode())
 
 

@@ -38,8 +38,7 @@ from modeldyno.store.models import check_unchanged, copy_privately
 from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
-    from modeldyno.measure.compare import Judgement, PairUnit
-    from modeldyno.measure.ratio_so_far import RatioSoFar
+    from modeldyno.measure.compare import Judgement, PairUnit, RunningRatio
 
 FEWEST_PAIRS = 2  # below it there is no interval at all
 SPINNING_BLOCK_S = 0.2  # a spinning pool needs long blocks …
@@ -80,7 +79,7 @@ class _Found:
 
     units: list[PairUnit] = field(default_factory=list)
     earlier_s: float = 0.0  # of the time budget: what an interrupted part of this run has used
-    ratio: RatioSoFar | None = None
+    ratio: RunningRatio | None = None
     sandboxes: Reports = (None, None)
     note: str = ""  # about the cores it was measured on
     waited_s: float = 0.0  # for cores
@@ -161,7 +160,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
     sides = {"a": spec.a, "b": spec.b}
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.a.model,
         spec.b.model,
         cells=(spec.a.cell, spec.b.cell),
@@ -169,7 +168,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
         inspecting=True,
         sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
     )
-    with Trying(surroundings) as trying:
+    with Trying(setup) as trying:
         # Both are read before either runs: then the user's own files are closed to the worker.
         models: dict[tuple[str, str], tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
@@ -257,12 +256,11 @@ def _run_process(
     context: Context,
 ) -> None:
     """Both sides on the same CPUs, as far as they ask for the same number."""
-    from modeldyno.measure.compare import PairUnit
-    from modeldyno.measure.ratio_so_far import RatioSoFar
+    from modeldyno.measure.compare import PairUnit, RunningRatio
 
     units = found.units
     if found.ratio is None:
-        found.ratio = RatioSoFar(units, (a.prepared.items, b.prepared.items))
+        found.ratio = RunningRatio(units, (a.prepared.items, b.prepared.items))
     known: tuple[Calibration, Calibration] | None = None
     seats = _seats(spec, a, b, cpus, context)
     with seated(*seats, context.stop, _are_apart(a, b)) as pairing:
@@ -292,7 +290,7 @@ def _seats(
     first, second = (
         Seat(
             side.command(cpus[: side.prepared.cell.cores]),
-            context.surroundings(
+            context.worker_setup(
                 spec.a.model,
                 spec.b.model,
                 cells=(spec.a.cell, spec.b.cell),

@@ -151,7 +151,7 @@ class _Work:
                 example=example,
                 folder=str(context.folder.scratch / "made"),
             )
-            converted = worker.ask(command, Converted, self._deadline_s, context.stop)
+            converted = worker.request(command, Converted, self._deadline_s, context.stop)
         return source, ran, route, converted
 
     def check(
@@ -215,7 +215,7 @@ class _Work:
     ) -> _Ran:
         reference = str(self._context.folder.scratch / f"{name}.npz")
         command = Examine(target, ladder, "api", reference, against)
-        found = worker.ask(command, Examined, self._deadline_s, self._context.stop)
+        found = worker.request(command, Examined, self._deadline_s, self._context.stop)
         if not found.can_compare:
             told = ", ".join(f"{one.name} ({one.dtype})" for one in found.outputs)
             raise WrongOutput(
@@ -239,7 +239,7 @@ class _Work:
         reference = str(self._context.folder.scratch / f"made-{number}.npz")
         command = Examine(target, ladder[:1], "api", reference, one.reference)
         try:
-            return worker.ask(command, Examined, self._deadline_s, self._context.stop)
+            return worker.request(command, Examined, self._deadline_s, self._context.stop)
         except (EngineFailed, InputUnresolved) as error:
             items = "one item" if one.batch_size == 1 else f"a batch of {one.batch_size}"
             raise WrongOutput(
@@ -270,10 +270,10 @@ class _Work:
 
     @contextmanager
     def _worker(self, model: ModelSpec) -> Iterator[Worker]:
-        surroundings = self._context.surroundings(
+        setup = self._context.worker_setup(
             model, memory_limit_bytes=self._spec.memory_limit_bytes, inspecting=True
         )
-        with launched(surroundings) as worker:
+        with launched(setup) as worker:
             yield worker
 
     def _left_s(self) -> float:

@@ -41,7 +41,7 @@ class Crew:
     def _launch(self, cell: Cell) -> Worker:
         assert cell.prepared is not None
         return launch(
-            self._context.surroundings(
+            self._context.worker_setup(
                 self._spec.model,
                 cells=(cell.spec,),
                 threads=cell.spec.cores,

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Collection
 
-from modeldyno.measure.cpus import allowed_cpus, core_of, threads
+from modeldyno.measure.cpus import allowed_cpus, core_siblings, thread_ids
 
 FEWEST_CPUS = 4  # with fewer, what is left is too little for a server that people wait for
 SHARED = "the server shares these cores: its own work may slow single calls, the floor least"
@@ -25,7 +25,7 @@ class Elsewhere:
         """Off these CPUs and their siblings; returns what a result must say if that cannot be."""
         self.back()
         ours = set(allowed_cpus())
-        rest = ours - {sibling for cpu in leased for sibling in core_of(cpu)}
+        rest = ours - {sibling for cpu in leased for sibling in core_siblings(cpu)}
         if not hasattr(os, "sched_setaffinity") or len(ours) < self._fewest or not rest:
             return SHARED
         _move(ours, rest)
@@ -40,7 +40,7 @@ class Elsewhere:
 
 def _move(before: set[int], after: set[int]) -> None:
     """All threads but the calling one, and those that have chosen CPUs of their own."""
-    for thread in threads():
+    for thread in thread_ids():
         with contextlib.suppress(OSError):  # it has ended meanwhile
             if thread != threading.get_native_id() and os.sched_getaffinity(thread) == before:
                 os.sched_setaffinity(thread, after)

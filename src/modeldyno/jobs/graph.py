@@ -32,12 +32,12 @@ def run_graph(spec: GraphSpec, context: Context) -> Graph:
 
 def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: bool) -> Graph:
     """Without looking for shapes it runs no native code."""
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
     )
-    with launched(surroundings) as worker:
+    with launched(setup) as worker:
         command = ReadGraph(spec.model.path, infer_shapes, spec.model.signature)
-        read = worker.ask(command, GraphRead, deadline_s, context.stop)
+        read = worker.request(command, GraphRead, deadline_s, context.stop)
     graph = _checked(read)
     if spec.model.sha256 not in (None, graph.sha256):
         raise ModelChanged(

@@ -22,14 +22,14 @@ ONCE = SessionPlan(iterations=1, warmup_calls=0)
 def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
     """No core is leased for it: as whenever a cell is tried, it may run beside a measurement."""
     deadline = time.monotonic() + spec.timeout_s
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.model,
         cells=(spec.cell,),
         memory_limit_bytes=spec.memory_limit_bytes,
         inspecting=True,
         sandbox=spec.cell.sandbox,
     )
-    with Trying(surroundings) as trying:
+    with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         copy = copy_privately(facts, context.folder.model)
         tried = prepare(
@@ -39,7 +39,7 @@ def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
             tried.target, tried.inputs, spec.cell.contract, ONCE, spec.seed, tried.reference
         )
         worker = trying.worker(tried.python)
-        session = worker.ask(command, SessionMeasured, deadline, context.stop).session
+        session = worker.request(command, SessionMeasured, deadline, context.stop).session
         sandbox = worker.sandbox
     return InferenceResult(
         engine=tried.facts.engine,

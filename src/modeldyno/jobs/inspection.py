@@ -15,10 +15,10 @@ from modeldyno.worker.messages import Inspect, Inspected
 
 
 def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
     )
-    with launched(surroundings) as worker:
+    with launched(setup) as worker:
         return inspect(worker, spec.model, context, spec.timeout_s, spec.without_weights)
 
 
@@ -32,7 +32,7 @@ def inspect(
     """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
     command = Inspect(model.path, without_weights, model.signature)
-    facts = worker.ask(command, Inspected, deadline, context.stop).facts
+    facts = worker.request(command, Inspected, deadline, context.stop).facts
     if model.sha256 not in (None, facts.sha256):
         raise ModelChanged(
             f"{Path(model.path).name} is no longer what it was",

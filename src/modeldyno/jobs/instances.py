@@ -60,11 +60,11 @@ class Crowd:
             )
             for number, cpus in enumerate(self.shares)
         ]
-        first = self.workers[0].ask(commands[0], SideReady, self.deadline_s, self.stop)
+        first = self.workers[0].request(commands[0], SideReady, self.deadline_s, self.stop)
         for worker, command in zip(self.workers[1:], commands[1:], strict=True):
-            worker.tell(replace(command, calibration=first.calibration))
+            worker.send(replace(command, calibration=first.calibration))
         for worker in self.workers[1:]:
-            worker.hear(SideReady, self.deadline_s, self.stop)
+            worker.receive(SideReady, self.deadline_s, self.stop)
         self.call_s = first.calibration.call_s
 
     def measure(self, seconds: float, skew_s: float = 0.0) -> list[Samples]:
@@ -99,9 +99,9 @@ class Crowd:
 
     def close(self) -> list[Session]:
         for worker in self.workers:
-            worker.tell(CloseSide(self.reference, is_own=True))
+            worker.send(CloseSide(self.reference, is_own=True))
         return [
-            worker.hear(SessionMeasured, self.deadline_s, self.stop).session
+            worker.receive(SessionMeasured, self.deadline_s, self.stop).session
             for worker in self.workers
         ]
 
@@ -114,12 +114,12 @@ class Crowd:
         start = time.perf_counter_ns() + round((HEAD_START_S + 2 * self.call_s) * 1e9)
         end = start + round((seconds if iterations is None else FOREVER_S) * 1e9)
         for number, worker in enumerate(workers):
-            worker.tell(MeasureWindow(start + round(number * skew_s * 1e9), end, iterations))
+            worker.send(MeasureWindow(start + round(number * skew_s * 1e9), end, iterations))
         return start, end
 
     def _hear(self, workers: Sequence[Worker]) -> list[Samples]:
         return [
-            worker.hear(WindowMeasured, self.deadline_s, self.stop).samples for worker in workers
+            worker.receive(WindowMeasured, self.deadline_s, self.stop).samples for worker in workers
         ]
 
     def _wait_until(self, moment_ns: int) -> int:
@@ -143,7 +143,7 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
 
     One of them also works alone, before or after: what the others cost it.
     """
-    from modeldyno.measure.instances import joined
+    from modeldyno.measure.instances import join_instances
 
     crowd.open()
     seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
@@ -155,7 +155,7 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
     windows, energy = crowd.measure_metered(seconds, gauge)
     if wants_solo and not is_solo_first:
         solo = crowd.measure_one(seconds / 2)
-    return replace(joined(crowd.close(), windows, solo, len(crowd.cpus)), energy=energy)
+    return replace(join_instances(crowd.close(), windows, solo, len(crowd.cpus)), energy=energy)
 
 
 def meter_one(crowd: Crowd, seconds: float, gauge: Gauge) -> Energy:

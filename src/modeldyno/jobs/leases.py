@@ -24,7 +24,13 @@ from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, LeasesUnusable
 from modeldyno.core.figures import duration
-from modeldyno.measure.cpus import allowed_cpus, by_preference, core_of, idleness, ranges
+from modeldyno.measure.cpus import (
+    allowed_cpus,
+    core_siblings,
+    format_cpu_ranges,
+    measure_idle_ticks,
+    rank_cpus,
+)
 from modeldyno.store.file_locks import is_locked
 from modeldyno.store.owners import started
 from modeldyno.worker.launch import Stop
@@ -103,7 +109,7 @@ class Leases:
         locked: set[Core] = set()
         refused: set[Core] = set()
         with contextlib.ExitStack() as attempt:
-            for cpu, core in by_preference(cores, idleness()):
+            for cpu, core in rank_cpus(cores, measure_idle_ticks()):
                 if len(found) == wanted or cpu not in ours or core in refused:
                     continue
                 if core not in locked and not _lock_core(folder, core, attempt):
@@ -121,7 +127,7 @@ class Leases:
         if self._given is not None:
             return list(self._given), {cpu for core in self._given for cpu in core}
         ours = allowed_cpus()
-        return sorted({core_of(cpu) for cpu in ours}), set(ours)
+        return sorted({core_siblings(cpu) for cpu in ours}), set(ours)
 
     def _in_use(self, folder: int) -> dict[int, str]:
         _, ours = self._cores()
@@ -132,7 +138,7 @@ class Leases:
     def _why(self, folder: int) -> str:
         used = self._in_use(folder)
         holders = ", ".join(dict.fromkeys(used.values()))
-        cores = f"{'core' if len(used) == 1 else 'cores'} {ranges(used)}"
+        cores = f"{'core' if len(used) == 1 else 'cores'} {format_cpu_ranges(used)}"
         return f"waiting for {cores}, used by {holders}" if used else "waiting"
 
     @contextlib.contextmanager

@@ -23,7 +23,7 @@ from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
 from modeldyno.store.runs import RunFolder, Runs
 from modeldyno.worker.launch import Stop
-from modeldyno.worker.trees import temporary_folder
+from modeldyno.worker.untrusted_folders import temporary_folder
 
 logger = logging.getLogger(__name__)
 

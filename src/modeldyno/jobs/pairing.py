@@ -11,7 +11,7 @@ from typing import Protocol
 
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Pair, PairPlan, Session, SessionPlan
-from modeldyno.worker.launch import Stop, Surroundings, Worker, launched
+from modeldyno.worker.launch import Stop, Worker, WorkerSetup, launched
 from modeldyno.worker.messages import (
     CloseSide,
     MeasureBlock,
@@ -38,7 +38,7 @@ class Seat:
     """A side, where it is to run, and the outputs it is compared with."""
 
     side: Side
-    surroundings: Surroundings
+    setup: WorkerSetup
     reference: str
 
 
@@ -54,11 +54,11 @@ def seated(a: Seat, b: Seat, stop: Stop, apart: bool = False) -> Iterator[Pairin
     """Fresh workers for as many pairs as are wanted: one, if both sides can live alike, and unless
     they are to be ``apart``."""
     with ExitStack() as stack:
-        worker = stack.enter_context(launched(a.surroundings))
-        if a.surroundings == b.surroundings and not apart:
+        worker = stack.enter_context(launched(a.setup))
+        if a.setup == b.setup and not apart:
             yield _Together(worker, a, b, stop)
         else:
-            other = stack.enter_context(launched(b.surroundings))
+            other = stack.enter_context(launched(b.setup))
             yield _Apart((worker, other), (a, b), stop)
 
 
@@ -74,7 +74,7 @@ class _Together:
 
     def measure(self, plan: PairPlan, padding_seed: int, deadline_s: float) -> Pair:
         command = MeasurePair(self._a, self._b, plan, padding_seed)
-        return self._worker.ask(command, PairMeasured, deadline_s, self._stop).pair
+        return self._worker.request(command, PairMeasured, deadline_s, self._stop).pair
 
 
 class _Apart:
@@ -104,7 +104,7 @@ class _Apart:
         # Each side has its own padding: the same would be the same luck for the whole pair.
         limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
         command = OpenSide(self._seats[side].side, limits, padding_seed + side, known)
-        self._workers[side].ask(command, SideReady, deadline_s, self._stop)
+        self._workers[side].request(command, SideReady, deadline_s, self._stop)
 
     def _take_turns(self, plan: PairPlan, orders: random.Random, deadline_s: float) -> None:
         block = MeasureBlock(max(BLOCK_S, plan.block_s))
@@ -113,7 +113,7 @@ class _Apart:
         while True:
             for side in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
                 time.sleep(plan.gap_s)
-                ready = self._workers[side].ask(block, SideReady, deadline_s, self._stop)
+                ready = self._workers[side].request(block, SideReady, deadline_s, self._stop)
                 samples[side] = ready.samples
             spent_s = time.monotonic() - start
             if spent_s >= max(PAIR_S, plan.min_time_s) and min(samples) >= plan.min_samples_long:
@@ -123,5 +123,5 @@ class _Apart:
 
     def _close(self, side: int, deadline_s: float) -> Session:
         command = CloseSide(self._seats[side].reference)
-        reply = self._workers[side].ask(command, SessionMeasured, deadline_s, self._stop)
+        reply = self._workers[side].request(command, SessionMeasured, deadline_s, self._stop)
         return reply.session

@@ -87,7 +87,7 @@ def prepare(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
     life = catalog.life_of(entry, target)
-    examined = trying.worker(python, life).ask(command, Examined, deadline_s, context.stop)
+    examined = trying.worker(python, life).request(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
         cell=cell,
@@ -153,7 +153,7 @@ def _readable(
         return copy, ""
     made = context.folder.scratch / f"lowered-{name}.onnx"
     command = LowerOpset(str(copy), str(made), newest_opset, newest_ir)
-    trying.ours.ask(command, OpsetLowered, deadline_s, context.stop)
+    trying.ours.request(command, OpsetLowered, deadline_s, context.stop)
     kept = context.folder.model / f"lowered-{name}" / copy.name
     kept.parent.mkdir(exist_ok=True)
     take(context.folder.scratch, (made.name,), kept)

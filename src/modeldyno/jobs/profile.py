@@ -31,7 +31,7 @@ from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
 from modeldyno.store.models import check_unchanged, copy_privately
-from modeldyno.worker.launch import Surroundings, Worker, launched
+from modeldyno.worker.launch import Worker, WorkerSetup, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
 
 MOST_EVENTS = 40_000  # of a repeat: a trace of 30 MB, which is read in less than a second
@@ -111,7 +111,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
 
 def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Prepared]:
     """Read the model and let the cell run once."""
-    surroundings = context.surroundings(
+    setup = context.worker_setup(
         spec.model,
         cells=(spec.cell,),
         memory_limit_bytes=spec.memory_limit_bytes,
@@ -119,7 +119,7 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
         sandbox=spec.cell.sandbox,
     )
     deadline_s = time.monotonic() + spec.timeout_s
-    with Trying(surroundings) as trying:
+    with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = copy_privately(facts, context.folder.model)
@@ -145,7 +145,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
                 found.waited_s += lease.waited_s
                 begin = time.monotonic()
                 if worker is None:
-                    worker = stack.enter_context(launched(_surroundings(spec, prepared, context)))
+                    worker = stack.enter_context(launched(_setup(spec, prepared, context)))
                 deadline_s = begin + spec.timeout_s - found.used_s
                 command = ProfileSession(
                     target=replace(prepared.target, cpus=lease.cpus),
@@ -154,7 +154,7 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
                     plan=_plan(spec, prepared, found),
                     padding_seed=hash((spec.seed, number)),
                 )
-                told = worker.ask(command, SessionProfiled, deadline_s, context.stop).repeat
+                told = worker.request(command, SessionProfiled, deadline_s, context.stop).repeat
                 repeat = checked(told)
                 found.used_s += time.monotonic() - begin
                 found.sandbox, found.note = worker.sandbox, lease.note
@@ -163,8 +163,8 @@ def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Cont
             context.say(_progress(spec, found))
 
 
-def _surroundings(spec: ProfileSpec, prepared: Prepared, context: Context) -> Surroundings:
-    return context.surroundings(
+def _setup(spec: ProfileSpec, prepared: Prepared, context: Context) -> WorkerSetup:
+    return context.worker_setup(
         spec.model,
         cells=(spec.cell,),
         threads=spec.cell.cores,

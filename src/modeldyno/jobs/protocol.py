@@ -15,7 +15,7 @@ from modeldyno.core.specs import CellSpec, ModelSpec, RunSpec
 from modeldyno.engines import catalog
 from modeldyno.jobs.leases import Leases
 from modeldyno.store.runs import RunFolder
-from modeldyno.worker.launch import Stop, Surroundings
+from modeldyno.worker.launch import Stop, WorkerSetup
 
 Record = Callable[[RunId, JobMessage], None]
 
@@ -50,7 +50,7 @@ class Context:
         """Keep a copy of what is open here as a file of the run, and say so."""
         self.say(self.folder.keep_file(name, descriptor))
 
-    def surroundings(
+    def worker_setup(
         self,
         *models: ModelSpec,
         cells: Sequence[CellSpec] = (),
@@ -59,7 +59,7 @@ class Context:
         inspecting: bool = False,
         sandbox: Sandboxing = "on",
         python: str = sys.executable,
-    ) -> Surroundings:
+    ) -> WorkerSetup:
         """A worker for these models: it sees their private copies and what is to be fed to them.
 
         One that inspects sees the originals too, with the weights beside them, until it loads an
@@ -68,7 +68,7 @@ class Context:
         data = [Path(model.data) for model in models if model.data is not None]
         code = [m.architecture.folder for m in models if m.architecture is not None]
         originals = [Path(model.path).parent for model in models if inspecting]
-        return Surroundings(
+        return WorkerSetup(
             scratch=self.folder.scratch,
             log=self.folder.log,
             threads=threads,

@@ -149,7 +149,7 @@ class Rounds:
             padding_seed=self._padding_seed(cell, process),
             reference=prepared.reference,
         )
-        return worker.ask(command, SessionMeasured, deadline_s, self._context.stop).session
+        return worker.request(command, SessionMeasured, deadline_s, self._context.stop).session
 
     def _metered(
         self, session: Session, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]
@@ -365,7 +365,7 @@ def cell_progress(cell: Cell) -> CellProgress:
 def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     if spec.iterations is not None:
         return "fixed"
-    from modeldyno.measure.stopping import decide
+    from modeldyno.measure.stopping import choose_stop_reason
 
     if (
         len(cell.units) < _fewest(spec, cell.spec)
@@ -374,7 +374,7 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
         return None
     floors = [unit.floor_s for unit in cell.units]
     typicals = [unit.typical_s for unit in cell.units]
-    return decide(floors, typicals, spec.budget, cell.used_s)
+    return choose_stop_reason(floors, typicals, spec.budget, cell.used_s)
 
 
 def expected_s(spec: BenchmarkSpec) -> float:

@@ -6,21 +6,21 @@ from dataclasses import replace
 from types import TracebackType
 
 from modeldyno.core.sandbox import SandboxReport
-from modeldyno.worker.launch import Surroundings, Worker, launch
+from modeldyno.worker.launch import Worker, WorkerSetup, launch
 
 
 class Trying:
     """Started when they are first needed. Only ours reads the user's own files."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
-        self._surroundings = surroundings
+    def __init__(self, setup: WorkerSetup) -> None:
+        self._setup = setup
         self._workers: dict[str, Worker] = {}
         self._lives: dict[str, str] = {}  # what workers have taken on for good
         self._latest: Worker | None = None
 
     @property
     def ours(self) -> Worker:
-        return self.worker(self._surroundings.python)
+        return self.worker(self._setup.python)
 
     @property
     def sandbox(self) -> SandboxReport | None:
@@ -34,7 +34,7 @@ class Trying:
             self._workers.pop(python).close()
             self._lives[python] = life
         if python not in self._workers:
-            around = self._surroundings
+            around = self._setup
             if python != around.python:
                 around = replace(around, python=python, inspectable=())
             self._workers[python] = launch(around)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from statistics import fmean
@@ -12,7 +12,7 @@ import numpy as np
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import Estimate, Noise, Statistic, Verdict
 from modeldyno.core.sessions import Pair, Session
-from modeldyno.measure import processes, statistics
+from modeldyno.measure import process_variance, statistics
 from modeldyno.measure.benchmark import contention_of
 from modeldyno.measure.statistics import FLOOR, TYPICAL, WORK
 from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
@@ -56,8 +56,8 @@ def judge(
     scale = log(items[0] / items[1])
     ratios = [scale + log_ratio(unit.pair, statistic) for unit in units]
     typicals = [scale + _typical_log_ratio(unit.pair) for unit in units]
-    spread = processes.spread(ratios, [unit.process for unit in units])
-    ratio = statistics.exp_estimate(processes.estimate(ratios, spread, level))
+    spread = process_variance.spread(ratios, [unit.process for unit in units])
+    ratio = statistics.exp_estimate(process_variance.estimate(ratios, spread, level))
     notes = _unit_note(ratio, spread.share)
     typical_ratio = statistics.exp_estimate(statistics.mean_t(typicals, level, "pairs"))
     if statistic == "cpu p25":
@@ -167,3 +167,33 @@ def _shape_changed(units: Sequence[PairUnit], level: float) -> bool:
     gaps = [_typical_log_ratio(unit.pair) - log_ratio(unit.pair, "wall p10") for unit in units]
     change = statistics.mean_t(gaps, level, "pairs")
     return not change.low <= 0 <= change.high and abs(change.value) > 0.02
+
+
+# ---------------------------------------------------------------- while it is under way
+
+
+class RunningRatio:
+    """Looks at every pair's samples once, however often it is asked: a thorough comparison has
+    hundreds of pairs, and the machine should not be busy with old ones while it measures."""
+
+    def __init__(
+        self,
+        units: list[PairUnit],
+        items: tuple[int, int],
+        of_pair: Callable[[Pair, Statistic], float] = log_ratio,
+    ) -> None:
+        self._units = units  # shared with the job, which adds to it
+        self._scale = log(items[0] / items[1])
+        self._of_pair = of_pair
+        self._known: dict[Statistic, list[float]] = {}
+
+    def estimate(self) -> Estimate | None:
+        """time(B) / time(A) per item; nothing before there are two pairs."""
+        if len(self._units) < 2:
+            return None
+        statistic = choose_statistic(self._units)
+        known = self._known.setdefault(statistic, [])
+        known += [
+            self._scale + self._of_pair(unit.pair, statistic) for unit in self._units[len(known) :]
+        ]
+        return statistics.exp_estimate(statistics.mean_t(known, LEVEL, "pairs"))

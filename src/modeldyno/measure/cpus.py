@@ -7,9 +7,10 @@ import functools
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from modeldyno.measure.system_files import ROOT, cpu_list, text
+from modeldyno.measure.system_files import ROOT, cpu_list, fields, number, text
 
 LOOK_S = 0.05  # the kernel counts idle time in steps of 10 ms
 
@@ -19,13 +20,13 @@ def allowed_cpus() -> tuple[int, ...]:
     if not hasattr(os, "sched_getaffinity"):
         return tuple(range(os.cpu_count() or 1))
     found = set(os.sched_getaffinity(0))
-    for thread in threads():
+    for thread in thread_ids():
         with contextlib.suppress(OSError):  # it has ended meanwhile
             found |= os.sched_getaffinity(thread)
     return tuple(sorted(found))
 
 
-def threads() -> list[int]:
+def thread_ids() -> list[int]:
     """Of this process, by the kernel's numbers; none where it does not tell."""
     try:
         return [int(name) for name in os.listdir("/proc/self/task")]  # noqa: PTH208 - numbers
@@ -34,13 +35,13 @@ def threads() -> list[int]:
 
 
 @functools.cache  # asked several times for each session, and the same until the next boot
-def core_of(cpu: int, root: Path = ROOT) -> tuple[int, ...]:
+def core_siblings(cpu: int, root: Path = ROOT) -> tuple[int, ...]:
     """All CPUs of this CPU's physical core, itself among them."""
     path = root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"
     return cpu_list(text(path)) or (cpu,)
 
 
-def idle_ticks(root: Path = ROOT) -> dict[int, int]:
+def read_idle_ticks(root: Path = ROOT) -> dict[int, int]:
     found: dict[int, int] = {}
     for line in (text(root / "proc/stat") or "").splitlines():
         words = line.split()
@@ -49,14 +50,14 @@ def idle_ticks(root: Path = ROOT) -> dict[int, int]:
     return found
 
 
-def idleness(look_s: float = LOOK_S) -> dict[int, int]:
+def measure_idle_ticks(look_s: float = LOOK_S) -> dict[int, int]:
     """Idle ticks of each CPU over a short look: more is better."""
-    before = idle_ticks()
+    before = read_idle_ticks()
     time.sleep(look_s)
-    return {cpu: ticks - before.get(cpu, 0) for cpu, ticks in idle_ticks().items()}
+    return {cpu: ticks - before.get(cpu, 0) for cpu, ticks in read_idle_ticks().items()}
 
 
-def by_preference(
+def rank_cpus(
     cores: Iterable[Sequence[int]], idle: dict[int, int]
 ) -> list[tuple[int, tuple[int, ...]]]:
     """(CPU, its core) from best to worst: one CPU of every core before a second of any, idle first.
@@ -71,7 +72,7 @@ def by_preference(
     return [(cpu, core) for _, _, cpu, core in sorted(found)]
 
 
-def ranges(cpus: Iterable[int]) -> str:
+def format_cpu_ranges(cpus: Iterable[int]) -> str:
     """(0, 1, 2, 5) → ``0-2,5``."""
     runs: list[list[int]] = []
     for cpu in sorted(cpus):
@@ -80,3 +81,44 @@ def ranges(cpus: Iterable[int]) -> str:
         else:
             runs.append([cpu])
     return ",".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in runs)
+
+
+# ---------------------------------------------------------------- topology
+
+
+@dataclass(frozen=True)
+class Topology:
+    sockets: int
+    cores: int  # of all sockets
+    threads: int
+    min_mhz: float | None  # None: the system does not say
+    max_mhz: float | None
+    bios: str | None
+
+
+def topology(root: Path = ROOT, cpus: Iterable[int] | None = None) -> Topology:
+    """Of the CPUs that this process may run on: others are no use to anybody here."""
+    usable = [*(allowed_cpus() if cpus is None else cpus)]
+    at = root / "sys/devices/system/cpu"
+    sockets = {number(at / f"cpu{cpu}/topology/physical_package_id") or 0 for cpu in usable}
+    frequencies = at / f"cpu{usable[0]}/cpufreq"
+    return Topology(
+        sockets=len(sockets),
+        cores=len({core_siblings(cpu, root) for cpu in usable}),
+        threads=len(usable),
+        min_mhz=_mhz(number(frequencies / "cpuinfo_min_freq")),
+        max_mhz=_mhz(number(frequencies / "cpuinfo_max_freq")) or _cpuinfo_mhz(root),
+        bios=text(root / "sys/class/dmi/id/bios_version"),
+    )
+
+
+def _mhz(khz: int | None) -> float | None:
+    return None if khz is None else khz / 1000
+
+
+def _cpuinfo_mhz(root: Path) -> float | None:
+    """The current clock; virtual machines often hide the range of frequencies."""
+    try:
+        return float(fields(root / "proc/cpuinfo", ":").get("cpu MHz", ""))
+    except ValueError:
+        return None

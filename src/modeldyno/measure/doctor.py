@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from modeldyno.core.doctor import ClockReading, Finding, NoiseReading, State
 from modeldyno.core.figures import duration, percent, size
 from modeldyno.core.hosts import HostFacts, HostWeather
-from modeldyno.measure.cpus import ranges
+from modeldyno.measure.cpus import format_cpu_ranges
 from modeldyno.measure.verdicts import CONTENDED, NOISY_GAP, QUIET_CONTENTION, QUIET_GAP
 
 _CPU = "/sys/devices/system/cpu"
@@ -98,7 +98,7 @@ def smt(host: HostFacts) -> Finding:
 
 def isolation(host: HostFacts) -> Finding:
     parts = [
-        f"{name} {ranges(cpus)}"
+        f"{name} {format_cpu_ranges(cpus)}"
         for name, cpus in (("isolated", host.isolated_cpus), ("no tick", host.nohz_full))
         if cpus
     ]

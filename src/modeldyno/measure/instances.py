@@ -42,7 +42,7 @@ def calls_within(samples: Samples, window: Window) -> float:
     return float(shares.sum()) * samples.calls_per_sample
 
 
-def joined(
+def join_instances(
     sessions: Sequence[Session],
     windows: Sequence[Samples],
     solo: Samples | None,

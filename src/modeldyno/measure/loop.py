@@ -72,7 +72,7 @@ def _involuntary_switches() -> int:
 
 
 @contextmanager
-def quiet_collector() -> Iterator[None]:
+def paused_garbage_collection() -> Iterator[None]:
     """No garbage collection inside a block."""
     gc.collect()
     gc.disable()
@@ -288,24 +288,24 @@ def _lower_quartile(samples: list[int]) -> int:
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedSession:
     calibration: Calibration
     warmup: WarmUp
     samples: Samples
 
 
-def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None) -> Timed:
+def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None) -> TimedSession:
     """Calibrate, warm up and measure one loaded engine instance."""
     clocks = clocks or Clocks()
     calibration, warmup = _warmed(call, plan, None, clocks)
     block = Block(call, calibration, clocks)
-    with quiet_collector():
+    with paused_garbage_collection():
         if plan.iterations is None:
             _fill(block, calibration, plan, clocks.wall)
         else:
             block.read(plan.iterations)
             calibration = replace(calibration, call_s=min(block.wall) / 1e9)
-    return Timed(calibration, warmup, block.samples())
+    return TimedSession(calibration, warmup, block.samples())
 
 
 def _warmed(
@@ -369,7 +369,7 @@ def measure_profiled(
     plain_ns: list[int] = []
     recorded_ns: list[int] = []
     counts: list[bool] = []
-    with quiet_collector():
+    with paused_garbage_collection():
         for _ in repeat(None, min(_FIRST_PROFILED, calls)):
             profiled()
         while sum(counts) < calls:
@@ -386,7 +386,7 @@ def measure_profiled(
 
 def measure_bare(call: Call, clock: Clock = time.perf_counter_ns) -> int:
     """Nanoseconds of a call that computes nothing."""
-    with quiet_collector():
+    with paused_garbage_collection():
         samples = sorted(_read(call, 1, clock, _BARE_CALLS)[_BARE_CALLS // 4 :])
     return samples[len(samples) // 2]
 
@@ -413,7 +413,7 @@ def _canary_kernel() -> int:
 
 
 @dataclass(frozen=True)
-class Contender:
+class TimedSide:
     """One side of a pair: its call, and what must happen before its turn (affinity)."""
 
     call: Call
@@ -421,8 +421,8 @@ class Contender:
 
 
 def measure_pair(
-    a: Contender, b: Contender, plan: PairPlan, clocks: Clocks | None = None
-) -> tuple[Timed, Timed]:
+    a: TimedSide, b: TimedSide, plan: PairPlan, clocks: Clocks | None = None
+) -> tuple[TimedSession, TimedSession]:
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
     calibrations = plan.calibrations or _calibrate_alike(a, b, clocks.wall)
@@ -439,7 +439,7 @@ def measure_pair(
     long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS
     least = plan.min_samples_long if long else plan.min_samples
     orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
-    with quiet_collector():
+    with paused_garbage_collection():
         start = clocks.wall()
         while True:
             for letter in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
@@ -455,18 +455,18 @@ def measure_pair(
             if plan.max_time_s and spent_s >= plan.max_time_s:
                 break
     first, second = (
-        Timed(calibration, warmup, block.samples())
+        TimedSession(calibration, warmup, block.samples())
         for (calibration, warmup), block in zip(ready, blocks, strict=True)
     )
     return first, second
 
 
-class Beside:
+class SideTimer:
     """What is measured beside other processes: in turns with them, or all at once."""
 
     def __init__(
         self,
-        side: Contender,
+        side: TimedSide,
         known: Calibration | None,
         plan: SessionPlan,
         clocks: Clocks | None = None,
@@ -493,8 +493,8 @@ class Beside:
         block.read_until(stop_ns, iterations or MOST_SAMPLES)
         return block.samples()
 
-    def timed(self) -> Timed:
-        return Timed(self.calibration, self._warmup, self.block.samples())
+    def timed(self) -> TimedSession:
+        return TimedSession(self.calibration, self._warmup, self.block.samples())
 
     def _fresh_block(self) -> Block:
         return Block(self._side.call, self.calibration, self._clocks)
@@ -508,7 +508,7 @@ class Beside:
             pass
 
 
-def _calibrate_alike(a: Contender, b: Contender, clock: Clock) -> tuple[Calibration, Calibration]:
+def _calibrate_alike(a: TimedSide, b: TimedSide, clock: Clock) -> tuple[Calibration, Calibration]:
     """Sides of about the same speed get samples of as many calls: a low quantile of means of five
     is not quite one of means of six."""
     found = []

@@ -22,7 +22,7 @@ LOOKS = (8, 16, 32)  # pairs at which an adaptive comparison may end
 LOOK_LEVEL = 0.978  # Pocock's 2.21 % at each of three looks keep 5 % over all
 
 
-def decide(
+def choose_stop_reason(
     floors: Sequence[float], typicals: Sequence[float], budget: Budget, elapsed_s: float
 ) -> StopReason | None:
     """Whether to stop measuring a cell, given one floor and one typical of each session so far."""

@@ -21,7 +21,7 @@ def is_over_sessions(one: Estimate) -> bool:
     return one.units == "sessions" and one.n >= FEWEST_SESSIONS and one.low > 0
 
 
-def ratio_apart(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Estimate:
+def unpaired_ratio(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Estimate:
     """B's time by A's, per item; both must be ``is_over_sessions``. ``n`` is the smaller one's."""
     centre = log(b.value / items[1]) - log(a.value / items[0])
     squares = _squared_error(a), _squared_error(b)

@@ -11,10 +11,10 @@ from time import perf_counter
 
 from modeldyno.core.sessions import Pair
 from modeldyno.measure.statistics import seconds_per_call
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.controls import mann_whitney
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import estimate, groups, percent, temporary_room
+from modeldyno.selftest.scratch_workspace import estimate, groups, percent, scratch_workspace
 
 LAYERS = 100
 # Groups, and how many of them may reject: 0.3 % of honest builds exceed 8 of 60, 0.6 % 2 of 8.
@@ -25,9 +25,9 @@ CONTROL_SHARE, CONTROL_P = 0.25, 0.05
 def run(short: bool = False, seed: int = 1) -> Outcome:
     start = perf_counter()
     count, most = SHORT if short else FULL
-    with temporary_room() as room:
-        model = stacks.stack(room.folder, LAYERS)
-        result, pairs = room.compare_short_pairs(model, model, 8 * count, seed)
+    with scratch_workspace() as scratch:
+        model = synthetic_models.stack(scratch.folder, LAYERS)
+        result, pairs = scratch.compare_short_pairs(model, model, 8 * count, seed)
     found = groups(pairs)
     rejecting = sum(not group.low <= 0 <= group.high for group in found)
     all_pairs = estimate(pairs)

@@ -14,7 +14,7 @@ from time import perf_counter
 
 from modeldyno import python_api
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import Room, temporary_room
+from modeldyno.selftest.scratch_workspace import ScratchWorkspace, scratch_workspace
 
 LATENCIES_US = (50, 200, 1000)
 WITHIN = 0.02
@@ -24,7 +24,7 @@ FULL_BUDGET_S, SHORT_BUDGET_S = 3.0, 1.5
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScriptedMeasurement:
     floor_us: float
     calls_per_sample: int
 
@@ -32,10 +32,10 @@ class Seen:
 def run(short: bool = False, seed: int = 6) -> Outcome:
     start = perf_counter()
     budget_s = SHORT_BUDGET_S if short else FULL_BUDGET_S
-    with temporary_room() as room:
-        seen = {us: _bench(room, us, budget_s, seed) for us in LATENCIES_US}
-        few = _bench(room, SHORT_CALL_US, budget_s, seed)
-        control = _bench(room, CONTROL_REALLY_US, budget_s, seed)
+    with scratch_workspace() as scratch:
+        seen = {us: _bench(scratch, us, budget_s, seed) for us in LATENCIES_US}
+        few = _bench(scratch, SHORT_CALL_US, budget_s, seed)
+        control = _bench(scratch, CONTROL_REALLY_US, budget_s, seed)
     bias = {us: one.floor_us / us - 1 for us, one in seen.items()}
     extra_us = few.floor_us - SHORT_CALL_US
     control_bias = control.floor_us / CONTROL_US - 1
@@ -66,12 +66,14 @@ def run(short: bool = False, seed: int = 6) -> Outcome:
     )
 
 
-def _bench(room: Room, latency_us: int, budget_s: float, seed: int) -> Seen:
-    script = _script(room.folder, latency_us)
-    result = python_api.bench(script, budget=budget_s, seed=seed, workspace=room.workspace)
+def _bench(
+    scratch: ScratchWorkspace, latency_us: int, budget_s: float, seed: int
+) -> ScriptedMeasurement:
+    script = _script(scratch.folder, latency_us)
+    result = python_api.bench(script, budget=budget_s, seed=seed, workspace=scratch.workspace)
     measurement = result.cells[0].measurement
     assert measurement is not None, result.cells[0].error
-    return Seen(1e6 * measurement.latency.floor.value, measurement.calls_per_sample)
+    return ScriptedMeasurement(1e6 * measurement.latency.floor.value, measurement.calls_per_sample)
 
 
 def _script(folder: Path, latency_us: int) -> Path:

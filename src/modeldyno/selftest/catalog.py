@@ -16,7 +16,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Entry:
+class SelfTest:
     id: str
     name: str
     what: str
@@ -30,39 +30,39 @@ class Entry:
         return f"modeldyno.selftest.{self.name.replace('-', '_')}"
 
 
-def _timing(id_: str, name: str, what: str, seconds: int) -> Entry:
-    return Entry(id_, name, what, seconds, True, {"short": True})
+def _timing(id_: str, name: str, what: str, seconds: int) -> SelfTest:
+    return SelfTest(id_, name, what, seconds, True, {"short": True})
 
 
 TESTS = (
     _timing("T1", "aa", "a model compared with itself is not different", 100),
     _timing("T2", "power", "a known small difference is found, at its size", 60),
     _timing("T3", "ten-seconds", "ten seconds of `compare` are enough, and are kept", 70),
-    Entry("T4", "coverage", "intervals cover the truth as often as they say", 5, False,
+    SelfTest("T4", "coverage", "intervals cover the truth as often as they say", 5, False,
           {"traces": 300}),
-    Entry("T5", "tails", "p99 intervals hold under bursts, or are not given", 5, False),
+    SelfTest("T5", "tails", "p99 intervals hold under bursts, or are not given", 5, False),
     _timing("T6", "calibrate", "an engine of known latency is measured right", 20),
     _timing("T7", "linearity", "twice the work takes twice the time", 20),
     _timing("T8", "overhead", "the stopwatch adds next to nothing", 30),
-    Entry("T9", "sample-length", "samples are short, yet long enough for the clock", 1, False),
+    SelfTest("T9", "sample-length", "samples are short, yet long enough for the clock", 1, False),
     _timing("T10", "load", "busy neighbours do not move a comparison", 75),
-    Entry("T11", "warmup", "warm-up stays out, and drift is called by its name", 5, False),
-    Entry("T13", "stopping", "stopping early keeps the interval's promise", 20, False,
+    SelfTest("T11", "warmup", "warm-up stays out, and drift is called by its name", 5, False),
+    SelfTest("T13", "stopping", "stopping early keeps the interval's promise", 20, False,
           {"runs": 2000}),
     _timing("T14", "long-calls", "calls longer than a time slice compare by CPU time", 60),
-    Entry("T15", "fairness", "a drifting machine does not choose a sweep's winner", 1, False),
-    Entry("T16", "instances", "instances count only while all of them work", 12, True,
+    SelfTest("T15", "fairness", "a drifting machine does not choose a sweep's winner", 1, False),
+    SelfTest("T16", "instances", "instances count only while all of them work", 12, True,
           {"repetitions": 2}),
     _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
 )  # fmt: skip
 
 
-def find(names: Sequence[str]) -> list[Entry]:
+def find(names: Sequence[str]) -> list[SelfTest]:
     """Entries by id in any case, by name, or every one for ``all``; each once, as asked for."""
     return list(dict.fromkeys(entry for name in names for entry in _find(name)))
 
 
-def _find(name: str) -> tuple[Entry, ...]:
+def _find(name: str) -> tuple[SelfTest, ...]:
     if name.lower() == ALL:
         return TESTS
     for entry in TESTS:
@@ -76,12 +76,12 @@ def _find(name: str) -> tuple[Entry, ...]:
     )
 
 
-def load(entry: Entry) -> Test:
+def load(entry: SelfTest) -> Test:
     test: Test = importlib.import_module(entry.module).run
     return test
 
 
-def run(entry: Entry, short: bool = False, load: Callable[[Entry], Test] = load) -> Outcome:
+def run(entry: SelfTest, short: bool = False, load: Callable[[SelfTest], Test] = load) -> Outcome:
     """Run a test; a timing test that fails is run once more, and its outcome says so."""
     test = load(entry)
     arguments = entry.short if short else {}

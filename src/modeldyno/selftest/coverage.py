@@ -38,7 +38,7 @@ COVERS, WIDEST, CONTROL_COVERS = (0.93, 0.99), 1.5, 0.50
 
 
 @dataclass(frozen=True)
-class Trace:
+class SimulatedTrace:
     """Seconds per call, sessions × calls, of both sides and of B measured after A."""
 
     a: FloatArray
@@ -82,7 +82,7 @@ def run(traces: int = 1000, seed: int = 4) -> Outcome:
 # ---------------------------------------------------------------- the statistics, as shipped
 
 
-def _paired(trace: Trace, quantile: float) -> tuple[list[float], Estimate]:
+def _paired(trace: SimulatedTrace, quantile: float) -> tuple[list[float], Estimate]:
     sessions = zip(trace.a, trace.b, strict=True)
     if quantile == FLOOR:  # the comparing figure goes round by round
         ratios = [log_ratio_by_rounds(a, b, FLOOR, ROUND) for a, b in sessions]
@@ -91,19 +91,21 @@ def _paired(trace: Trace, quantile: float) -> tuple[list[float], Estimate]:
     return ratios, mean_t(ratios, LEVEL, "pairs")
 
 
-def _coverage(results: list[tuple[list[float], Estimate]], traces: list[Trace]) -> float:
+def _coverage(results: list[tuple[list[float], Estimate]], traces: list[SimulatedTrace]) -> float:
     covers = [e.low <= t.effect <= e.high for (_, e), t in zip(results, traces, strict=True)]
     return float(np.mean(covers))
 
 
-def _width_over_oracle(results: list[tuple[list[float], Estimate]], traces: list[Trace]) -> float:
+def _width_over_oracle(
+    results: list[tuple[list[float], Estimate]], traces: list[SimulatedTrace]
+) -> float:
     """Against one who knows how much pairs vary and need not estimate it."""
     errors = [r - t.effect for (rs, _), t in zip(results, traces, strict=True) for r in rs]
     oracle = 1.96 * float(np.std(errors)) / sqrt(SESSIONS)
     return float(np.mean([estimate.half_width for _, estimate in results])) / oracle
 
 
-def _welch_covers(trace: Trace) -> bool:
+def _welch_covers(trace: SimulatedTrace) -> bool:
     a, b = trace.a.ravel(), trace.b_later.ravel()
     low, high = welch(_summary(a), _summary(b), LEVEL)
     change = exp(trace.effect) - 1
@@ -117,12 +119,12 @@ def _summary(samples: FloatArray) -> tuple[float, float, int]:
 # ---------------------------------------------------------------- traces
 
 
-def make_trace(rng: np.random.Generator, effect: float) -> Trace:
+def make_trace(rng: np.random.Generator, effect: float) -> SimulatedTrace:
     # Interleaved sides share the machine's state; B measured after A meets another one.
     wobble = _wobble(rng, 2 * SESSIONS)
     now, later = wobble[:SESSIONS], wobble[SESSIONS:]
     a, b, b_later = (_side(rng, level) for level in (now, now + effect, later + effect))
-    return Trace(a, b, b_later, effect)
+    return SimulatedTrace(a, b, b_later, effect)
 
 
 def _wobble(rng: np.random.Generator, sessions: int) -> FloatArray:

@@ -17,10 +17,10 @@ from modeldyno.core.specs import CellSpec
 from modeldyno.engines import catalog
 from modeldyno.jobs.instances import Crowd
 from modeldyno.jobs.leases import Leases
-from modeldyno.measure.instances import joined
+from modeldyno.measure.instances import join_instances
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import temporary_room
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.selftest.scratch_workspace import scratch_workspace
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import Examine, Examined, Side
 
 SKEW_S, WINDOW_S = 0.5, 1.0
@@ -52,18 +52,21 @@ def run(repetitions: int = 6, seed: int = 0) -> Outcome:
 def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
     """Each repetition's samples by instance, and the calls per second that we publish."""
     found = []
-    with temporary_room() as room, ExitStack() as stack:
+    with scratch_workspace() as scratch, ExitStack() as stack:
         stop = Stop()
         stack.callback(stop.close)
-        model, reference = room.folder / "work.json", room.folder / "scratch" / "reference.npz"
+        model, reference = (
+            scratch.folder / "work.json",
+            scratch.folder / "scratch" / "reference.npz",
+        )
         model.write_text(SCRIPT)
         lease = stack.enter_context(Leases().take(1, stop, lambda _why: None))
-        surroundings = Surroundings(room.folder / "scratch", room.folder / "log", readable=(model,))
-        workers = [stack.enter_context(launched(surroundings)) for _ in range(2)]
+        setup = WorkerSetup(scratch.folder / "scratch", scratch.folder / "log", readable=(model,))
+        workers = [stack.enter_context(launched(setup)) for _ in range(2)]
         side = _side(model)
         deadline_s = time.monotonic() + 120
         examine = Examine(side.target, (side.inputs,), "api", str(reference))
-        workers[0].ask(examine, Examined, deadline_s, stop)
+        workers[0].request(examine, Examined, deadline_s, stop)
         for repetition in range(repetitions):
             crowd = Crowd(
                 workers, side, lease.cpus, str(reference), SessionPlan(), seed + repetition,
@@ -71,7 +74,7 @@ def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
             )  # fmt: skip
             crowd.open()
             windows = crowd.measure(WINDOW_S, SKEW_S)
-            session = joined(crowd.close(), windows, None, len(lease.cpus))
+            session = join_instances(crowd.close(), windows, None, len(lease.cpus))
             assert session.together is not None
             found.append((windows, sum(session.together.calls) / session.together.window_s))
     return found

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from modeldyno import python_api
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import Room, temporary_room
+from modeldyno.selftest.scratch_workspace import ScratchWorkspace, scratch_workspace
 
 ROUNDS = 2000  # some 50 to 100 µs
 FACTORS, SHORT_FACTORS = (2, 4, 8), (2, 8)
@@ -26,10 +26,10 @@ def run(short: bool = False, seed: int = 7) -> Outcome:
     start = perf_counter()
     bounds = SHORT_BOUNDS if short else BOUNDS
     really = SHORT_CONTROL_REALLY if short else CONTROL_REALLY
-    with temporary_room() as room:
+    with scratch_workspace() as scratch:
         factors = SHORT_FACTORS if short else FACTORS
-        ratios = {factor: _ratio(room, factor, seed) / factor for factor in factors}
-        control = _ratio(room, really, seed) / CONTROL_FACTOR
+        ratios = {factor: _ratio(scratch, factor, seed) / factor for factor in factors}
+        control = _ratio(scratch, really, seed) / CONTROL_FACTOR
     linear = [bounds[0] <= ratio <= bounds[1] for ratio in (*ratios.values(), control)]
     passed = all(linear[:-1]) and not linear[-1]
     return Outcome(
@@ -44,9 +44,9 @@ def run(short: bool = False, seed: int = 7) -> Outcome:
     )
 
 
-def _ratio(room: Room, factor: float, seed: int) -> float:
-    base, more = _script(room.folder, 1), _script(room.folder, factor)
-    result = python_api.compare(base, more, budget=BUDGET_S, seed=seed, workspace=room.workspace)
+def _ratio(scratch: ScratchWorkspace, factor: float, seed: int) -> float:
+    base, more = _script(scratch.folder, 1), _script(scratch.folder, factor)
+    result = python_api.compare(base, more, budget=BUDGET_S, seed=seed, workspace=scratch.workspace)
     return result.ratio.value
 
 

@@ -13,44 +13,44 @@ from time import perf_counter
 
 from modeldyno.core.results import ComparisonResult
 from modeldyno.core.sessions import Pair
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.neighbours import busy_processes
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import Room, percent, temporary_room
+from modeldyno.selftest.scratch_workspace import ScratchWorkspace, percent, scratch_workspace
 
 NEIGHBOURS = 4
 
 
 @dataclass(frozen=True)
-class Form:
+class LoadParameters:
     budget_s: float
     same: float  # how far from 1 a model against itself may lie for certain
     moved: float  # how far the neighbours may move the difference
 
 
-FULL = Form(budget_s=18, same=0.02, moved=0.015)
-SHORT = Form(budget_s=4, same=0.04, moved=0.04)
+FULL = LoadParameters(budget_s=18, same=0.02, moved=0.015)
+SHORT = LoadParameters(budget_s=4, same=0.04, moved=0.04)
 
 
 def run(short: bool = False, seed: int = 10) -> Outcome:
     start = perf_counter()
-    form = SHORT if short else FULL
-    with temporary_room() as room:
-        base, larger = (stacks.stack(room.folder, layers) for layers in (100, 105))
-        quiet = room.compare_for(base, larger, form.budget_s, seed)
-        same_quiet = None if short else room.compare_for(base, base, form.budget_s, seed)
+    parameters = SHORT if short else FULL
+    with scratch_workspace() as scratch:
+        base, larger = (synthetic_models.stack(scratch.folder, layers) for layers in (100, 105))
+        quiet = scratch.compare_for(base, larger, parameters.budget_s, seed)
+        same_quiet = None if short else scratch.compare_for(base, base, parameters.budget_s, seed)
         with busy_processes(NEIGHBOURS):
-            loaded = room.compare_for(base, larger, form.budget_s, seed)
-            same_loaded = room.compare_for(base, base, form.budget_s, seed)
-        mean_moved = log(_mean_s(room, loaded) / _mean_s(room, quiet))
+            loaded = scratch.compare_for(base, larger, parameters.budget_s, seed)
+            same_loaded = scratch.compare_for(base, base, parameters.budget_s, seed)
+        mean_moved = log(_mean_s(scratch, loaded) / _mean_s(scratch, quiet))
     sames = [result for result in (same_quiet, same_loaded) if result is not None]
     moved = log(loaded.ratio.value / quiet.ratio.value)
     noises = [loaded.noise, same_loaded.noise]
     passed = (
-        all(_is_same(result, form.same) for result in sames)
-        and abs(moved) <= form.moved
+        all(_is_same(result, parameters.same) for result in sames)
+        and abs(moved) <= parameters.moved
         and noises == ["contended", "contended"]
-        and mean_moved > form.moved
+        and mean_moved > parameters.moved
     )
     return Outcome(
         id="T10",
@@ -67,10 +67,10 @@ def run(short: bool = False, seed: int = 10) -> Outcome:
             "contention_loaded": loaded.contention,
         },
         threshold={
-            "same_percent": f"contains 0 or within ±{percent(form.same)}",
-            "moved_points": percent(form.moved),
+            "same_percent": f"contains 0 or within ±{percent(parameters.same)}",
+            "moved_points": percent(parameters.moved),
             "noise_loaded": "contended",
-            "mean_moved_percent": f"above {percent(form.moved)}",
+            "mean_moved_percent": f"above {percent(parameters.moved)}",
         },
         control={"mean_moved_percent": percent(mean_moved)},
         seed=seed,
@@ -87,9 +87,9 @@ def _shown(result: ComparisonResult) -> list[float]:
     return [percent(log(value)) for value in (result.ratio.low, result.ratio.high)]
 
 
-def _mean_s(room: Room, result: ComparisonResult) -> float:
+def _mean_s(scratch: ScratchWorkspace, result: ComparisonResult) -> float:
     """Of A's calls: what a stored number would be held against."""
-    sides: list[Pair] = room.pairs(result)
+    sides: list[Pair] = scratch.pairs(result)
     samples = [pair.a.samples for pair in sides]
     calls = sum(len(one.wall_ns) * one.calls_per_sample for one in samples)
     return sum(sum(one.wall_ns) for one in samples) / calls / 1e9

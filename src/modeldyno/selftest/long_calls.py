@@ -11,42 +11,42 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from modeldyno.measure.verdicts import CONTENDED
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.neighbours import busy_processes
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import temporary_room
+from modeldyno.selftest.scratch_workspace import scratch_workspace
 
 NEIGHBOURS = 4
 LONG_CALL_S = 0.005
 
 
 @dataclass(frozen=True)
-class Form:
+class LongCallParameters:
     budget_s: float
     half_width: float
     wall_over_cpu: float  # of the half-widths
 
 
-FULL = Form(budget_s=50, half_width=0.02, wall_over_cpu=3.0)
-SHORT = Form(budget_s=25, half_width=0.05, wall_over_cpu=1.5)
+FULL = LongCallParameters(budget_s=50, half_width=0.02, wall_over_cpu=3.0)
+SHORT = LongCallParameters(budget_s=25, half_width=0.05, wall_over_cpu=1.5)
 
 
 def run(short: bool = False, seed: int = 14) -> Outcome:
     start = perf_counter()
-    form = SHORT if short else FULL
-    with temporary_room() as room:
-        model = stacks.convnet(room.folder)
+    parameters = SHORT if short else FULL
+    with scratch_workspace() as scratch:
+        model = synthetic_models.convnet(scratch.folder)
         with busy_processes(NEIGHBOURS):
-            result = room.compare_for(model, model, form.budget_s, seed)
+            result = scratch.compare_for(model, model, parameters.budget_s, seed)
     half_width = result.ratio.half_width
     wall_over_cpu = result.typical_ratio.half_width / half_width
     is_contended = result.contention is not None and result.contention >= CONTENDED
     passed = (
         result.a.floor_s >= LONG_CALL_S
         and result.statistic == "cpu p25"
-        and half_width <= form.half_width
+        and half_width <= parameters.half_width
         and result.verdict not in ("slower", "faster")
-        and (wall_over_cpu >= form.wall_over_cpu or not is_contended)
+        and (wall_over_cpu >= parameters.wall_over_cpu or not is_contended)
     )
     return Outcome(
         id="T14",
@@ -64,9 +64,9 @@ def run(short: bool = False, seed: int = 14) -> Outcome:
         },
         threshold={
             "verdict": "neither slower nor faster",
-            "half_width": form.half_width,
+            "half_width": parameters.half_width,
             "statistic": "cpu p25",
-            "wall_over_cpu_half_width": form.wall_over_cpu,
+            "wall_over_cpu_half_width": parameters.wall_over_cpu,
         },
         control={"wall_over_cpu_half_width": round(wall_over_cpu, 2)},
         seed=seed,

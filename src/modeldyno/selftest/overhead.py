@@ -40,13 +40,13 @@ Turn = Callable[[], None]
 
 
 def run(short: bool = False, seed: int = 8) -> Outcome:
-    from modeldyno.selftest import stacks
-    from modeldyno.selftest.room import temporary_room
+    from modeldyno.selftest import synthetic_models
+    from modeldyno.selftest.scratch_workspace import scratch_workspace
 
     start = perf_counter()
-    with temporary_room() as room:
-        models = [stacks.shortest(room.folder), stacks.short(room.folder)]
-        models.append(stacks.stack(room.folder, 100))
+    with scratch_workspace() as scratch:
+        models = [synthetic_models.shortest(scratch.folder), synthetic_models.short(scratch.folder)]
+        models.append(synthetic_models.stack(scratch.folder, 100))
         sizes = (SHORT_SESSIONS, SHORT_SESSION_S) if short else (SESSIONS, SESSION_S)
         found = _in_a_process_of_its_own(models, sizes, seed)
     means = {name: float(np.mean(found[name]["product"])) for name in MOST}
@@ -151,7 +151,7 @@ def _alternate(turns: list[Turn], call: loop.Call, seconds: float, seed: int) ->
     order = list(turns)
     randomness = random.Random(seed)  # noqa: S311 - an order of measurement, not a secret
     end = perf_counter() + seconds
-    with loop.quiet_collector():
+    with loop.paused_garbage_collection():
         while perf_counter() < end:
             randomness.shuffle(order)
             for turn in (*order, *reversed(order)):

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from time import perf_counter
 
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import estimate, groups, percent, temporary_room
+from modeldyno.selftest.scratch_workspace import estimate, groups, percent, scratch_workspace
 
 # Groups of the 105-layer stack, and how many must see it; a group does so in 95 of 100 cases.
 FULL, SHORT = (20, 17), (5, 3)
@@ -21,12 +21,12 @@ SWAPPED_PAIRS = 16
 def run(short: bool = False, seed: int = 2) -> Outcome:
     start = perf_counter()
     count, least = SHORT if short else FULL
-    with temporary_room() as room:
-        base, larger = (stacks.stack(room.folder, layers) for layers in (100, 105))
-        _, pairs = room.compare_short_pairs(base, larger, 8 * count, seed)
-        _, swapped_pairs = room.compare_short_pairs(larger, base, SWAPPED_PAIRS, seed)
-        slightly = stacks.stack(room.folder, 102)
-        small_pairs = [] if short else room.compare_short_pairs(base, slightly, SMALL_PAIRS)[1]
+    with scratch_workspace() as scratch:
+        base, larger = (synthetic_models.stack(scratch.folder, layers) for layers in (100, 105))
+        _, pairs = scratch.compare_short_pairs(base, larger, 8 * count, seed)
+        _, swapped_pairs = scratch.compare_short_pairs(larger, base, SWAPPED_PAIRS, seed)
+        slightly = synthetic_models.stack(scratch.folder, 102)
+        small_pairs = [] if short else scratch.compare_short_pairs(base, slightly, SMALL_PAIRS)[1]
     found = groups(pairs)
     seeing = sum(group.low > 0 for group in found)
     large, swapped = estimate(pairs), estimate(swapped_pairs)

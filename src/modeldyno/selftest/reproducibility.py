@@ -14,33 +14,33 @@ from time import perf_counter
 from modeldyno.core.results import ComparisonResult
 from modeldyno.core.sessions import Pair
 from modeldyno.measure.statistics import FLOOR, seconds_per_call
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.controls import quantile_ratio
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import LEVEL, estimate, percent, temporary_room
+from modeldyno.selftest.scratch_workspace import LEVEL, estimate, percent, scratch_workspace
 
 
 @dataclass(frozen=True)
-class Form:
+class RepetitionParameters:
     runs: int
     budget_s: float
     holding: int  # runs whose interval must hold the pooled estimate
     naive_share: float  # of the control's intervals that may, of the 95 % they promise
 
 
-FULL = Form(runs=6, budget_s=10, holding=5, naive_share=0.80)
-SHORT = Form(runs=4, budget_s=3, holding=3, naive_share=0.85)
+FULL = RepetitionParameters(runs=6, budget_s=10, holding=5, naive_share=0.80)
+SHORT = RepetitionParameters(runs=4, budget_s=3, holding=3, naive_share=0.85)
 
 
 def run(short: bool = False, seed: int = 17) -> Outcome:
     start = perf_counter()
-    form = SHORT if short else FULL
+    parameters = SHORT if short else FULL
     results: list[ComparisonResult] = []
-    with temporary_room() as room:
-        base, larger = (stacks.stack(room.folder, layers) for layers in (100, 102))
-        for number in range(form.runs):
-            results.append(room.compare_for(base, larger, form.budget_s, seed + number))
-        pairs = [room.pairs(result) for result in results]
+    with scratch_workspace() as scratch:
+        base, larger = (synthetic_models.stack(scratch.folder, layers) for layers in (100, 102))
+        for number in range(parameters.runs):
+            results.append(scratch.compare_for(base, larger, parameters.budget_s, seed + number))
+        pairs = [scratch.pairs(result) for result in results]
     all_pairs = [pair for some in pairs for pair in some]
     pooled = estimate(all_pairs)
     intervals = [(log(result.ratio.low), log(result.ratio.high)) for result in results]
@@ -49,9 +49,9 @@ def run(short: bool = False, seed: int = 17) -> Outcome:
     naive_share = sum(naive) / len(naive)
     verdicts = [result.verdict for result in results]
     passed = (
-        holding >= form.holding
+        holding >= parameters.holding
         and not {"slower", "faster"} <= set(verdicts)
-        and naive_share <= form.naive_share
+        and naive_share <= parameters.naive_share
     )
     return Outcome(
         id="T17",
@@ -59,15 +59,15 @@ def run(short: bool = False, seed: int = 17) -> Outcome:
         passed=passed,
         observed={
             "intervals_holding_pooled": holding,
-            "runs": form.runs,
+            "runs": parameters.runs,
             "verdicts": verdicts,
             "pooled_percent": percent(pooled.value),
             "intervals_percent": [[percent(low), percent(high)] for low, high in intervals],
         },
         threshold={
-            "intervals_holding_pooled": form.holding,
+            "intervals_holding_pooled": parameters.holding,
             "verdicts": "not both slower and faster",
-            "sample_intervals_holding_pooled": form.naive_share,
+            "sample_intervals_holding_pooled": parameters.naive_share,
         },
         control={"sample_intervals_holding_pooled": round(naive_share, 3)},
         seed=seed,

@@ -12,7 +12,7 @@ from time import perf_counter
 from modeldyno.core.sessions import Calibration
 from modeldyno.measure.loop import calibrate
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.virtual import ScriptedCall, VirtualTime
+from modeldyno.selftest.virtual_time import ScriptedCall, VirtualTime
 
 CALLS_S = (5e-6, 10e-6, 50e-6, 500e-6, 20e-3)
 LONGEST_S = 0.2e-3  # unless it is a single call

@@ -18,7 +18,13 @@ import numpy as np
 from modeldyno.core.results import StopReason
 from modeldyno.core.specs import DEFAULT, Budget
 from modeldyno.measure.statistics import log_t, mean_t
-from modeldyno.measure.stopping import FIXED_LEVEL, LOOKS, decide, look_level, published_level
+from modeldyno.measure.stopping import (
+    FIXED_LEVEL,
+    LOOKS,
+    choose_stop_reason,
+    look_level,
+    published_level,
+)
 from modeldyno.selftest.outcome import Outcome
 
 FLOOR_SD, TYPICAL_SD = 0.0085, 0.03  # between sessions; the typical keeps the rule waiting
@@ -29,7 +35,7 @@ COVERS, LOOKS_REJECT, CONTROL_REJECTS = 0.94, 0.065, 0.15
 
 
 @dataclass(frozen=True)
-class Stopped:
+class SimulatedRun:
     """One simulated run: why it stopped, and whether its two intervals hold."""
 
     reason: StopReason
@@ -90,7 +96,7 @@ def _run_until_stopped(
     budget: Budget,
     disturbed: bool,
     level: Callable[[StopReason], float],
-) -> Stopped:
+) -> SimulatedRun:
     floors: list[float] = []
     typicals: list[float] = []
     share = DISTURBED if disturbed else 0.0
@@ -99,9 +105,9 @@ def _run_until_stopped(
         noise = rng.normal(size=2) + DISTURBANCE * (rng.random(2) < share)
         floors.append(exp(FLOOR_SD * noise[0]))
         typicals.append(exp(TYPICAL_SD * noise[1]))
-        reason = decide(floors, typicals, budget, len(floors) * SESSION_COST_S)
+        reason = choose_stop_reason(floors, typicals, budget, len(floors) * SESSION_COST_S)
     shift = share * DISTURBANCE
-    return Stopped(
+    return SimulatedRun(
         reason,
         _covers(floors, exp(FLOOR_SD * shift), level(reason)),
         _covers(typicals, exp(TYPICAL_SD * shift), level(reason)),

@@ -15,15 +15,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from modeldyno.selftest import stacks
+from modeldyno.selftest import synthetic_models
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.room import temporary_room
+from modeldyno.selftest.scratch_workspace import scratch_workspace
 
 TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)
-class Form:
+class TenSecondsParameters:
     runs: int
     budget_s: float
     layers: int
@@ -32,33 +32,35 @@ class Form:
     wall: float | None  # of the budget; None: told, not judged
 
 
-FULL = Form(runs=3, budget_s=10, layers=105, slower=2, half_width=0.02, wall=1.3)
+FULL = TenSecondsParameters(runs=3, budget_s=10, layers=105, slower=2, half_width=0.02, wall=1.3)
 # Half the budget finds twice the difference; starting up weighs more in it.
-SHORT = Form(runs=1, budget_s=5, layers=110, slower=1, half_width=0.04, wall=None)
+SHORT = TenSecondsParameters(runs=1, budget_s=5, layers=110, slower=1, half_width=0.04, wall=None)
 
 
 def run(short: bool = False, seed: int = 3) -> Outcome:
     start = perf_counter()
-    form = SHORT if short else FULL
+    parameters = SHORT if short else FULL
     different: list[dict[str, Any]] = []
     same: list[dict[str, Any]] = []
     walls: list[float] = []
-    with temporary_room() as room:
-        base, larger = (stacks.stack(room.folder, layers) for layers in (100, form.layers))
-        for number in range(form.runs):
+    with scratch_workspace() as scratch:
+        base, larger = (
+            synthetic_models.stack(scratch.folder, layers) for layers in (100, parameters.layers)
+        )
+        for number in range(parameters.runs):
             for other, found in ((larger, different), (base, same)):
                 began = perf_counter()
-                command = [base, other, "--budget", form.budget_s, "--seed", seed + number]
-                found.append(_compare(command, room.workspace))
+                command = [base, other, "--budget", parameters.budget_s, "--seed", seed + number]
+                found.append(_compare(command, scratch.workspace))
                 walls.append(perf_counter() - began)
     verdicts = [document["verdict"] for document in different]
     same_verdicts = [document["verdict"] for document in same]
     widest = max(_half_width(document) for document in same)
     passed = (
-        verdicts.count("slower") >= form.slower
+        verdicts.count("slower") >= parameters.slower
         and not {"slower", "faster"} & set(same_verdicts)
-        and widest <= form.half_width
-        and (form.wall is None or max(walls) <= form.wall * form.budget_s)
+        and widest <= parameters.half_width
+        and (parameters.wall is None or max(walls) <= parameters.wall * parameters.budget_s)
     )
     return Outcome(
         id="T3",
@@ -74,11 +76,11 @@ def run(short: bool = False, seed: int = 3) -> Outcome:
             "longest_wall_s": round(max(walls), 2),
         },
         threshold={
-            "slower_of_different": form.slower,
+            "slower_of_different": parameters.slower,
             "slower_or_faster_of_same": 0,
-            "half_width_of_same": form.half_width,
-            "wall_s": form.wall and form.wall * form.budget_s,
-            "layers": f"100:{form.layers}",
+            "half_width_of_same": parameters.half_width,
+            "wall_s": parameters.wall and parameters.wall * parameters.budget_s,
+            "layers": f"100:{parameters.layers}",
         },
         control={"slower_of_different": verdicts.count("slower")},
         seed=seed,

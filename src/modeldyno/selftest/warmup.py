@@ -13,11 +13,11 @@ from time import perf_counter
 import numpy as np
 
 from modeldyno.core.sessions import SessionPlan
-from modeldyno.measure.loop import Timed, measure_session
+from modeldyno.measure.loop import TimedSession, measure_session
 from modeldyno.measure.statistics import FloatArray, floor, seconds_per_call, typical
 from modeldyno.measure.trend import trend
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.virtual import Latency, ScriptedCall, VirtualTime
+from modeldyno.selftest.virtual_time import Latency, ScriptedCall, VirtualTime
 
 CALL_S = 100e-6
 SLOW_CALLS, SLOWDOWN = 30, 5.0
@@ -29,10 +29,10 @@ WITHIN, STEADY_CALLS = 0.02, 100
 
 
 @dataclass(frozen=True)
-class Played:
+class ScriptedRun:
     """A scripted engine's run: its sessions, and how long they took in virtual time."""
 
-    sessions: list[Timed]
+    sessions: list[TimedSession]
     seconds: float
 
     def samples(self) -> list[FloatArray]:
@@ -88,23 +88,25 @@ def run(seed: int = 11) -> Outcome:
     )
 
 
-def play(latency: Latency, sessions: int, seed: int, plan: SessionPlan | None = None) -> Played:
+def play(
+    latency: Latency, sessions: int, seed: int, plan: SessionPlan | None = None
+) -> ScriptedRun:
     """Measure fresh instances of one script, one after the other, with the loop that ships."""
     time, rng = VirtualTime(), np.random.default_rng(seed)
     timed = [
         measure_session(ScriptedCall(time, latency, rng), plan or SessionPlan(), time.clocks())
         for _ in range(sessions)
     ]
-    return Played(timed, time.now_ns / 1e9)
+    return ScriptedRun(timed, time.now_ns / 1e9)
 
 
-def _bias(played: Played) -> float:
+def _bias(played: ScriptedRun) -> float:
     """How far floor or typical is from what the settled engine takes, whichever is worse."""
     samples = played.samples()[0]
     return max(abs(floor(samples) / CALL_S - 1), abs(typical(samples) / CALL_S - 1))
 
 
-def _flagged(runs: dict[int, Played]) -> list[int]:
+def _flagged(runs: dict[int, ScriptedRun]) -> list[int]:
     return [sessions for sessions, played in runs.items() if trend(played.samples())]
 
 

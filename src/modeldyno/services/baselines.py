@@ -10,7 +10,7 @@ from modeldyno.core.cells import CellFigures
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN
 from modeldyno.core.pairs_of_cells import machines_apart, matched
-from modeldyno.measure.unpaired import ratio_apart
+from modeldyno.measure.unpaired import unpaired_ratio
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.run_hosts import RunHosts
 
@@ -59,7 +59,7 @@ def _held(baseline_id: BenchmarkId, baseline: CellFigures, cell: CellFigures) ->
     a, b = baseline.floor, cell.floor
     if a is None or b is None:
         return VersusBaseline(*here, why=FEW)
-    ratio = ratio_apart(a, b, (baseline.items, cell.items))
+    ratio = unpaired_ratio(a, b, (baseline.items, cell.items))
     for name, side in (("baseline's number", baseline), ("number", cell)):
         if side.noise == "unusable":
             return VersusBaseline(*here, ratio, "inconclusive", f"the {name} is unusable")

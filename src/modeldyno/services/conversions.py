@@ -31,7 +31,7 @@ from modeldyno.services.model_files import ModelFiles, looked_into
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.worker.trees import temporary_folder
+from modeldyno.worker.untrusted_folders import temporary_folder
 
 logger = logging.getLogger(__name__)
 

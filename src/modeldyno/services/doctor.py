@@ -19,13 +19,13 @@ from modeldyno.core.sandbox import SandboxReport
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Jobs, device_nodes
 from modeldyno.measure import doctor, energy, host, probes, weather
-from modeldyno.measure.cpus import allowed_cpus, ranges
+from modeldyno.measure.cpus import allowed_cpus, format_cpu_ranges
 from modeldyno.services import peaks
 from modeldyno.services.runs import RunService
 from modeldyno.store import peaks as stored_peaks
 from modeldyno.store.runs import Runs
-from modeldyno.worker.launch import Stop, Surroundings, launched
-from modeldyno.worker.trees import temporary_folder
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
+from modeldyno.worker.untrusted_folders import temporary_folder
 
 Listener = Callable[[JobMessage], None]
 LEAST_DISK_BYTES = 1 << 30  # what a run may leave: samples, logs, a private copy of the model
@@ -110,7 +110,11 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     if not used and not are_taken:
         return Finding("free cores", "ok", value)
     holders = ", ".join(dict.fromkeys(used.values()))
-    told = f"{ranges(used)} used by {holders}" if used else "another modeldyno is about to use them"
+    told = (
+        f"{format_cpu_ranges(used)} used by {holders}"
+        if used
+        else "another modeldyno is about to use them"
+    )
     return Finding(
         "free cores",
         "warning",
@@ -146,8 +150,8 @@ def confinement(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
     with temporary_folder() as folder, closing(Stop()) as stop:
         scratch, log = folder / "scratch", folder / "log.txt"
         try:
-            with launched(Surroundings(scratch, log, devices=devices)) as worker:
-                return worker.confinement(time.monotonic() + SANDBOX_LIMIT_S, stop)
+            with launched(WorkerSetup(scratch, log, devices=devices)) as worker:
+                return worker.read_sandbox_report(time.monotonic() + SANDBOX_LIMIT_S, stop)
         except (EOFError, RunFailed):
             return None
 

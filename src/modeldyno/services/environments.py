@@ -31,9 +31,9 @@ from modeldyno.engines import catalog, environments
 from modeldyno.engines.catalog import Entry
 from modeldyno.engines.environments import OLDEST_PYTHON, Environment
 from modeldyno.store.file_locks import is_locked
-from modeldyno.worker.launch import Stop, Surroundings, launched
+from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import EngineLoaded, LoadEngine
-from modeldyno.worker.trees import discard_tree, temporary_folder
+from modeldyno.worker.untrusted_folders import discard_tree, temporary_folder
 
 Tell = Callable[[str], None]
 
@@ -361,7 +361,7 @@ def _try(there: Environment) -> EngineLoaded:
     """Import the engine as a measurement would: in a worker, confined."""
     with temporary_folder() as folder, closing(Stop()) as stop:
         log = folder / "log.txt"
-        around = Surroundings(
+        around = WorkerSetup(
             folder / "scratch",
             log,
             python=there.python,
@@ -370,7 +370,7 @@ def _try(there: Environment) -> EngineLoaded:
         deadline_s = time.monotonic() + LOAD_LIMIT_S
         try:
             with launched(around) as worker:
-                return worker.ask(LoadEngine(there.engine), EngineLoaded, deadline_s, stop)
+                return worker.request(LoadEngine(there.engine), EngineLoaded, deadline_s, stop)
         except (RunFailed, UserError) as error:
             words = log.read_text(errors="replace") if log.exists() else ""
             raise _does_not_work(there.engine, words, error) from error

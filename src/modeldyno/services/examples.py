@@ -26,7 +26,7 @@ from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
 from modeldyno.store.transfers import Stop, heed
-from modeldyno.worker.trees import discard_tree
+from modeldyno.worker.untrusted_folders import discard_tree
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -28,7 +28,7 @@ from modeldyno.core.pairs_of_cells import (
 )
 from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
-from modeldyno.measure.unpaired import is_over_sessions, ratio_apart
+from modeldyno.measure.unpaired import is_over_sessions, unpaired_ratio
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.exports import ExportService
 from modeldyno.store.records.all import Records
@@ -165,8 +165,8 @@ def _apart(
                 pair, sides, f"{name} rests on too few sessions to know how far they differ"
             )
     items = sides[0].items, sides[1].items
-    ratio = ratio_apart(one.latency.floor, other.latency.floor, items)
-    typical = ratio_apart(one.latency.typical, other.latency.typical, items)
+    ratio = unpaired_ratio(one.latency.floor, other.latency.floor, items)
+    typical = unpaired_ratio(one.latency.typical, other.latency.typical, items)
     doubted = doubt(*sides)
     apart = "" if is_one_run else "measured one after the other: what changed between is in it"
     return CellJudgement(

@@ -21,7 +21,7 @@ from modeldyno.core.runs import Run
 from modeldyno.core.specs import CellSpec
 from modeldyno.core.standings import Best, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
-from modeldyno.measure.unpaired import ratio_apart
+from modeldyno.measure.unpaired import unpaired_ratio
 from modeldyno.services.models import ModelService, ModelShown
 from modeldyno.store.records.all import Records
 
@@ -139,7 +139,7 @@ def _note(leader: MeasuredCell, tied: Sequence[MeasuredCell], by: Objective, unu
 
 
 def _is_behind(leader: MeasuredCell, other: MeasuredCell, by: Objective) -> bool:
-    return ratio_apart(_seconds(leader, by), _seconds(other, by)).low > 1
+    return unpaired_ratio(_seconds(leader, by), _seconds(other, by)).low > 1
 
 
 def _seconds(cell: MeasuredCell, by: Objective) -> Estimate:

@@ -20,12 +20,12 @@ from modeldyno.core.queue import CoreLease
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.versions import tool_version
 from modeldyno.measure import host, weather
+from modeldyno.measure.cpus import Topology, topology
 from modeldyno.measure.doctor import judge_machine
-from modeldyno.measure.topology import Topology, topology
 from modeldyno.services.doctor import DoctorService, confinement
 from modeldyno.settings import Settings
 from modeldyno.store.records.all import Records
-from modeldyno.worker.trees import entries
+from modeldyno.worker.untrusted_folders import entries
 
 COUNT_AGAIN_S = 60.0
 PACKAGES = (

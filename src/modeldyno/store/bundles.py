@@ -29,7 +29,7 @@ from pathlib import Path
 from modeldyno.core.models import ExternalFile
 from modeldyno.store.models import hash_file
 from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
-from modeldyno.worker.trees import discard_tree, remove_tree
+from modeldyno.worker.untrusted_folders import discard_tree, remove_tree
 
 _LONGEST_NAME = 100
 _SHA256 = re.compile(r"[0-9a-f]{64}")

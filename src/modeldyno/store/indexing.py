@@ -48,7 +48,7 @@ from modeldyno.store.records.runs import RUN_ID, Runs, add_run, documents_of, wr
 from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
-from modeldyno.worker.trees import discard_tree
+from modeldyno.worker.untrusted_folders import discard_tree
 
 logger = logging.getLogger(__name__)
 

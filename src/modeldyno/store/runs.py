@@ -38,7 +38,7 @@ from modeldyno.core.runs import RunState, may_move
 from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
 from modeldyno.store.owners import Owner, this_process
-from modeldyno.worker.trees import discard_tree
+from modeldyno.worker.untrusted_folders import discard_tree
 
 if TYPE_CHECKING:
     from modeldyno.store.objects import Objects

@@ -22,7 +22,7 @@ _TCP_BIND_AND_CONNECT = 0b11
 _ABSTRACT_SOCKETS_AND_SIGNALS = 0b11
 
 
-class Access(IntFlag):
+class FileAccess(IntFlag):
     EXECUTE = 1 << 0
     WRITE_FILE = 1 << 1
     READ_FILE = 1 << 2
@@ -41,7 +41,7 @@ class Access(IntFlag):
     IOCTL_DEV = 1 << 15  # ABI 5
 
     @classmethod
-    def known_to(cls, abi: int) -> Access:
+    def known_to(cls, abi: int) -> FileAccess:
         since = {2: cls.REFER, 3: cls.TRUNCATE, 5: cls.IOCTL_DEV}
         known = cls((1 << 13) - 1)
         for first, right in since.items():
@@ -49,16 +49,18 @@ class Access(IntFlag):
         return known
 
 
-READ = Access.READ_FILE | Access.READ_DIR
+READ = FileAccess.READ_FILE | FileAccess.READ_DIR
 WRITE = (
-    READ | Access.WRITE_FILE | Access.TRUNCATE | Access.REFER | Access.REMOVE_DIR
-    | Access.REMOVE_FILE | Access.MAKE_DIR | Access.MAKE_REG | Access.MAKE_FIFO | Access.MAKE_SYM
+    READ | FileAccess.WRITE_FILE | FileAccess.TRUNCATE | FileAccess.REFER
+    | FileAccess.REMOVE_DIR | FileAccess.REMOVE_FILE | FileAccess.MAKE_DIR | FileAccess.MAKE_REG
+    | FileAccess.MAKE_FIFO | FileAccess.MAKE_SYM
 )  # fmt: skip
-_OF_FILES = (
-    Access.EXECUTE | Access.WRITE_FILE | Access.READ_FILE | Access.TRUNCATE | Access.IOCTL_DEV
-)
+_VALID_FOR_FILES = (
+    FileAccess.EXECUTE | FileAccess.WRITE_FILE | FileAccess.READ_FILE | FileAccess.TRUNCATE
+    | FileAccess.IOCTL_DEV
+)  # fmt: skip
 
-Grant = tuple[str, Access]
+Grant = tuple[str, FileAccess]
 
 
 def kernel_abi() -> int:
@@ -74,7 +76,7 @@ def restrict(grants: Iterable[Grant], abi: int) -> None:
 
     Paths that do not exist are left out. Restricting again can only take away. Raises OSError.
     """
-    handled = Access.known_to(abi)
+    handled = FileAccess.known_to(abi)
     with _ruleset(handled, abi) as ruleset:
         for path, access in grants:
             _grant(ruleset, path, access & handled)
@@ -82,7 +84,7 @@ def restrict(grants: Iterable[Grant], abi: int) -> None:
 
 
 @contextmanager
-def _ruleset(handled: Access, abi: int) -> Iterator[int]:
+def _ruleset(handled: FileAccess, abi: int) -> Iterator[int]:
     attributes = struct.pack("=Q", handled)
     attributes += struct.pack("=Q", _TCP_BIND_AND_CONNECT) if abi >= 4 else b""
     attributes += struct.pack("=Q", _ABSTRACT_SOCKETS_AND_SIGNALS) if abi >= 6 else b""
@@ -93,13 +95,13 @@ def _ruleset(handled: Access, abi: int) -> Iterator[int]:
         os.close(ruleset)
 
 
-def _grant(ruleset: int, path: str, access: Access) -> None:
+def _grant(ruleset: int, path: str, access: FileAccess) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     if not stat.S_ISDIR(os.fstat(place).st_mode):
-        access &= _OF_FILES
+        access &= _VALID_FOR_FILES
     _call(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, place), 0)
     # A rule holds on to an inode, and /proc makes a new inode for each look-up after its cache
     # was dropped: left open, the descriptor keeps it in the cache.

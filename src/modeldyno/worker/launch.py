@@ -28,23 +28,23 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.sandbox import Sandboxing, SandboxReport, SandboxSpec
-from modeldyno.worker import placement
-from modeldyno.worker.attendant import Attendant, Log
-from modeldyno.worker.children import Children
-from modeldyno.worker.groups import Group, make_group
-from modeldyno.worker.limits import Limits
+from modeldyno.worker import pinning
+from modeldyno.worker.control_groups import ControlGroup, make_group
+from modeldyno.worker.descendants import Descendants
+from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.messages import (
     HEADER,
     Command,
-    Failed,
+    CommandFailed,
     Reply,
     frame_length,
-    limits_of,
     pack,
+    reply_limits,
     unpack,
     write_all,
 )
-from modeldyno.worker.watch import Watch, memory_passed
+from modeldyno.worker.monitor import RunLog, WorkerMonitor
+from modeldyno.worker.resource_usage import ResourceWatch, memory_passed
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
@@ -107,7 +107,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class WorkerSetup:
     """Where a worker lives and what it may use."""
 
     scratch: Path  # its working directory, home and temporary folder
@@ -120,7 +120,7 @@ class Surroundings:
     allow_exec: bool = False  # an engine that compiles starts a compiler
     inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
     sandbox: Sandboxing = "on"
-    limits: Limits = field(default_factory=Limits)
+    limits: WorkerLimits = field(default_factory=WorkerLimits)
 
     @property
     def is_elsewhere(self) -> bool:
@@ -138,19 +138,19 @@ class Worker:
         to: int,
         reply: int,
         output: int,
-        log: Log,
-        group: Group | None,
-        surroundings: Surroundings,
+        log: RunLog,
+        group: ControlGroup | None,
+        setup: WorkerSetup,
     ) -> None:
         self._process = process
         self._to = to
         self._from = reply
-        self._surroundings = surroundings
-        self._children = Children(process.pid)
+        self._setup = setup
+        self._children = Descendants(process.pid)
         self._group = group
-        watch = self._watched(surroundings)
-        look_s = surroundings.limits.look_s
-        self._attendant = Attendant(output, log, watch, look_s, self._stop)
+        watch = self._watched(setup)
+        look_s = setup.limits.look_s
+        self._attendant = WorkerMonitor(output, log, watch, look_s, self._stop)
         self._exit = _exit_of(process)
         self._ending = threading.Lock()  # once it is reaped, its number may be another's
         self._verdict: RunFailed | None = None  # why we ended it
@@ -158,16 +158,16 @@ class Worker:
         self.sandbox: SandboxReport | None = None  # known with the first answer
         self._attendant.start()
 
-    def _watched(self, surroundings: Surroundings) -> Watch | None:
+    def _watched(self, setup: WorkerSetup) -> ResourceWatch | None:
         if sys.platform != "linux":
             return None
         group = self._group
-        return Watch(
+        return ResourceWatch(
             self.pid,
-            surroundings.scratch,
-            surroundings.limits,
-            0 if group and group.bounds_memory else surroundings.memory_limit_bytes,
-            self._children.look if surroundings.may_fork else list,
+            setup.scratch,
+            setup.limits,
+            0 if group and group.bounds_memory else setup.memory_limit_bytes,
+            self._children.look if setup.may_fork else list,
             counts_threads=not (group and group.bounds_threads),
         )
 
@@ -175,41 +175,41 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def ask(self, command: Command, expect: type[R], deadline_s: float, stop: Stop) -> R:
+    def request(self, command: Command, expect: type[R], deadline_s: float, stop: Stop) -> R:
         """Send a command and wait for its reply; raises what went wrong in our words.
 
         ``deadline_s`` is a moment of ``time.monotonic()``.
         """
-        self.tell(command)
-        return self.hear(expect, deadline_s, stop)
+        self.send(command)
+        return self.receive(expect, deadline_s, stop)
 
-    def tell(self, command: Command) -> None:
+    def send(self, command: Command) -> None:
         """Send a command; its reply must be heard before the next one."""
-        placement.move_pools(self.pid, placement.cpus_for(command))
+        pinning.move_pools(self.pid, pinning.cpus_for(command))
         with contextlib.suppress(BrokenPipeError):  # it is gone: hearing tells of what
             write_all(self._to, pack(command))
 
-    def hear(self, expect: type[R], deadline_s: float, stop: Stop) -> R:
+    def receive(self, expect: type[R], deadline_s: float, stop: Stop) -> R:
         try:
-            self.confinement(deadline_s, stop)
+            self.read_sandbox_report(deadline_s, stop)
             body = self._frame(deadline_s, stop)
         except EOFError:
             raise self._obituary() from None
-        reply = unpack(Reply, body, limits_of(expect))
-        if isinstance(reply, Failed):
+        reply = unpack(Reply, body, reply_limits(expect))
+        if isinstance(reply, CommandFailed):
             kind = error_classes().get(reply.code, RunFailed)
             raise kind(_clean(reply.title), why=_clean(reply.why), fix=_clean(reply.fix))
         if not isinstance(reply, expect):
             raise WorkerGarbled("The worker answered another question than it was asked")
         return reply
 
-    def confinement(self, deadline_s: float, stop: Stop) -> SandboxReport:
+    def read_sandbox_report(self, deadline_s: float, stop: Stop) -> SandboxReport:
         """What the worker is confined by: the first thing it says."""
         if self.sandbox is None:
             self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
             if self._may_fork:
                 self._children.hold_namespace()
-            check_sandbox(self._surroundings.sandbox, self.sandbox)
+            require_sandbox(self._setup.sandbox, self.sandbox)
         return self.sandbox
 
     def _frame(self, deadline_s: float, stop: Stop) -> bytes:
@@ -290,7 +290,7 @@ class Worker:
         self._children.end_rest()
         if self._group is not None:
             if self._group.bounds_memory and self._group.killed_for_memory():
-                self._verdict = memory_passed(self._surroundings.memory_limit_bytes)
+                self._verdict = memory_passed(self._setup.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
             os.close(self._exit)
@@ -315,7 +315,7 @@ class Worker:
     def _may_fork(self) -> bool:
         """Whether it can have started other processes."""
         is_filtered = self.sandbox is not None and "seccomp" in self.sandbox.layers
-        return self._surroundings.may_fork or not is_filtered
+        return self._setup.may_fork or not is_filtered
 
     def _ends_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
@@ -355,42 +355,38 @@ def _clean(text: str) -> str:
 
 
 @contextlib.contextmanager
-def launched(surroundings: Surroundings) -> Iterator[Worker]:
-    worker = launch(surroundings)
+def launched(setup: WorkerSetup) -> Iterator[Worker]:
+    worker = launch(setup)
     try:
         yield worker
     finally:
         worker.close()
 
 
-def launch(surroundings: Surroundings) -> Worker:
+def launch(setup: WorkerSetup) -> Worker:
     """Spawn a fresh worker in its own session and process group."""
-    surroundings.scratch.mkdir(parents=True, exist_ok=True)
+    setup.scratch.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
-        log = ours.enter_context(
-            contextlib.closing(Log(surroundings.log, surroundings.limits.log_bytes))
-        )
+        log = ours.enter_context(contextlib.closing(RunLog(setup.log, setup.limits.log_bytes)))
         command_read, command_write = _pipe(theirs, ours)
         reply_read, reply_write = _pipe(ours, theirs)
         output_read, output_write = _pipe(ours, theirs)
         # Before the worker is in our own group: it is passed on only where we are alone.
-        group = _new_group(surroundings)
+        group = _new_group(setup)
         if group is not None:
             ours.callback(group.remove)
-        process = _spawn(surroundings, command_read, reply_write, output_write)
+        process = _spawn(setup, command_read, reply_write, output_write)
         theirs.close()
         try:
             group = _joined(group, process.pid)
-            worker = Worker(
-                process, command_write, reply_read, output_read, log, group, surroundings
-            )
+            worker = Worker(process, command_write, reply_read, output_read, log, group, setup)
         except BaseException:
             process.kill()
             process.wait()
             raise
         ours.pop_all()
     with contextlib.suppress(BrokenPipeError):  # it is gone already: the first question tells
-        write_all(command_write, pack(_sandbox_spec(surroundings)))
+        write_all(command_write, pack(_sandbox_spec(setup)))
     return worker
 
 
@@ -402,15 +398,15 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return read, write
 
 
-def _new_group(surroundings: Surroundings) -> Group | None:
-    limits = surroundings.limits
+def _new_group(setup: WorkerSetup) -> ControlGroup | None:
+    limits = setup.limits
     if not limits.cgroups:
         return None
-    memory_bytes = surroundings.memory_limit_bytes
-    return make_group(surroundings.scratch, memory_bytes, limits.threads, surroundings.may_fork)
+    memory_bytes = setup.memory_limit_bytes
+    return make_group(setup.scratch, memory_bytes, limits.threads, setup.may_fork)
 
 
-def _joined(group: Group | None, pid: int) -> Group | None:
+def _joined(group: ControlGroup | None, pid: int) -> ControlGroup | None:
     """The group, with the worker in it; that waits for its first command, so it has started nothing
     yet."""
     if group is not None:
@@ -436,23 +432,23 @@ def _is_readable(descriptor: int) -> bool:
         return bool(selector.select(0))
 
 
-def _sandbox_spec(surroundings: Surroundings) -> SandboxSpec:
+def _sandbox_spec(setup: WorkerSetup) -> SandboxSpec:
     return SandboxSpec(
-        scratch=str(surroundings.scratch),
-        readable=(_our_code(surroundings), *map(str, surroundings.readable)),
-        inspectable=tuple(map(str, surroundings.inspectable)),
-        devices=tuple(map(str, surroundings.devices)),
-        memory_limit_bytes=surroundings.memory_limit_bytes,
-        allow_exec=surroundings.allow_exec,
-        enabled=surroundings.sandbox != "off",
+        scratch=str(setup.scratch),
+        readable=(_our_code(setup), *map(str, setup.readable)),
+        inspectable=tuple(map(str, setup.inspectable)),
+        devices=tuple(map(str, setup.devices)),
+        memory_limit_bytes=setup.memory_limit_bytes,
+        allow_exec=setup.allow_exec,
+        enabled=setup.sandbox != "off",
     )
 
 
-def _our_code(surroundings: Surroundings) -> str:
-    return str(PACKAGE_ROOT / "modeldyno" if surroundings.is_elsewhere else PACKAGE_ROOT)
+def _our_code(setup: WorkerSetup) -> str:
+    return str(PACKAGE_ROOT / "modeldyno" if setup.is_elsewhere else PACKAGE_ROOT)
 
 
-def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
+def require_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
     """Raises SandboxUnavailable when a worker got less than was required."""
     if wanted == "required" and report.level != "full":
         raise SandboxUnavailable(
@@ -462,29 +458,23 @@ def check_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
         )
 
 
-def _spawn(
-    surroundings: Surroundings, commands: int, replies: int, output: int
-) -> subprocess.Popen[bytes]:
+def _spawn(setup: WorkerSetup, commands: int, replies: int, output: int) -> subprocess.Popen[bytes]:
     numbers = (commands, replies, os.getpid())
     # In another Python our code may have no compiled form yet, and that is not ours to write.
-    boot = (
-        ("-I", "-B", "-c", _BOOT_ELSEWHERE)
-        if surroundings.is_elsewhere
-        else ("-P", "-s", "-c", _BOOT)
-    )
+    boot = ("-I", "-B", "-c", _BOOT_ELSEWHERE) if setup.is_elsewhere else ("-P", "-s", "-c", _BOOT)
     return subprocess.Popen(
-        [surroundings.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
+        [setup.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        cwd=surroundings.scratch,
-        env=environment(surroundings, dict(os.environ)),
+        cwd=setup.scratch,
+        env=environment(setup, dict(os.environ)),
         pass_fds=(commands, replies),
         start_new_session=True,
     )
 
 
-def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, str]:
+def environment(setup: WorkerSetup, ours: dict[str, str]) -> dict[str, str]:
     """A clean environment of random length: its size shifts the stack, and with it alignment."""
     kept = {
         name: value
@@ -494,12 +484,12 @@ def environment(surroundings: Surroundings, ours: dict[str, str]) -> dict[str, s
     if "PYTHONPATH" in kept:  # relative to where we are, not to where the worker will be
         parts = kept["PYTHONPATH"].split(os.pathsep)
         kept["PYTHONPATH"] = os.pathsep.join(str(Path(part).absolute()) for part in parts)
-    if surroundings.is_elsewhere:
+    if setup.is_elsewhere:
         kept = {name: value for name, value in kept.items() if name not in _OF_OUR_PYTHON}
-    scratch = str(surroundings.scratch)
+    scratch = str(setup.scratch)
     return (
         kept
-        | {name: str(surroundings.threads) for name in _THREAD_COUNTS}
+        | {name: str(setup.threads) for name in _THREAD_COUNTS}
         | {"HOME": scratch, "TMPDIR": scratch, "PYTHONNOUSERSITE": "1"}
         # Some engines ask who we are, and the sandbox hides the file that says so.
         | {"LOGNAME": "modeldyno", "USER": "modeldyno"}

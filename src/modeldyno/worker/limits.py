@@ -15,8 +15,8 @@ _FIRST_TO_GO = "1000"
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Bounds that the parent keeps (``worker/watch.py``); of memory, users choose their own."""
+class WorkerLimits:
+    """Limits that the parent enforces (``worker/resource_usage.py``); users set that of memory."""
 
     scratch_bytes: int = 8 << 30  # files that are deleted and still open included
     scratch_files: int = 100_000
@@ -60,6 +60,6 @@ def _go_first_when_memory_runs_out() -> None:
 
 
 def _keep_descendants() -> None:
-    """Children of children that ended become ours, so that the parent finds them below us."""
+    """Descendants of children that ended become ours, so that the parent finds them below us."""
     on, nothing = ctypes.c_ulong(1), ctypes.c_ulong(0)
     ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, on, nothing, nothing, nothing)

@@ -57,15 +57,15 @@ from modeldyno.engines.protocol import (
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
-    OF_COMMANDS,
+    COMMAND_LIMITS,
     CloseSide,
     Command,
+    CommandFailed,
     Convert,
     Converted,
     EngineLoaded,
     Examine,
     Examined,
-    Failed,
     GraphRead,
     Inspect,
     Inspected,
@@ -110,7 +110,7 @@ def main(arguments: list[str]) -> None:
     with _Bench() as bench:
         inspecting = True
         while (body := read_frame(commands)) is not None:
-            command: Command = unpack(Command, body, OF_COMMANDS)
+            command: Command = unpack(Command, body, COMMAND_LIMITS)
             if inspecting and not isinstance(command, _LOOKING):
                 sandbox.close_inspection(spec, report)
                 inspecting = False
@@ -151,8 +151,8 @@ def packed(reply: Reply) -> bytes:
         )
 
 
-def _failed(error: ModeldynoError) -> Failed:
-    return Failed(error.code, error.title, error.why, error.fix)
+def _failed(error: ModeldynoError) -> CommandFailed:
+    return CommandFailed(error.code, error.title, error.why, error.fix)
 
 
 def _in_words(command: Command, error: Exception) -> ModeldynoError:
@@ -531,7 +531,7 @@ class _Ready:
         self.tensors = tensors
         self._target = side.target
         self._bound = _bind(opened.session, tensors, side.contract)
-        self.contender = loop.Contender(self._bound.call, _entering(side.target, opened.session))
+        self.contender = loop.TimedSide(self._bound.call, _entering(side.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)
@@ -543,7 +543,7 @@ class _Ready:
         return outputs.comparable(outputs.load(reference), self.run())
 
     def session(
-        self, timed: loop.Timed, parity: Parity | None = None, memory: Memory | None = None
+        self, timed: loop.TimedSession, parity: Parity | None = None, memory: Memory | None = None
     ) -> Session:
         return Session(
             load_s=self.opened.load_s,
@@ -574,9 +574,9 @@ class _Bench(contextlib.ExitStack):
         self.pop_all().close()  # a side that an earlier failure left behind
         self.enter_context(padded_heap(command.padding_seed))
         self._side = self.enter_context(_ready(command.side))
-        self._beside = loop.Beside(self._side.contender, command.calibration, command.plan)
+        self._beside = loop.SideTimer(self._side.contender, command.calibration, command.plan)
         self._memory: Memory | None = None
-        self.enter_context(loop.quiet_collector())
+        self.enter_context(loop.paused_garbage_collection())
         return self._state()
 
     def take_turn(self, command: MeasureBlock) -> SideReady:

@@ -34,13 +34,13 @@ from modeldyno.core.sessions import (
 from modeldyno.core.traces import ProfilePlan, Repeat
 
 HEADER = struct.Struct(">I")
-LONGEST = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
+LONGEST_MESSAGE = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
 _STRUCTURE = (b",", b":", b"[", b"{")  # each value but the first comes after one of these
 _MANY_DIGITS = re.compile(rb"[0-9]{19}")  # the fewest of a number beyond 63 bits
 
 
 @dataclass(frozen=True)
-class Limits:
+class MessageLimits:
     """What a message may hold beside its bytes: ``{}`` takes 3 of those and 70 in memory."""
 
     values: int
@@ -48,10 +48,10 @@ class Limits:
 
 
 # A window of a million samples has two million numbers; databases and sample files hold 63 bits.
-USUAL = Limits(values=2_200_000, integer=1 << 63)
+DEFAULT_LIMITS = MessageLimits(values=2_200_000, integer=1 << 63)
 # 100 000 convolutions with all their attributes and shapes have about five million values.
-OF_GRAPHS = Limits(values=8_000_000, integer=1 << 64)
-OF_COMMANDS = Limits(values=LONGEST, integer=None)  # our own parent sends them
+GRAPH_LIMITS = MessageLimits(values=8_000_000, integer=1 << 64)
+COMMAND_LIMITS = MessageLimits(values=LONGEST_MESSAGE, integer=None)  # our own parent sends them
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class WindowMeasured:
 
 
 @dataclass(frozen=True)
-class Failed:
+class CommandFailed:
     code: str
     title: str
     why: str
@@ -284,13 +284,15 @@ class Failed:
     kind: Literal["failed"] = "failed"
 
 
-Beside = OpenSide | MeasureBlock | MeasureWindow | CloseSide
-Looking = Inspect | ReadGraph | LowerOpset
-Trying = LoadEngine | Examine | Convert
-Command = Looking | Trying | MeasureSession | MeasurePair | ProfileSession | Beside
-Measured = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
-Looked = Inspected | GraphRead | OpsetLowered
-Reply = Looked | EngineLoaded | Examined | Converted | Measured | Failed
+SideCommand = OpenSide | MeasureBlock | MeasureWindow | CloseSide
+InspectionCommand = Inspect | ReadGraph | LowerOpset
+EngineCommand = LoadEngine | Examine | Convert
+Command = (
+    InspectionCommand | EngineCommand | MeasureSession | MeasurePair | ProfileSession | SideCommand
+)
+MeasuredReply = SessionMeasured | PairMeasured | SessionProfiled | SideReady | WindowMeasured
+InspectionReply = Inspected | GraphRead | OpsetLowered
+Reply = InspectionReply | EngineLoaded | Examined | Converted | MeasuredReply | CommandFailed
 
 
 def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
@@ -298,15 +300,15 @@ def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
     return HEADER.pack(len(body)) + body
 
 
-def limits_of(reply: type) -> Limits:
+def reply_limits(reply: type) -> MessageLimits:
     """Of the answer that is waited for."""
-    return OF_GRAPHS if reply is GraphRead else USUAL
+    return GRAPH_LIMITS if reply is GraphRead else DEFAULT_LIMITS
 
 
-def unpack(union: Any, body: bytes, limits: Limits = USUAL) -> Any:
+def unpack(union: Any, body: bytes, limits: MessageLimits = DEFAULT_LIMITS) -> Any:
     """The message in a frame's body; raises WorkerGarbled when it is none of ours."""
     try:
-        return decode(union, _parsed(body, limits))
+        return decode(union, _parse_json(body, limits))
     except (ValueError, RecursionError) as error:  # a Mismatch is a ValueError
         raise WorkerGarbled(
             "The worker sent something that is not a message",
@@ -315,7 +317,7 @@ def unpack(union: Any, body: bytes, limits: Limits = USUAL) -> Any:
         ) from error
 
 
-def _parsed(body: bytes, limits: Limits) -> Any:
+def _parse_json(body: bytes, limits: MessageLimits) -> Any:
     """JSON as we write it ourselves. Its values are counted before they are built, from above:
     commas inside texts count, too."""
     count = sum(map(body.count, _STRUCTURE))
@@ -345,10 +347,10 @@ def _finite(digits: str) -> float:
 
 def frame_length(header: bytes) -> int:
     length: int = HEADER.unpack(header)[0]
-    if length > LONGEST:
+    if length > LONGEST_MESSAGE:
         raise WorkerGarbled(
             "The worker sent something that is not a message",
-            why=f"it announced {length} bytes, the longest message has {LONGEST}",
+            why=f"it announced {length} bytes, the longest message has {LONGEST_MESSAGE}",
             fix="The model or its engine wrote into our pipe; see the run's log",
         )
     return length

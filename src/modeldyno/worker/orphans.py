@@ -11,8 +11,8 @@ import os
 import signal
 from pathlib import Path
 
-from modeldyno.worker.children import in_namespaces, is_alive, namespace_of, pids
-from modeldyno.worker.groups import prefix_of
+from modeldyno.worker.control_groups import prefix_of
+from modeldyno.worker.descendants import in_namespaces, is_alive, namespace_of, pids
 
 _MOST_ROUNDS = 100  # for those that start others while we look
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.worker import landlock, seccomp
-from modeldyno.worker.landlock import READ, WRITE, Access, Grant
+from modeldyno.worker.landlock import READ, WRITE, FileAccess, Grant
 from modeldyno.worker.limits import MOST_FILES as MOST_FILES
 from modeldyno.worker.limits import limit
 
@@ -219,23 +219,23 @@ def _usable(abi: int) -> int:
 
 
 def _grants(spec: SandboxSpec, inspecting: bool) -> Iterator[Grant]:
-    execute = Access.EXECUTE if spec.allow_exec else Access(0)
+    execute = FileAccess.EXECUTE if spec.allow_exec else FileAccess(0)
     for path in (*_python(), *_SYSTEM_LIBRARIES, *(_PROGRAMS if spec.allow_exec else ())):
         yield path, READ | execute
     for path in (*_SYSTEM_FACTS, *(_SYSTEM_FACTS_OF_DEVICES if spec.devices else ())):
         yield path, READ
     # Resets the peak of memory; opening it to write also truncates.
-    yield "/proc/self/clear_refs", Access.WRITE_FILE | Access.TRUNCATE
+    yield "/proc/self/clear_refs", FileAccess.WRITE_FILE | FileAccess.TRUNCATE
     for path in _HARMLESS_DEVICES:
-        yield path, Access.READ_FILE | Access.WRITE_FILE
+        yield path, FileAccess.READ_FILE | FileAccess.WRITE_FILE
     for path in spec.devices:
-        yield path, READ | Access.WRITE_FILE | Access.IOCTL_DEV
+        yield path, READ | FileAccess.WRITE_FILE | FileAccess.IOCTL_DEV
     if spec.devices:  # CUDA gives its threads names, and fails where it cannot
-        yield "/proc/self/task", READ | Access.WRITE_FILE | Access.TRUNCATE
+        yield "/proc/self/task", READ | FileAccess.WRITE_FILE | FileAccess.TRUNCATE
     for path in spec.readable:
         yield path, READ
     for path in spec.inspectable if inspecting else ():
-        yield path, Access.READ_FILE
+        yield path, FileAccess.READ_FILE
     yield spec.scratch, WRITE | execute
 
 

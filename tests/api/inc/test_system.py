@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from modeldyno.measure.topology import Topology, topology
+from modeldyno.measure.cpus import Topology, topology
 from tests.api.v1.server import serving
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.worker import trees
-from modeldyno.worker.trees import discard_tree, entries, remove_tree, temporary_folder
+from modeldyno.worker import untrusted_folders
+from modeldyno.worker.untrusted_folders import discard_tree, entries, remove_tree, temporary_folder
 
 DEEPER_THAN_PYTHON = 1500  # its stack holds a thousand calls, and a process 1024 files
 
@@ -42,7 +42,7 @@ def test_removing_takes_any_depth_with_a_handful_of_descriptors(tree):
     code = """
 import resource, sys
 from pathlib import Path
-from modeldyno.worker.trees import remove_tree
+from modeldyno.worker.untrusted_folders import remove_tree
 resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
 remove_tree(Path(sys.argv[1]))
 """
@@ -51,7 +51,7 @@ remove_tree(Path(sys.argv[1]))
 
 
 def test_removing_takes_many_files_and_folders_beside_each_other(tree, monkeypatch):
-    monkeypatch.setattr(trees, "_AT_ONCE", 10)
+    monkeypatch.setattr(untrusted_folders, "_AT_ONCE", 10)
     for number in range(300):
         (tree / f"file{number}").write_text("x")
         (tree / f"folder{number}" / "inner").mkdir(parents=True)
@@ -90,7 +90,7 @@ def test_a_file_or_a_pipe_in_place_of_the_folder_is_removed(tmp_path):
 AS_NOBODY = """
 import os, sys
 from pathlib import Path
-from modeldyno.worker.trees import entries, remove_tree
+from modeldyno.worker.untrusted_folders import entries, remove_tree
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)
 tree = Path(sys.argv[1]) / "tree"
@@ -158,7 +158,7 @@ def test_a_clean_up_that_fails_is_logged_and_does_not_fail_the_work(tree, monkey
     def refuse(path, limit_s):
         raise RecursionError("maximum recursion depth exceeded")
 
-    monkeypatch.setattr(trees, "remove_tree", refuse)
+    monkeypatch.setattr(untrusted_folders, "remove_tree", refuse)
     assert not discard_tree(tree)
     assert "left for the next sweep" in caplog.text
 

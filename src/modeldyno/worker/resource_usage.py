@@ -2,7 +2,7 @@
 
 A few times a second, and each look is short however much there is to see: memory and threads are
 read from small files of the kernel, scratch files are counted a stretch at a time. What the kernel
-bounds itself (``worker/groups.py``) is not looked at.
+bounds itself (``worker/control_groups.py``) is not looked at.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.errors import EngineFailed, OutOfMemory, RunFailed, StorageFailed
-from modeldyno.worker.limits import Limits
-from modeldyno.worker.trees import entries
+from modeldyno.worker.limits import WorkerLimits
+from modeldyno.worker.untrusted_folders import entries
 
 FILES_AT_ONCE = 1000  # in one look: some milliseconds
 COUNT_EVERY = 4  # looks: files come more slowly than memory
@@ -43,14 +43,14 @@ class _Open:
     disk: dict[int, int]  # bytes of deleted ones
 
 
-class Watch:
+class ResourceWatch:
     """``below`` gives what a worker has started; ``memory_bytes`` of 0 is no limit."""
 
     def __init__(
         self,
         pid: int,
         scratch: Path,
-        limits: Limits,
+        limits: WorkerLimits,
         memory_bytes: int,
         below: Callable[[], list[int]],
         counts_threads: bool = True,

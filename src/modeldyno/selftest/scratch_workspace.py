@@ -16,7 +16,7 @@ from modeldyno.measure.statistics import mean_t
 from modeldyno.services import requests
 from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
-from modeldyno.worker.trees import temporary_folder
+from modeldyno.worker.untrusted_folders import temporary_folder
 
 LEVEL = 0.95
 GROUP = 8  # pairs: the fewest that a comparison may decide on
@@ -24,7 +24,7 @@ SHORT_PAIR_S = 0.1
 
 
 @dataclass(frozen=True)
-class Room:
+class ScratchWorkspace:
     folder: Path
     workspace: Path
     workbench: Workbench
@@ -65,10 +65,10 @@ class Room:
 
 
 @contextmanager
-def temporary_room() -> Iterator[Room]:
+def scratch_workspace() -> Iterator[ScratchWorkspace]:
     with temporary_folder("modeldyno-selftest-") as folder:
         workspace = folder / "workspace"
-        yield Room(folder, workspace, open_workbench(Settings(workspace)))
+        yield ScratchWorkspace(folder, workspace, open_workbench(Settings(workspace)))
 
 
 # ---------------------------------------------------------------- pairs, as they ship

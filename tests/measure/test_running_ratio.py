@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
-from modeldyno.measure.compare import PairUnit, log_ratio
-from modeldyno.measure.ratio_so_far import RatioSoFar
+from modeldyno.measure.compare import PairUnit, RunningRatio, log_ratio
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
 
@@ -23,7 +22,7 @@ def session(call_us: int, cpu: bool = False) -> Session:
     )
 
 
-def value(ratio: RatioSoFar) -> float:
+def value(ratio: RunningRatio) -> float:
     found = ratio.estimate()
     assert found is not None
     return found.value
@@ -41,7 +40,7 @@ def test_every_pair_is_looked_at_once():
         return log_ratio(pair, statistic)
 
     units: list[PairUnit] = []
-    ratio = RatioSoFar(units, (1, 1), counted)
+    ratio = RunningRatio(units, (1, 1), counted)
     for b_us in range(100, 130):
         units.append(unit(100, b_us))
         ratio.estimate()
@@ -50,23 +49,23 @@ def test_every_pair_is_looked_at_once():
 
 def test_it_is_the_ratio_of_all_pairs_so_far():
     units = [unit(100, 110), unit(100, 110)]
-    ratio = RatioSoFar(units, (1, 1))
+    ratio = RunningRatio(units, (1, 1))
     assert value(ratio) == pytest.approx(1.1)
     units += [unit(100, 121), unit(100, 100)]
     assert value(ratio) == pytest.approx(1.1)
 
 
 def test_one_pair_is_no_ratio_yet():
-    assert RatioSoFar([unit(100, 110)], (1, 1)).estimate() is None
+    assert RunningRatio([unit(100, 110)], (1, 1)).estimate() is None
 
 
 def test_times_per_item_are_compared():
-    assert value(RatioSoFar([unit(100, 100)] * 2, (1, 2))) == pytest.approx(0.5)
+    assert value(RunningRatio([unit(100, 100)] * 2, (1, 2))) == pytest.approx(0.5)
 
 
 def test_it_follows_when_a_short_call_forbids_cpu_time():
     units = [unit(2000, 2200, cpu=True)] * 2
-    ratio = RatioSoFar(units, (1, 1))
+    ratio = RunningRatio(units, (1, 1))
     ratio.estimate()
     units.append(unit(900, 990))
     assert value(ratio) == pytest.approx(1.1)

@@ -17,7 +17,7 @@ from pathlib import Path
 PATIENCE_S = 5.0  # for processes that start others faster than we stop them
 
 
-class Children:
+class Descendants:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._seen: dict[int, str] = {}  # when each of them started: numbers are used again

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from modeldyno.measure.processes import estimate, spread
+from modeldyno.measure.process_variance import estimate, spread
 
 PAIRS = (6, 9, 12, 24)
 

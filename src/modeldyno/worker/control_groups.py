@@ -1,8 +1,8 @@
-"""A control group of its own for a worker: the kernel keeps its limits and ends all of it at once.
+"""A control group for each worker: the kernel enforces its limits and kills all of it at once.
 
-Always below our own group, so that whatever binds us binds the worker too. Making one needs version
-2 and a group that is ours to write to; without it ``worker/watch.py`` and ``worker/children.py`` do
-what can be done from outside.
+The group is always below our own, so that our limits bind the worker too. Creating one needs
+cgroup version 2 and write access to our group; without these, ``worker/resource_usage.py`` and
+``worker/descendants.py`` do what is possible from outside.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 @dataclass(frozen=True)
-class Group:
+class ControlGroup:
     folder: Path
     bounds_memory: bool = False
     bounds_threads: bool = False
@@ -58,7 +58,7 @@ def prefix_of(home: Path) -> str:
     return f"modeldyno-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}-"
 
 
-def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> Group | None:
+def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> ControlGroup | None:
     """None where it cannot be had, or would be of no use."""
     try:
         above = own_folder()
@@ -81,7 +81,7 @@ def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> G
         return None
 
 
-def bounded(folder: Path, memory_bytes: int, threads: int) -> Group | None:
+def bounded(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
     """Give a new group its limits, as far as it has the controllers. Raises OSError."""
     if not (folder / "cgroup.kill").exists():  # before Linux 5.14
         folder.rmdir()
@@ -95,7 +95,7 @@ def bounded(folder: Path, memory_bytes: int, threads: int) -> Group | None:
     bounds_threads = (folder / "pids.max").exists()
     if bounds_threads:
         _write(folder / "pids.max", str(threads))
-    return Group(folder, bounds_memory, bounds_threads)
+    return ControlGroup(folder, bounds_memory, bounds_threads)
 
 
 def pass_on(folder: Path, controllers: tuple[str, ...]) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.errors import RunFailed
-from modeldyno.worker.watch import Watch
+from modeldyno.worker.resource_usage import ResourceWatch
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 16
 _LAST_WORDS = 4096
 
 
-class Log:
+class RunLog:
     """A run's log, which several workers may write to at once."""
 
     def __init__(self, path: Path, most_bytes: int) -> None:
@@ -51,14 +51,14 @@ class Log:
         os.close(self._file)
 
 
-class Attendant:
+class WorkerMonitor:
     """Owns ``output``, the reading end of a pipe, and ``log``. ``stop`` ends the worker."""
 
     def __init__(
         self,
         output: int,
-        log: Log,
-        watch: Watch | None,
+        log: RunLog,
+        watch: ResourceWatch | None,
         look_s: float,
         stop: Callable[[RunFailed], None],
     ) -> None:
