@@ -90,13 +90,14 @@ class Running:
 
 
 @contextmanager
-def running(*arguments: object) -> Iterator[Running]:
+def running(*arguments: object, **environment: str) -> Iterator[Running]:
     with subprocess.Popen(
         command(*arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=dict(os.environ) | environment,
     ) as process:
         try:
             yield Running(process)

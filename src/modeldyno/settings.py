@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from modeldyno.core.hosts import machine_name
+
 DATABASE_FILE = "modeldyno.sqlite3"  # in the workspace
 
 
@@ -22,6 +24,7 @@ class Settings:
     # MODELDYNO_ENGINES: where engines are kept that live in another Python; None: in the workspace
     engines: Path | None = None
     resume: bool = False  # MODELDYNO_RESUME or --resume: go on with what an earlier server left
+    machine: str | None = None  # MODELDYNO_MACHINE: its name; None: known by what identifies it
 
     @property
     def has_database(self) -> bool:
@@ -32,6 +35,7 @@ class Settings:
     def read(
         cls, workspace: str | Path | None = None, environment: Mapping[str, str] = os.environ
     ) -> Settings:
+        machine = environment.get("MODELDYNO_MACHINE")
         chosen = workspace or environment.get("MODELDYNO_WORKSPACE") or Path.home() / ".modeldyno"
         return cls(
             Path(chosen).expanduser().absolute(),
@@ -40,6 +44,7 @@ class Settings:
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
             engines=_folder(environment.get("MODELDYNO_ENGINES")),
             resume=bool(environment.get("MODELDYNO_RESUME")),
+            machine=machine_name(machine) if machine else None,
         )
 
 

@@ -168,7 +168,7 @@ class Server:
 def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workbench:
     runs = Runs(settings.workspace / "runs")
     trust = Trust(settings.workspace / "trust.json")
-    jobs = jobs or LocalJobs(folders=runs)
+    jobs = jobs or LocalJobs(folders=runs, machine=settings.machine)
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
     graphs = GraphService(service, Graphs(settings.workspace / "graphs"))
     return Workbench(runs, service, TrustService(trust, service), graphs)
@@ -221,7 +221,7 @@ def open_doctor(settings: Settings) -> DoctorService:
     from modeldyno.services.doctor import DoctorService
 
     leases = Leases()
-    return DoctorService(LocalJobs(leases), leases, settings.workspace)
+    return DoctorService(LocalJobs(leases), leases, settings.workspace, settings.machine)
 
 
 def open_examples(settings: Settings) -> ExampleService:
@@ -320,7 +320,7 @@ def open_server(
             records,
             folders,
             settling,
-            LocalJobs(leases, folders=folders),
+            LocalJobs(leases, folders=folders, machine=settings.machine),
             leases,
             aside,
             progress.hear,

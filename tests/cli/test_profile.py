@@ -83,6 +83,25 @@ def test_ctrl_c_keeps_what_is_there(tmp_path, room):
     assert (refused.code, "takes no model and no settings" in refused.err) == (2, True)
 
 
+def test_a_run_is_not_resumed_on_another_machine(tmp_path, room):
+    slow = script(tmp_path / "slow.json", latency_us=50_000, nodes=NODES)
+    with running(
+        "profile", slow, "--repeats", "4", "--json", *room, MODELDYNO_MACHINE="lab-1"
+    ) as process:
+        until(lambda: list(tmp_path.glob("workspace/runs/*/units.jsonl")), "a repeat")
+        process.send(signal.SIGINT)
+        ended = process.end()
+    assert ended.document["host"]["machine"] == "lab-1"
+    words = ("profile", "--resume", "latest", "--json", *room)
+    refused = modeldyno(*words, MODELDYNO_MACHINE="lab-2")
+    assert (refused.code, refused.document["error"]["code"]) == (1, "MACHINE_CHANGED")
+    assert refused.document["error"]["title"] == "This run began on another machine"
+    whole = modeldyno(*words, MODELDYNO_MACHINE="lab-1")
+    assert (whole.code, whole.document["repeats"]) == (0, 4)
+    odd = modeldyno("profile", slow, *room, MODELDYNO_MACHINE="two words")
+    assert (odd.code, "cannot be the name of a machine" in odd.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.reindex import ReindexDocument
@@ -232,6 +232,25 @@ class Indexing:
         assert desk.records.runs.page().items == before
         assert len(desk.records.runs.cells(cells)) == 1
 
+    def test_rows_say_which_machine_measured_and_that_is_rebuilt(self, desk, index, folders):
+        """Of a run that an earlier version kept, nobody knows."""
+        ids = sorted(path.name for path in folders.iterdir())
+        names: dict[str, str | None] = {**dict.fromkeys(ids, "lab-2"), ids[0]: None}
+        for run_id, name in names.items():
+            path = folders / run_id / "result.json"
+            result = json.loads(path.read_text())
+            del result["host"]["machine"]
+            result["host"] |= {"machine": name} if name else {}
+            path.write_text(json.dumps(result))
+        index.refresh()
+        assert _machines(desk) == names
+        assert index.rebuild(check=True).different == ()
+        with desk.database.writing() as connection:
+            connection.execute(update(RUNS).values(machine=None))
+            connection.execute(update(CELLS).values(machine="lab-3"))
+        assert set(index.rebuild().different) == {*ids[1:], *ids[:1]}
+        assert _machines(desk) == names
+
     def test_rebuilding_leaves_alone_what_only_the_database_has(self, desk, index, folders):
         index.refresh()
         run_id, broken = (run.id for run in desk.records.runs.page().items[:2])
@@ -289,3 +308,13 @@ class Indexing:
         index = RunIndex(desk.database, History(tmp_path / "nowhere"), desk.clock)
         assert index.refresh() == Indexed()
         assert desk.records.projects.page().items == ()
+
+
+def _machines(desk) -> dict[str, str | None]:
+    """As runs say it, and their cells, if they have any."""
+    with desk.database.reading() as connection:
+        cells = connection.execute(select(CELLS.c.run_id, CELLS.c.machine)).all()
+    names = {run.id: run.machine for run in desk.records.runs.page().items}
+    assert all(names[run_id] == name for run_id, name in cells)
+    assert cells
+    return names

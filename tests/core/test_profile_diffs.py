@@ -138,3 +138,17 @@ def test_what_was_measured_otherwise_is_said(profile):
         "contract: hot in A, e2e in B",
         "options: no options in A, xnnpack=off in B",
     )
+
+
+def test_profiles_of_two_machines_are_shown_and_not_judged(profile):
+    sides = [
+        replace(profile, rows=(node("a", ms=ms),), host=replace(profile.host, machine=name))
+        for ms, name in ((1.0, "lab-1"), (2.0, "lab-2"))
+    ]
+    found = diff(*sides)
+    schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
+    assert (found.verdict, found.changes[0].verdict) == ("not comparable", "not comparable")
+    assert found.changes[0].delta_s == pytest.approx(1e-3)
+    assert found.differences == ("machine: lab-1 in A, lab-2 in B",)
+    same = diff(sides[0], replace(sides[1], host=sides[0].host))
+    assert (same.changes[0].verdict, same.differences) == ("slower", ())

@@ -18,6 +18,7 @@ from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
 from modeldyno.jobs.elsewhere import SHARED
+from modeldyno.measure import host
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service
 from modeldyno.settings import Settings
@@ -137,6 +138,7 @@ def test_a_resumed_comparison_does_not_mix_two_models(room):
         room.until_state(job.id, "cancelled")
         path = room.run_folder(job).path / "model.json"
         assert json.loads(path.read_text())["sha256"] == "+".join([spec.a.model.sha256] * 2)
+        assert json.loads(path.read_text()).get("machine") == host.facts().machine
         path.write_text(json.dumps({"sha256": "of others"}))
         server.jobs.resume(job.id)
         ended = room.until_state(job.id, "failed")

@@ -18,7 +18,7 @@ from tests.kinds.toy_core import Round, ToyResult, ToySpec
 
 
 def run_toy(spec: ToySpec, context: Context) -> ToyResult:
-    from modeldyno.measure import host, weather
+    from modeldyno.measure import weather
 
     before = weather.read()
     setup = context.worker_setup(spec.model, inspecting=True)
@@ -45,7 +45,7 @@ def run_toy(spec: ToySpec, context: Context) -> ToyResult:
         tool_version=tool_version(),
         spec=spec,
         model=facts,
-        host=host.facts(),
+        host=context.host(),
         weather=weather.weather(before, weather.read()),
         eyes=tuple(eyes),
         interrupted=len(eyes) < spec.rounds,

@@ -36,6 +36,38 @@ def test_load_changes_no_fingerprint_and_a_governor_does(tmp_path):
     assert host.facts(tmp_path).fingerprint != before
 
 
+SYSTEM_ID, BOARD_ID = "b" * 31 + "c", "4C4C4544-0043-3510-8052-B4C04F4A3132"
+IDS = {"etc/machine-id": f"{SYSTEM_ID}\n", "sys/class/dmi/id/product_uuid": f"{BOARD_ID}\n"}
+
+
+def test_a_machine_is_known_by_hashes_of_what_can_be_read(tmp_path):
+    both = host.facts(machine(tmp_path / "root", QUIET | IDS)).machine or ""
+    system, board = both.split()
+    assert (system[:3], len(system), board[:6], len(board)) == ("os-", 19, "board-", 22)
+    for secret in (SYSTEM_ID, BOARD_ID, BOARD_ID.lower().replace("-", "")):
+        assert secret not in both
+    alone = {name: {name: IDS[name]} for name in IDS}
+    for number, (name, word) in enumerate(zip(IDS, (system, board), strict=True)):
+        assert host.facts(machine(tmp_path / str(number), QUIET | alone[name])).machine == word
+    assert host.facts(machine(tmp_path / "neither", QUIET)).machine is None
+
+
+def test_ids_that_many_machines_share_are_none(tmp_path):
+    for number, word in enumerate(
+        ("0" * 8 + "-0000" * 3 + "-" + "0" * 12, "03000200-0400-0500-0006-000700080009", "Default")
+    ):
+        files = {"etc/machine-id": "uninitialized\n", "sys/class/dmi/id/product_uuid": word}
+        assert host.facts(machine(tmp_path / str(number), QUIET | files)).machine is None
+
+
+def test_which_machine_it_is_changes_no_fingerprint(tmp_path):
+    without = host.facts(machine(tmp_path, QUIET))
+    known = host.facts(machine(tmp_path, IDS))
+    named = host.facts(tmp_path, "lab-2")
+    assert named.machine == "lab-2"
+    assert without.fingerprint == known.fingerprint == named.fingerprint
+
+
 def test_a_machine_that_says_nothing_still_has_facts(tmp_path):
     facts = host.facts(tmp_path)
     assert (facts.governor, facts.boost, facts.smt, facts.clocksource) == (None,) * 4

@@ -50,6 +50,7 @@ MACHINE = HostFacts(
     microcode=None,
     libc="glibc 2.36",
     python="3.11.7",
+    machine="lab-1",
 )
 QUIET = HostWeather(load_1m=0.1, pressure=0.0, steal=0.0, throttled_s=0.0, busy=0.5)
 
@@ -79,7 +80,7 @@ def script_figures(monkeypatch: pytest.MonkeyPatch, cores: Path) -> None:
 
     monkeypatch.setattr(Worker, "send", brief)
     monkeypatch.setattr(Worker, "receive", scripted)
-    monkeypatch.setattr(host, "facts", lambda: MACHINE)
+    monkeypatch.setattr(host, "facts", lambda **_: MACHINE)
     monkeypatch.setattr(weather, "weather", lambda *_: QUIET)
     # How many cores there are decides whether the server can make way for a measurement.
     monkeypatch.setattr(Elsewhere, "move", lambda *_: "")

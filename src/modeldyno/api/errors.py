@@ -41,6 +41,7 @@ STATUSES: dict[type[errors.ModeldynoError], int] = {
     errors.QueueFull: 429,
     errors.TooBusy: 429,
     errors.ModelChanged: 409,
+    errors.MachineChanged: 409,
     errors.DatabaseUnusable: 503,
     errors.WorkspaceUnusable: 503,
     errors.PathRefused: 403,

@@ -27,6 +27,7 @@ class CellFigures:
     interval_level: float | None
     sessions: int | None
     noise: str | None
+    machine: str | None  # None: unknown
 
     @property
     def items(self) -> int:

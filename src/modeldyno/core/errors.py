@@ -50,6 +50,7 @@ ModeldynoError
     ├── DownloadFailed     a host cannot be reached, or broke off
     ├── InstallFailed      pip could not install an engine
     ├── ModelChanged       the model file changed while it was being measured
+    ├── MachineChanged     a run that began on another machine cannot be resumed here
     ├── NotYet             what was asked for comes with a later version
     └── StorageFailed      a result could not be written
 
@@ -293,6 +294,10 @@ class InstallFailed(RunFailed):
 
 class ModelChanged(RunFailed):
     code = "MODEL_CHANGED"
+
+
+class MachineChanged(RunFailed):
+    code = "MACHINE_CHANGED"
 
 
 class NotYet(RunFailed):

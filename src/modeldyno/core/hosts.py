@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated
 
 from modeldyno.core.documents.described import Count, Described, Positive, Schema, Size
+from modeldyno.core.errors import BadValue
+
+_MACHINE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MACHINE_PART = re.compile(r"(os|board)-[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -13,7 +18,8 @@ class HostFacts(Described):
     """The machine the numbers were made on; null where the system does not say."""
 
     fingerprint: Annotated[str, Schema(pattern="^[0-9a-f]{16}$")]
-    """Short hash of everything below but the weather: another value means another machine."""
+    """Short hash of everything below but `machine`: another value means that the hardware or its
+    system differs."""
     system: str
     """Operating system."""
     kernel: str
@@ -62,6 +68,9 @@ class HostFacts(Described):
     """Size of the swap space."""
     has_pressure: bool | None = None
     """Whether the kernel says how long tasks waited for CPUs."""
+    machine: str | None = None
+    """Which machine it is: hashes of the ids that its system (`os-…`) and its board (`board-…`)
+    have, or the name in MODELDYNO_MACHINE; null when unknown."""
 
 
 @dataclass(frozen=True)
@@ -92,3 +101,39 @@ class HostWeather:
     memory_available_bytes: int | None = None  # at the end
     swap_used_bytes: int | None = None  # at the end
     swapped_in_bytes: int | None = None  # read back from swap meanwhile
+
+
+def machine_name(name: str) -> str:
+    """As a setting gives it; raises BadValue."""
+    if not _MACHINE_NAME.fullmatch(name):
+        raise BadValue(
+            f"{name!r} cannot be the name of a machine",
+            why="a name has up to 64 letters, digits, dots, dashes and underscores, and begins "
+            "with a letter or a digit",
+            fix="Set MODELDYNO_MACHINE to a name such as lab-2, or leave it out",
+        )
+    return name
+
+
+def are_machines_different(a: str | None, b: str | None) -> bool:
+    """Whether these are known to be two machines.
+
+    The board decides where both have one: a container has a system of its own, and two systems
+    made from one image may share an id. Only root may read the board's, so often one side has none.
+    """
+    if a is None or b is None:
+        return False
+    parts_a, parts_b = _machine_parts(a), _machine_parts(b)
+    for part in ("board", "os"):
+        if part in parts_a and part in parts_b:
+            return parts_a[part] != parts_b[part]
+    has_name = "name" in parts_a or "name" in parts_b
+    return has_name and a != b
+
+
+def _machine_parts(machine: str) -> dict[str, str]:
+    """``os-… board-…`` by their first words; of a name that somebody gave, ``name``."""
+    words = machine.split()
+    if not all(map(_MACHINE_PART.fullmatch, words)):
+        return {"name": machine}
+    return {word.partition("-")[0]: word for word in words}

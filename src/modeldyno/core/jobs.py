@@ -16,6 +16,7 @@ class Started:
     headline: str  # for anybody's eyes: names of files, no folders
     units_planned: int
     model_sha256: str = ""  # of a comparison both, joined by a plus
+    machine: str | None = None  # on which it is measured
     kind: Literal["started"] = "started"
 
 

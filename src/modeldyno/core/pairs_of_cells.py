@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.codec import encode
+from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.judgements import Setting
 from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult
@@ -117,7 +118,7 @@ _ENVIRONMENT = {
     "boost": "boost", "huge_pages": "huge pages", "microcode": "microcode", "libc": "C library",
     "python": "Python", "smt": "SMT", "clocksource": "clock source",
     "isolated_cpus": "isolated CPUs", "nohz_full": "CPUs without a tick",
-    "container": "container", "swap_bytes": "swap",
+    "container": "container", "swap_bytes": "swap", "machine": "machine",
 }  # fmt: skip
 
 
@@ -125,12 +126,17 @@ _MACHINE = ("cpu_model", "cpus", "memory_bytes")  # another of these is another 
 
 
 def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    """That two sets of host facts are of different machines, and by what; empty where not."""
-    for name in _MACHINE:
-        if a.get(name) != b.get(name):
-            one, other = _text(a.get(name)), _text(b.get(name))
-            return f"measured on different machines: {one} against {other}"
-    return ""
+    """That two sets of host facts are of different machines, and by what; empty where not.
+
+    Machines that look alike are two if that is known of them; it is not known of old runs.
+    """
+    names = [name for name in _MACHINE if a.get(name) != b.get(name)]
+    if are_machines_different(a.get("machine"), b.get("machine")):
+        names.append("machine")
+    if not names:
+        return ""
+    one, other = (_text(host.get(names[0])) for host in (a, b))
+    return f"measured on different machines: {one} against {other}"
 
 
 def _environment_of(result: BenchmarkResult) -> dict[str, Any]:

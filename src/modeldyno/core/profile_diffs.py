@@ -15,6 +15,7 @@ from typing import Literal
 
 from modeldyno.core import figures
 from modeldyno.core.cell_axes import COUNTS
+from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.options import options_told
 from modeldyno.core.results import NodeResult, ProfileResult
 from modeldyno.core.work import family, plain_name
@@ -22,7 +23,9 @@ from modeldyno.core.work import family, plain_name
 By = Literal["node", "op"]
 Standing = Literal["kept", "moved", "appeared", "vanished"]
 MatchedBy = Literal["name", "parts", "place", "kind"]
-Verdict = Literal["faster", "slower", "no clear difference", "only in A", "only in B"]
+Verdict = Literal[
+    "faster", "slower", "no clear difference", "not comparable", "only in A", "only in B"
+]
 Span = tuple[float, float]
 
 MOST_MATCHED = 5_000  # nodes of a side that are matched by place: it takes time with their square
@@ -49,6 +52,7 @@ class Change:
     b: Part | None
     matched_by: MatchedBy | None = None
     standing: Standing = "kept"
+    is_comparable: bool = True  # False: two machines measured the sides
 
     @property
     def name(self) -> str:
@@ -72,6 +76,8 @@ class Change:
             return "only in A"
         if self.a is None:
             return "only in B"
+        if not self.is_comparable:
+            return "not comparable"
         if not _apart(self.a.ci95_s, self.b.ci95_s):
             return "no clear difference"
         return "faster" if self.delta_s < 0 else "slower"
@@ -92,6 +98,8 @@ class ProfileDiff:
     @property
     def verdict(self) -> Verdict:
         """Of the whole call."""
+        if _are_machines_different(self.a, self.b):
+            return "not comparable"
         spans = (one.ci95_s_by_figure.get("latency") for one in (self.a, self.b))
         if not _apart(*spans):
             return "no clear difference"
@@ -100,6 +108,8 @@ class ProfileDiff:
 
 def diff(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
     changes = _by_node(a, b) if by == "node" else _by_op(a, b)
+    if _are_machines_different(a, b):
+        changes = [replace(change, is_comparable=False) for change in changes]
     ranked = sorted(changes, key=lambda change: -abs(change.delta_s))
     return ProfileDiff(a, b, by, tuple(ranked), tuple(_differences(a, b)))
 
@@ -320,10 +330,20 @@ def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
         *_counts(a, b),
         ("contract", a.spec.cell.contract, b.spec.cell.contract),
         ("options", options_told(a.spec.cell.options), options_told(b.spec.cell.options)),
-        ("machine", a.host.fingerprint, b.host.fingerprint),
+        ("machine", *_machines(a, b)),
     ):
         if mine != theirs:
             yield f"{what}: {mine} in A, {theirs} in B"
+
+
+def _machines(a: ProfileResult, b: ProfileResult) -> tuple[str | None, str | None]:
+    if _are_machines_different(a, b):
+        return a.host.machine, b.host.machine
+    return a.host.fingerprint, b.host.fingerprint
+
+
+def _are_machines_different(a: ProfileResult, b: ProfileResult) -> bool:
+    return are_machines_different(a.host.machine, b.host.machine)
 
 
 def _counts(a: ProfileResult, b: ProfileResult) -> Iterator[tuple[str, int, int]]:

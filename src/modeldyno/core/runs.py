@@ -99,5 +99,6 @@ class Run(Summarised):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     tool_version: str | None = None
+    machine: str | None = None  # that measured it; None: unknown
     failure: dict[str, str] | None = None  # code, title, why, fix
     summary_json: str = "{}"

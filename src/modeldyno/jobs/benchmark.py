@@ -41,7 +41,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     cells = [Cell(number, cell) for number, cell in enumerate(spec.cells)]
     facts, copy = _prepare(spec, cells, context)
     _recall(cells, context.earlier)
-    from modeldyno.measure import host, weather
+    from modeldyno.measure import weather
 
     before = weather.read()
     stopped: ModeldynoError | None = None
@@ -61,7 +61,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         tool_version=tool_version(),
         spec=spec,
         model=facts,
-        host=host.facts(),
+        host=context.host(),
         weather=meanwhile,
         cells=results,
         standings=_trusted(standings, results),

@@ -88,7 +88,7 @@ class _Found:
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
-    from modeldyno.measure import host, weather
+    from modeldyno.measure import weather
     from modeldyno.measure.compare import judge
 
     before = weather.read()
@@ -129,7 +129,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         distribution_changed=judgement.distribution_changed,
         pairs_needed=judgement.pairs_needed,
         parity=units[0].pair.parity,
-        host=host.facts(),
+        host=context.host(),
         weather=meanwhile,
         notes=(
             *judgement.notes,

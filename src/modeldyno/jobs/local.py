@@ -11,16 +11,17 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 
 from modeldyno.core.errors import Cancelled, ModeldynoError
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Unit
+from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Started, Unit
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Context, Record
+from modeldyno.measure.host import machine_identity
 from modeldyno.store.runs import RunFolder, Runs
 from modeldyno.worker.launch import Stop
 from modeldyno.worker.untrusted_folders import temporary_folder
@@ -54,13 +55,19 @@ class _Job:
 class LocalJobs:
     """``at_once`` run beside each other; the others wait, first come first served.
 
-    What is kept works in its folder of ``folders``, all else in a temporary one.
+    What is kept works in its folder of ``folders``, all else in a temporary one. ``machine`` is a
+    name that somebody gave this one.
     """
 
     def __init__(
-        self, leases: Leases | None = None, at_once: int = 1, folders: Runs | None = None
+        self,
+        leases: Leases | None = None,
+        at_once: int = 1,
+        folders: Runs | None = None,
+        machine: str | None = None,
     ) -> None:
         self._folders = folders
+        self._machine = machine
         self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
@@ -114,13 +121,15 @@ class LocalJobs:
 
     def _run(self, job: _Job) -> None:
         def say(message: JobMessage) -> None:
+            if isinstance(message, Started):
+                message = replace(message, machine=self._machine or machine_identity())
             job.record(job.run_id, message)
 
         try:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
             with self._folder_of(job) as folder:
-                context = Context(folder, say, job.stop, self._leases, job.earlier)
+                context = Context(folder, say, job.stop, self._leases, job.earlier, self._machine)
                 result = _execute(job.spec, context)
         except ModeldynoError as error:
             logger.info("run %s: %s", job.run_id, error)

@@ -58,7 +58,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     begin = time.monotonic()
     facts, copy, prepared = _prepare(spec, context)
     found.used_s = time.monotonic() - begin
-    from modeldyno.measure import host, weather
+    from modeldyno.measure import weather
 
     before = weather.read()
     stopped: ModeldynoError | None = None
@@ -80,7 +80,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         tool_version=tool_version(),
         spec=spec,
         model=facts,
-        host=host.facts(),
+        host=context.host(),
         weather=meanwhile,
         facts=examined_as(first.facts, prepared.facts),
         batch_size=prepared.batch_size,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from modeldyno.core.hosts import HostFacts
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.sandbox import Sandboxing
@@ -45,6 +46,13 @@ class Context:
     stop: Stop
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
+    machine: str | None = None  # a name that somebody gave this one
+
+    def host(self) -> HostFacts:
+        """Facts of this machine, for the result."""
+        from modeldyno.measure import host
+
+        return host.facts(machine=self.machine)
 
     def leave(self, name: str, descriptor: int) -> None:
         """Keep a copy of what is open here as a file of the run, and say so."""

@@ -77,9 +77,8 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
             _call_by_its_name(ending)
             why = (ending.failure, ending.state)
             _write(store, run_id, ending, lambda: store.fail(run_id, *why))
-        case Started(model_sha256=sha256):
-            if sha256:
-                store.remember_model(run_id, sha256)
+        case Started(model_sha256=sha256, machine=machine):
+            store.remember_origin(run_id, sha256, machine)
         case Artifact():
             store.list_artifact(run_id, message)
         case Progress():

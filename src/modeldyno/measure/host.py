@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -23,7 +24,8 @@ _CONTAINERS = (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "pod
                ("lxc", "lxc"), ("containerd", "containerd"))  # fmt: skip
 
 
-def facts(root: Path = ROOT) -> HostFacts:
+def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
+    """``machine`` is a name that somebody gave it."""
     cpuinfo = _cpuinfo(root)
     flags = set((cpuinfo.get("flags") or cpuinfo.get("Features") or "").split())
     cpu = root / "sys/devices/system/cpu"
@@ -54,13 +56,37 @@ def facts(root: Path = ROOT) -> HostFacts:
         swap_bytes=_swap_bytes(root),
         has_pressure=text(root / "proc/pressure/cpu") is not None,
     )
-    return replace(host, fingerprint=_fingerprint(host))
+    return replace(host, fingerprint=_fingerprint(host), machine=machine or machine_identity(root))
+
+
+_MACHINE_ID = re.compile(r"[0-9a-f]{32}")
+# A board without an id of its own repeats one digit, or has this one, as many do.
+_NO_BOARD = re.compile(r"([0-9a-f])\1*|03000200040005000006000700080009")
+
+
+def machine_identity(root: Path = ROOT) -> str | None:
+    """Hashes of what the system and the board are known by, of those that can be read; None of
+    neither. The ids themselves are secrets of the machine and stay here."""
+    system = text(root / "etc/machine-id") or text(root / "var/lib/dbus/machine-id") or ""
+    board = (text(root / "sys/class/dmi/id/product_uuid") or "").lower().replace("-", "")
+    known = {"os": system, "board": "" if _NO_BOARD.fullmatch(board) else board}
+    parts = (
+        f"{name}-{_hash(f'modeldyno {name} {word}')}"
+        for name, word in known.items()
+        if _MACHINE_ID.fullmatch(word)
+    )
+    return " ".join(parts) or None
+
+
+def _hash(words: str) -> str:
+    return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
 def _fingerprint(host: HostFacts) -> str:
-    """Short hash of everything that makes numbers comparable; a change is a new machine."""
-    stable = json.dumps(asdict(host), sort_keys=True)
-    return hashlib.sha256(stable.encode()).hexdigest()[:16]
+    """Short hash of everything that makes numbers comparable, whichever machine it is."""
+    stable = asdict(host)
+    del stable["machine"]
+    return _hash(json.dumps(stable, sort_keys=True))
 
 
 def memory_bytes(root: Path = ROOT) -> int:

@@ -33,10 +33,13 @@ SANDBOX_LIMIT_S = 20.0
 
 
 class DoctorService:
-    def __init__(self, jobs: Jobs, leases: Leases, workspace: Path) -> None:
+    def __init__(
+        self, jobs: Jobs, leases: Leases, workspace: Path, machine: str | None = None
+    ) -> None:
         self._jobs = jobs
         self._leases = leases
         self._workspace = workspace
+        self._machine = machine
 
     def examine(self, with_peaks: bool, listen: Listener | None = None) -> Checkup:
         """Two seconds; with peaks about half a minute more."""
@@ -46,7 +49,7 @@ class DoctorService:
                 listen(Progress(0, 0, doing))
 
         say("looking at the machine")
-        facts, before = host.facts(), weather.read()
+        facts, before = host.facts(machine=self._machine), weather.read()
         findings = [doctor.judge_pinning(probes.pinning_works(allowed_cpus()))]
         say("reading the clock")
         clock = probes.read_clock()

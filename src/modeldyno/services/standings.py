@@ -10,6 +10,7 @@ from modeldyno.core.cells import CellFigures
 from modeldyno.core.comparisons import Comparison
 from modeldyno.core.errors import NotFound
 from modeldyno.core.figures import counted
+from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
@@ -109,7 +110,8 @@ def _best(
 ) -> Best:
     if not measured:
         return Best(by, None, note="nothing was measured yet")
-    sure = [cell for cell in measured if _figure(cell.figures, by) is not None]
+    here = _of_latest_machine(measured)
+    sure = [cell for cell in here if _figure(cell.figures, by) is not None]
     if not sure:
         few = f"no number rests on {FEWEST_SESSIONS} sessions or more"
         return Best(by, None, note=f"{few}; measure longer")
@@ -121,10 +123,24 @@ def _best(
         running = [cell for cell in usable if not any(_is(cell, loser) for loser in lost)] or usable
     leader = min(running, key=lambda cell: _seconds(cell, by).value)
     tied = [cell for cell in running if cell is not leader and not _is_behind(leader, cell, by)]
-    return Best(by, leader, tuple(tied), _note(leader, tied, by, len(sure) - len(usable)))
+    elsewhere, unusable = len(measured) - len(here), len(sure) - len(usable)
+    return Best(by, leader, tuple(tied), _note(leader, tied, by, unusable, elsewhere))
 
 
-def _note(leader: MeasuredCell, tied: Sequence[MeasuredCell], by: Objective, unusable: int) -> str:
+def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
+    """Numbers of two machines are not ranked against each other: the one that was used last counts,
+    and whatever may have been measured there."""
+    latest = max(measured, key=lambda cell: cell.figures.run_id).figures.machine
+    return [cell for cell in measured if not are_machines_different(cell.figures.machine, latest)]
+
+
+def _note(
+    leader: MeasuredCell,
+    tied: Sequence[MeasuredCell],
+    by: Objective,
+    unusable: int,
+    elsewhere: int,
+) -> str:
     notes = []
     if tied:
         others = counted(len(tied), "other")
@@ -135,6 +151,9 @@ def _note(leader: MeasuredCell, tied: Sequence[MeasuredCell], by: Objective, unu
     if unusable:
         verb = "is" if unusable == 1 else "are"
         notes.append(f"{counted(unusable, 'number')} {verb} unusable and left out")
+    if elsewhere:
+        verb = "was" if elsewhere == 1 else "were"
+        notes.append(f"{counted(elsewhere, 'number')} {verb} measured on another machine")
     return "; ".join(notes)
 
 

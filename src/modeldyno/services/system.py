@@ -75,7 +75,7 @@ class SystemService:
 
     def facts(self) -> SystemFacts:
         disk = shutil.disk_usage(self._settings.workspace)
-        facts, now = host.facts(), weather.read()
+        facts, now = host.facts(machine=self._settings.machine), weather.read()
         # Between one moment and itself: the load is what the system remembers of the last minute.
         findings = judge_machine(facts, weather.weather(now, now))
         return SystemFacts(

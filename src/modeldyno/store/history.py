@@ -52,8 +52,7 @@ class History:
 
     def model_sha256(self, run_id: RunId) -> str | None:
         """Of the model that it measured; None when it did not come that far."""
-        path = self.folder(run_id).path / "model.json"
-        return str(json.loads(path.read_text())["sha256"]) if path.exists() else None
+        return self.folder(run_id).origin().get("sha256")
 
     def host(self, run_id: RunId) -> dict[str, Any] | None:
         """Facts of the machine that measured it; None when there is no result to tell them."""

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
+    MachineChanged,
     ModelChanged,
     RunNotFound,
     StorageFailed,
     WorkspaceUnusable,
 )
+from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.jobs import Artifact, Result, Unit
@@ -93,6 +95,14 @@ class RunFolder:
 
     def spec(self) -> RunSpec:
         return spec_from(self._json("spec.json"))
+
+    def origin(self) -> dict[str, str]:
+        """``sha256`` of the model, and ``machine`` that measures it; empty before it began."""
+        try:
+            found: dict[str, str] = self._json("model.json")
+        except FileNotFoundError:
+            return {}
+        return found
 
     def keep_file(self, name: str, descriptor: int) -> Artifact:
         """A copy of what is open here: on the disk, and hashed. Who is told of it lists it."""
@@ -172,17 +182,29 @@ class Runs:
         close = difflib.get_close_matches(run_id, names, n=1)
         return f"Did you mean {close[0]}?" if close else ""
 
-    def remember_model(self, run_id: RunId, sha256: str) -> None:
-        """Whose numbers these are; raises ModelChanged when a resumed run meets another model."""
-        path = self.folder(run_id).path / "model.json"
-        if path.exists() and json.loads(path.read_text())["sha256"] != sha256:
+    def remember_origin(self, run_id: RunId, sha256: str, machine: str | None) -> None:
+        """Whose numbers these are, and of which machine; raises ModelChanged or MachineChanged
+        when a resumed run meets another one."""
+        folder = self.folder(run_id)
+        before = folder.origin()
+        if sha256 and before.get("sha256", sha256) != sha256:
             raise ModelChanged(
                 "The model has changed since this run began",
                 why="its file has another hash now",
                 fix="Measure the new model in a run of its own",
             )
-        with _storing():
-            _write(path, {"sha256": sha256})
+        if are_machines_different(before.get("machine"), machine):
+            raise MachineChanged(
+                "This run began on another machine",
+                why=f"it was measured on {before['machine']}, and this is {machine}; numbers of "
+                "two machines are never joined",
+                fix="Resume it there, or measure here in a run of its own",
+            )
+        known = {"sha256": sha256, "machine": machine}
+        after = {name: word for name, word in known.items() if word} | before
+        if after != before:
+            with _storing():
+                _write(folder.path / "model.json", after)
 
     def folder(self, run_id: RunId) -> RunFolder:
         return RunFolder(self._root / checked(run_id))

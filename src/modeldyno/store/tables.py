@@ -260,8 +260,6 @@ CELLS = Table(
         )
     ),
     Column("sessions", Integer),
-    Column("accuracy", _Real),
-    Column("size_bytes", Long),
     Column("peak_memory_bytes", Long),
     Column("noise", Text),
     *_document(),

@@ -66,6 +66,24 @@ def test_an_unusable_number_is_never_called_faster(served, slow_and_quick):
     assert cell["sentence"].startswith("Not judged: B is unusable (B takes 0.3")
 
 
+def test_two_machines_that_look_alike_get_no_verdict(served, slow_and_quick):
+    _, _, (slow, quick, _) = slow_and_quick
+    runs = [served.get(f"benchmarks/{one}").json["latest_run"]["id"] for one in (slow, quick)]
+    paths = [served.workspace / "runs" / run / "result.json" for run in runs]
+    before = [path.read_text() for path in paths]
+    for path, name in zip(paths, ("lab-1", "lab-2"), strict=True):
+        result = json.loads(path.read_text())
+        path.write_text(json.dumps(result | {"host": result["host"] | {"machine": name}}))
+    told = judged(served, slow, quick)
+    for path, text in zip(paths, before, strict=True):
+        path.write_text(text)
+    why = "measured on different machines: lab-1 against lab-2"
+    assert told["cells"][0]["sentence"] == f"Not comparable: {why}."
+    assert told["cells"][0]["verdict"] == "not-comparable"
+    differing = [one["name"] for one in told["environment"] if one["differs"]]
+    assert differing == ["machine"]
+
+
 def test_all_settings_stand_side_by_side_and_those_that_differ_are_counted(served, slow_and_quick):
     _, _, (slow, quick, _) = slow_and_quick
     told = judged(served, slow, quick)

@@ -126,15 +126,38 @@ def test_what_the_baseline_has_no_counterpart_of_has_no_ratio_and_says_why(serve
     assert "axes" in found["why"]
 
 
+def written(served, benchmark, **host):
+    """The run's folder, with nothing but the machine in its result."""
+    run = served.server.records.benchmarks.details(benchmark).latest
+    folder = served.workspace / "runs" / run.id
+    folder.mkdir(parents=True)
+    host = {"cpu_model": "Xeon", "cpus": 2, "memory_bytes": 1} | host
+    (folder / "result.json").write_text(json.dumps({"host": host}))
+
+
+@pytest.mark.parametrize(
+    ("machines", "why"),
+    [
+        (("lab-1", "lab-2"), "measured on different machines: lab-1 against lab-2"),
+        (("lab-1", "lab-1"), ""),
+        ((None, "lab-2"), ""),  # measured before machines were known
+    ],
+)
+def test_machines_that_look_alike_are_told_apart_where_they_are_known(served, machines, why):
+    project = served.project("Alike")
+    slow, quick = measured(served, project, 0.003), measured(served, project, 0.001)
+    for benchmark, name in zip((slow, quick), machines, strict=True):
+        written(served, benchmark, **{"machine": name} if name else {})
+    served.patch(f"projects/{project}", {"baseline_benchmark_id": slow})
+    found = served.get(f"benchmarks/{quick}").json["vs_baseline"]
+    assert (found["why"] or "", found["verdict"]) == (why, None if why else "faster")
+
+
 def test_what_another_machine_measured_is_not_held_against_the_baseline(served, held):
     project, slow, _ = held
     other = measured(served, project, 0.001)
     for benchmark, cpu in ((slow, "EPYC"), (other, "Xeon")):
-        run = served.server.records.benchmarks.details(benchmark).latest
-        folder = served.workspace / "runs" / run.id
-        folder.mkdir(parents=True)
-        host = {"cpu_model": cpu, "cpus": 2, "memory_bytes": 1}
-        (folder / "result.json").write_text(json.dumps({"host": host}))
+        written(served, benchmark, cpu_model=cpu)
     found = served.get(f"benchmarks/{other}").json["vs_baseline"]
     assert (found["ratio"], found["verdict"]) == (None, None)
     assert found["why"] == "measured on different machines: EPYC against Xeon"

@@ -1,10 +1,12 @@
 """Where a project stands, over real HTTP."""
 
 import pytest
+from sqlalchemy import update
 
 from modeldyno.api.v1.standings import StandingTold
 from modeldyno.core.ids import ComparisonId, RunId
 from modeldyno.core.runs import RunOf
+from modeldyno.store.tables import CELLS
 from tests.api.v1.shapes import fits, problem
 from tests.api.v1.test_projects import measured
 from tests.values import figure, summary
@@ -64,6 +66,20 @@ def test_an_unusable_number_is_never_the_best_and_a_contended_one_says_so(served
     assert "other work" in told["best"][0]["note"]
     assert told["best"][0]["note"].endswith("; 1 number is unusable and left out")
     assert "rerun-benchmark" in actions(told)
+
+
+def test_numbers_of_two_machines_are_not_ranked_against_each_other(served, project):
+    quick, slow = measured(served, project, 0.001), measured(served, project, 0.003)
+    assert leader(standing(served, project)) == (quick, True)
+    records = served.server.records
+    with records.database.writing() as connection:
+        for benchmark, name in ((quick, "lab-1"), (slow, "lab-2")):
+            run = records.benchmarks.details(benchmark).latest.id
+            row = update(CELLS).where(CELLS.c.run_id == run)
+            connection.execute(row.values(machine=name))
+    told = standing(served, project)
+    assert leader(told) == (slow, True)
+    assert told["best"][0]["note"] == "1 number was measured on another machine"
 
 
 def test_who_lost_an_alternation_is_not_the_best(served, project):

@@ -2769,10 +2769,11 @@ export interface components {
              */
             standing: "kept" | "moved" | "appeared" | "vanished";
             /**
-             * @description Faster or slower where the intervals do not overlap.
+             * @description Faster or slower where the intervals do not overlap; not comparable: measured on two
+             *     machines.
              * @enum {string}
              */
-            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+            verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
         };
         /**
          * Check
@@ -4526,7 +4527,8 @@ export interface components {
             cpus_allowed: number[];
             /**
              * Fingerprint
-             * @description Short hash of everything below but the weather: another value means another machine.
+             * @description Short hash of everything below but `machine`: another value means that the hardware or its
+             *     system differs.
              */
             fingerprint: string;
             /**
@@ -4570,6 +4572,12 @@ export interface components {
              * @description C library and version.
              */
             libc: string;
+            /**
+             * Machine
+             * @description Which machine it is: hashes of the ids that its system (`os-…`) and its board (`board-…`)
+             *     have, or the name in MODELDYNO_MACHINE; null when unknown.
+             */
+            machine: string | null;
             /**
              * Memory Bytes
              * @description Memory of the machine, or the cgroup's limit where that is less.
@@ -6845,7 +6853,7 @@ export interface components {
              * @description Faster or slower where the intervals do not overlap.
              * @enum {string}
              */
-            verdict: "faster" | "slower" | "no clear difference" | "only in A" | "only in B";
+            verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
         };
         /**
          * ProfileDocument
@@ -7530,6 +7538,12 @@ export interface components {
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /**
+             * Machine
+             * @description That measured it; null before there is a result, and of old runs.
+             * @example lab-2
+             */
+            machine: string | null;
+            /**
              * Of Id
              * @description The benchmark's, comparison's … number.
              * @example 1
@@ -7626,6 +7640,12 @@ export interface components {
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
+            /**
+             * Machine
+             * @description That measured it; null before there is a result, and of old runs.
+             * @example lab-2
+             */
+            machine: string | null;
             /**
              * Of Id
              * @description The benchmark's, comparison's … number.

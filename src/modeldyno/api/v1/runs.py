@@ -82,6 +82,10 @@ class RunTold(Told):
     started_at: Moment | None
     finished_at: Moment | None
     tool_version: str | None = Field(examples=["0.1.0"])
+    machine: str | None = Field(
+        description="That measured it; null before there is a result, and of old runs.",
+        examples=["lab-2"],
+    )
     failure: FailurePart | None
     summary: SummaryPart
 
@@ -228,6 +232,7 @@ def _values(run: Run) -> dict[str, Any]:
         "started_at": run.started_at,
         "finished_at": run.finished_at,
         "tool_version": run.tool_version,
+        "machine": run.machine,
         "failure": failure_of(run.failure),
     }
 

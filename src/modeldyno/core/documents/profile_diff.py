@@ -59,7 +59,8 @@ class ChangeDocument(Described):
     """How the counterpart was found: by its name, by the model's nodes it is made of, by operator
     and place, or by its kind of work; null where there is none."""
     verdict: Verdict
-    """Faster or slower where the intervals do not overlap."""
+    """Faster or slower where the intervals do not overlap; not comparable: measured on two
+    machines."""
     delta_ms: float
     """B less A."""
     a: DiffPartDocument | None

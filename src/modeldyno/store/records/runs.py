@@ -81,7 +81,7 @@ class Runs:
         """Its figures and its end, in one step."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
-            _write_documents(connection, run, summary, cells, {})
+            _write_documents(connection, run, summary, cells, {}, None)
             more = {"failure": encode(failure)} if failure else {}
             move_run(connection, run_id, state, self._clock(), **more)
             return _run(find_run(connection, run_id))
@@ -185,7 +185,8 @@ def cells_of(connection: Connection, run_id: RunId) -> tuple[str, ...]:
 def write_result(connection: Connection, run: Any, result: RunResult) -> None:
     """Replaces what was there: a resumed run ends more than once."""
     names = _model_names(connection, run.runnable_id, result)
-    _write_documents(connection, run, result.summary(), result.cell_documents(), names)
+    documents = (result.summary(), result.cell_documents(), names, result.host.machine)
+    _write_documents(connection, run, *documents)
     values = {"tool_version": result.tool_version}
     connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
 
@@ -198,11 +199,12 @@ def documents_of(
 ) -> tuple[Documents, Documents]:
     """What the rows of a run should hold, and what they hold."""
     names = _model_names(connection, run.runnable_id, result)
-    cells = [cell_columns(cell, names) for cell in result.cell_documents()]
+    machine = {"machine": result.host.machine}
+    cells = [cell_columns(cell, names) | machine for cell in result.cell_documents()]
     query = select(CELLS).where(CELLS.c.run_id == run.id).order_by(CELLS.c.number)
     rows = [row._asdict() for row in connection.execute(query)]
     columns = [{name: row[name] for name in cells[0]} if cells else row for row in rows]
-    summary = summary_columns(result.summary())
+    summary = summary_columns(result.summary()) | machine
     return (summary, cells), ({name: getattr(run, name) for name in summary}, columns)
 
 
@@ -212,10 +214,13 @@ def _write_documents(
     summary: SummaryDocument,
     cells: Iterable[CellDocument],
     names: Mapping[str, str],
+    machine: str | None,
 ) -> None:
-    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(summary_columns(summary)))
+    values = summary_columns(summary) | {"machine": machine}
+    connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
     connection.execute(delete(CELLS).where(CELLS.c.run_id == run.id))
-    rows = [cell_columns(cell, names) | {"run_id": run.id} for cell in cells]
+    own = {"run_id": run.id, "machine": machine}
+    rows = [cell_columns(cell, names) | own for cell in cells]
     if rows:
         connection.execute(insert(CELLS), rows)
 

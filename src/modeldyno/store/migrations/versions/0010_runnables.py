@@ -187,7 +187,7 @@ def _new() -> _Tables:
     tables.add(
         "cells",
         "run_id:key! number:int! machine:key status:text! engine:key! shape:text " + _AXES + ""
-        "floor_s:real typical_s:real throughput_per_s:real accuracy:real size_bytes:long "
+        "floor_s:real typical_s:real throughput_per_s:real "
         "peak_memory_bytes:long noise:text document:text!",
         ("run_id", "number"),
         _refers("run_id", "runs", "CASCADE"),
