@@ -5,7 +5,7 @@ import { findingsOf, hardwareOf } from "@/features/system/facts";
 
 const HOST: HostFacts = {
   fingerprint: "", system: "", kernel: "", cpu_model: "", cpus: 1, cpus_allowed: [], cpu_quota: null, instruction_sets: [], cache_bytes: {}, numa_nodes: null, memory_bytes: 0, hypervisor: null,
-  governor: null, boost: null, huge_pages: null, microcode: null, libc: "", python: "", smt: null, clocksource: null, isolated_cpus: [], nohz_full: [], container: null, swap_bytes: null, has_pressure: null,
+  governor: null, boost: null, huge_pages: null, microcode: null, libc: "", python: "", smt: null, clocksource: null, isolated_cpus: [], nohz_full: [], container: null, swap_bytes: null, has_pressure: null, machine: null,
 };
 
 test("what needs doing comes first, and nothing to do is not told", () => {
@@ -20,11 +20,12 @@ test("what needs doing comes first, and nothing to do is not told", () => {
 });
 
 test("the machine is told by what the system says of it", () => {
-  const host = { ...HOST, cpu_model: "EPYC", cpus: 8, cpus_allowed: [0, 1], memory_bytes: 25_276_518_400, governor: null, smt: false };
+  const host = { ...HOST, cpu_model: "EPYC", cpus: 8, cpus_allowed: [0, 1], memory_bytes: 25_276_518_400, governor: null, smt: false, machine: "lab-2" };
   expect(hardwareOf(host)).toEqual([
     ["CPU", "EPYC"],
     ["Cores", "2 of 8 may be used"],
     ["Simultaneous multithreading", "off"],
     ["Memory", "25.3 GB"],
+    ["Known as", "lab-2"],
   ]);
 });

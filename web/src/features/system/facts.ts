@@ -34,6 +34,7 @@ export function hardwareOf(host: HostFacts): [label: string, text: string][] {
     ["System", `${host.system} ${host.kernel}`.trim()],
     ["Python", host.python],
     ["C library", host.libc],
+    ["Known as", host.machine],
   ];
   return told.flatMap(([label, text]) => (text ? [[label, text] as [string, string]] : []));
 }
