@@ -143,8 +143,11 @@ def counted(database: Database) -> Iterator[list[str]]:
         if not statement.startswith(("BEGIN", "PRAGMA", "SELECT pg_advisory")):
             said.append(statement)
 
-    event.listen(database.engine, "before_cursor_execute", listen)
+    engines = {database.engine, database.reading_engine}
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", listen)
     try:
         yield said
     finally:
-        event.remove(database.engine, "before_cursor_execute", listen)
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", listen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
 from modeldyno.core.benchmarks import BenchmarkRow
 from modeldyno.core.documents.summary import SummaryDocument
@@ -13,6 +14,8 @@ from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from modeldyno.store.statements import rows_of
+from modeldyno.store.tables import EVENTS, MODELS, PROJECTS, RUNNABLES, RUNS
 from tests import values
 from tests.contracts.store_examples import BEGIN, Desk, counted
 
@@ -30,6 +33,14 @@ class Lists:
                 return found
             assert len(page.items) == wanted.limit
             page = desk.records.benchmarks.page(wanted_next(wanted, page.next))
+
+    def test_the_driver_itself_gives_the_same_rows_as_sqlalchemy(self, desk):
+        desk.measured(desk.benchmark(desk.model()), 0.1)
+        with desk.database.reading() as connection:
+            for table in (PROJECTS, MODELS, RUNNABLES, RUNS, EVENTS):
+                expected = [row._asdict() for row in connection.execute(select(table))]
+                assert expected
+                assert [row._asdict() for row in rows_of(connection, select(table))] == expected
 
     @pytest.mark.parametrize("descending", [True, False])
     @pytest.mark.parametrize("sort", [*SORTS, "samples"])

@@ -18,7 +18,8 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
-from sqlalchemy import Column, Connection, Integer, inspect, text
+from sqlalchemy import Column, Connection, Integer, inspect, select, text
+from sqlalchemy.exc import OperationalError
 
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import NewComparison
@@ -38,7 +39,8 @@ from modeldyno.settings import Settings
 from modeldyno.store import schema
 from modeldyno.store.database import CONNECTIONS, FILE, Database, open_database
 from modeldyno.store.records.all import records_of
-from modeldyno.store.tables import METADATA
+from modeldyno.store.statements import rows_of
+from modeldyno.store.tables import METADATA, PROJECTS, SIGN_INS
 from modeldyno.workbench import open_records
 
 
@@ -322,6 +324,36 @@ def test_a_server_that_went_away_is_told(fresh_postgresql):
     assert pid
     assert records_of(database).projects.add("after").id == 1  # a new connection is made
     other.close()
+
+
+def test_a_server_that_went_away_is_told_to_who_asks_the_driver_itself(fresh_postgresql):
+    url, database = fresh_postgresql
+    other = open_database(Path(), url)
+
+    def cut_off() -> None:
+        with database.reading() as connection:
+            mine = connection.scalar(text("SELECT pg_backend_pid()"))
+            with other.reading() as second:
+                second.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine})
+            rows_of(connection, select(PROJECTS))
+
+    with pytest.raises(DatabaseUnusable, match="Cannot use the database"):
+        cut_off()
+    assert records_of(database).projects.page().items == ()  # a new connection is made
+    other.close()
+
+
+def test_a_damaged_file_is_told_to_who_asks_the_driver_itself(sqlite, tmp_path):
+    with sqlite.writing() as connection:
+        connection.execute(text("DROP TABLE sign_ins"))
+    with pytest.raises(OperationalError, match="no such table"), sqlite.reading() as connection:
+        rows_of(connection, select(SIGN_INS))
+    sqlite.close()
+    with (tmp_path / FILE).open("r+b") as file:
+        file.seek(8192)
+        file.write(b"?" * 200_000)
+    with pytest.raises(DatabaseUnusable, match="damaged"):
+        records_of(sqlite).projects.page()
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from modeldyno.core.cells import CellFigures
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.results import Estimate, Verdict
-from modeldyno.core.runs import LatestRun, Runnable, State, Summarised
+from modeldyno.core.runs import LatestRun, Runnable, State, read_summary
 from modeldyno.core.specs import BenchmarkSpec
+
+if TYPE_CHECKING:
+    from modeldyno.core.documents.summary import SummaryDocument
 
 Mode = Literal["performance", "accuracy"]
 
@@ -103,9 +106,11 @@ class MeasuredCells:
     first: BenchmarkId | None  # of those
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchmarkRow(Summarised):
-    """A line of a list, with what is in documents as JSON."""
+class BenchmarkRow(NamedTuple):
+    """A line of a list, with what is in documents as JSON.
+
+    No dataclass: lists are made of many, and a frozen one takes four times as long to make.
+    """
 
     id: BenchmarkId
     project_id: ProjectId
@@ -119,3 +124,7 @@ class BenchmarkRow(Summarised):
     summary_json: str
     outline_json: str  # mode, axes and worst_noise of its cells
     cells: ShownCells
+
+    @property
+    def summary(self) -> SummaryDocument:
+        return read_summary(self.summary_json)

@@ -50,9 +50,13 @@ class Summarised:
 
     @property
     def summary(self) -> SummaryDocument:
-        from modeldyno.core.documents.summary import SummaryDocument
+        return read_summary(self.summary_json)
 
-        return SummaryDocument.read(self.summary_json)
+
+def read_summary(text: str) -> SummaryDocument:
+    from modeldyno.core.documents.summary import SummaryDocument
+
+    return SummaryDocument.read(text)
 
 
 @dataclass(frozen=True, kw_only=True)

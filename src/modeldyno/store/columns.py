@@ -70,12 +70,9 @@ class Moment(TypeDecorator[datetime]):
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC)
-
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        # The text itself: two steps for each of forty moments would be a quarter of a list.
-        return _read if dialect.name == "sqlite" else super().result_processor(dialect, coltype)
+        # PostgreSQL gives moments in the zone of its session, which ``database.py`` sets to UTC.
+        return _read if dialect.name == "sqlite" else None
 
 
 def _read(text: str | None) -> datetime | None:

@@ -36,7 +36,8 @@ CONNECTIONS = 40  # kept open: as many as a server has threads, for opening one 
 WRITERS = 0x6D6F64656C64796E
 _USED_AT = "modeldyno_used_at"
 _FRESH_S = 5.0  # for so long a connection that says nothing is taken for alive
-_MORE = 5  # for threads of our own, beside those that answer; a server has 100 for everybody
+_MORE = 5  # for threads of our own, beside those that answer
+WRITING_CONNECTIONS = 5  # of PostgreSQL: one writes, others wait; it has 100 for everybody
 
 
 class Database:
@@ -46,9 +47,9 @@ class Database:
     several steps, each whole by itself, can be made into one that happens or does not.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, reading_engine: Engine) -> None:
         self.engine = engine
-        self._reads = _for_reading(engine)
+        self.reading_engine = reading_engine
         self._of_thread = threading.local()
         self._listeners: list[Callable[[], None]] = []
         self._counter: sqlite3.Connection | None = None
@@ -63,7 +64,8 @@ class Database:
         if (mine := self._mine()) is not None:
             yield mine
             return
-        with translated(self.engine.url), self._reads.connect() as connection, connection.begin():
+        engine = self.reading_engine
+        with translated(engine.url), engine.connect() as connection, connection.begin():
             schema.begin(connection)
             yield connection
 
@@ -108,6 +110,7 @@ class Database:
 
     def close(self) -> None:
         self.engine.dispose()
+        self.reading_engine.dispose()
         if self._counter is not None:
             self._counter.close()
             self._counter = None
@@ -128,7 +131,7 @@ def open_database(
     except BaseException:
         engine.dispose()
         raise
-    return Database(engine)
+    return Database(engine, _for_reading(engine, patience_s))
 
 
 def _file_in(workspace: Path) -> URL:
@@ -172,13 +175,12 @@ def _bad_url(why: str) -> DatabaseUnusable:
 def _engine(place: URL, patience_s: float) -> Engine:
     if place.get_backend_name() == "sqlite":
         return _sqlite(place, patience_s)
+    return _postgresql(place, patience_s, pool_size=WRITING_CONNECTIONS, max_overflow=0)
+
+
+def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
     try:
-        engine = create_engine(
-            place,
-            json_serializer=schema.dump_json,
-            pool_size=CONNECTIONS,
-            max_overflow=_MORE,
-        )
+        engine = create_engine(place, json_serializer=schema.dump_json, **options)
     except (ImportError, NoSuchModuleError) as error:
         raise DatabaseUnusable(
             "PostgreSQL needs a driver that is not installed",
@@ -218,12 +220,14 @@ def _has_news(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _for_reading(engine: Engine) -> Engine:
+def _for_reading(engine: Engine, patience_s: float) -> Engine:
     """PostgreSQL shows each statement what is committed by then, in a transaction or not; without
-    one, two questions less go to the server and back."""
+    one, two questions less go to the server and back. With connections of its own: to change how
+    one commits takes longer than to ask for a row."""
     if engine.dialect.name != "postgresql":
         return engine
-    return engine.execution_options(isolation_level="AUTOCOMMIT")
+    options = {"pool_size": CONNECTIONS, "max_overflow": _MORE, "isolation_level": "AUTOCOMMIT"}
+    return _postgresql(engine.url, patience_s, **options)
 
 
 def _sqlite(place: URL, patience_s: float) -> Engine:

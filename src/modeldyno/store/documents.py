@@ -172,7 +172,7 @@ def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
 
 def _cell_of_1(row: Any) -> dict[str, Any]:
     """A CellDocument with null where less was kept."""
-    values = dict(row._mapping) | json.loads(row.document)
+    values = row._asdict() | json.loads(row.document)
     axes = {name: values.get(name) for name in NAMES if name in _OLD_AXES}
     effective = dict(values.get("effective") or {})
     surprises = effective.pop("surprises", [])

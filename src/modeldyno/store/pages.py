@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
     Label,
-    Select,
     Table,
     and_,
     bindparam,
@@ -30,16 +29,15 @@ from sqlalchemy import (
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
 from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
+from modeldyno.store.statements import Query, rows_of
 
 T = TypeVar("T")
-Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
 
 @dataclass(frozen=True)
 class Sorting:
     column: Column[Any] | Label[Any]
     is_nullable: bool = False  # rows without a value come last, whichever way it is sorted
-    is_computed: bool = False  # not a column of the table
 
 
 def page_of(
@@ -49,26 +47,36 @@ def page_of(
     sortings: Mapping[str, Sorting],
     number: Column[Any],
     read: Callable[[Any], T],
+    *,
+    is_constant: bool = False,
 ) -> Page[T]:
     """The rows of ``query`` that come next; ``number`` decides between equals.
 
-    Both columns must be among those of the query, under their own names.
+    It must be among the columns of the query, under its own name. ``is_constant`` says that the
+    query is the same for all who want no more of it than a project's rows in some order.
     """
     sorting = _sorting(wanted, sortings)
     _check(wanted)
+    values = {"most": wanted.limit + 1, "of_project": wanted.project_id}
     if wanted.cursor is not None:
         query = query.where(_after(wanted, sorting, number, _opened(wanted, sorting, number)))
-    if sorting.is_computed:
-        query = query.add_columns(sorting.column)
     query = _in_order(query, sorting, wanted.descending, number)
-    values = {"most": wanted.limit + 1, "of_project": wanted.project_id}
-    rows = connection.execute(query, values).all()
+    if is_constant and not _is_filtered(wanted):
+        rows = rows_of(connection, query, **values)
+    else:
+        rows = [*connection.execute(query, values)]
     items = tuple(read(row) for row in rows[: wanted.limit])
     if len(rows) <= wanted.limit:
         return Page(items)
     last = rows[wanted.limit - 1]
-    place = (last._mapping[column.key] for column in (sorting.column, number))
+    place = (getattr(last, column.key) for column in (sorting.column, number))
     return Page(items, _sealed(wanted, *place))
+
+
+def _is_filtered(wanted: Wanted) -> bool:
+    """By more than the project."""
+    conditions = (wanted.text, wanted.since, wanted.until, wanted.engine, wanted.state)
+    return any(conditions) or wanted.cursor is not None
 
 
 # To put a query together takes longer than to ask it. So what most lists begin with (those of a
@@ -77,6 +85,8 @@ def page_of(
 
 @lru_cache(maxsize=256)
 def _in_order(query: Query, sorting: Sorting, descending: bool, number: Column[Any]) -> Query:
+    if sorting.column.key not in query.selected_columns:
+        query = query.add_columns(sorting.column)
     order = _order(sorting, descending, number)
     return query.order_by(*order).limit(bindparam("most"))
 

@@ -36,7 +36,7 @@ from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
 from modeldyno.store.kinds import KINDS, ROLES, Kind, kind_of
-from modeldyno.store.pages import Query, Sorting, of_project, page_of
+from modeldyno.store.pages import Sorting, of_project, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import (
     COLUMNS,
@@ -50,6 +50,7 @@ from modeldyno.store.records.finding import (
     value_of,
 )
 from modeldyno.store.schema import dump_json
+from modeldyno.store.statements import Query, rows_of
 from modeldyno.store.tables import JOBS, LINKS, MODELS, NUMBERS, RUNNABLES, RUNS
 
 N = TypeVar("N")
@@ -67,7 +68,6 @@ _SORTINGS = {
         name: Sorting(
             JsonNumber(RUNNABLES.c.document, path).label(f"by_{name}"),
             is_nullable=True,
-            is_computed=True,
         )
         for name, path in NUMBER_PATHS.items()
     },
@@ -140,7 +140,7 @@ class Runnables(Generic[N, V]):
 
     def _names(self, row: Any) -> tuple[str, ...]:
         fields = KINDS[self.kind].model_links
-        return tuple(row._mapping[f"{field}_name"] for field in fields)
+        return tuple(getattr(row, f"{field}_name") for field in fields)
 
     def _details(self, row: Any) -> RunnableDetails[V]:
         return RunnableDetails(self._read(row), self._names(row), latest_run(row))
@@ -219,11 +219,10 @@ def with_run(query: Query, word: str) -> Query:
 
 
 def latest_run(row: Any, word: str = "latest") -> LatestRun | None:
-    columns = row._mapping
-    if columns[f"{word}_id"] is None:
+    if getattr(row, f"{word}_id") is None:
         return None
-    values = {name: columns[f"{word}_{name}"] for name in _OF_LATEST}
-    job_id = columns[f"{word}_job_id"]
+    values = {name: getattr(row, f"{word}_{name}") for name in _OF_LATEST}
+    job_id = getattr(row, f"{word}_job_id")
     return LatestRun(
         **values | {"id": RunId(values["id"])}, job_id=None if job_id is None else JobId(job_id)
     )
@@ -233,7 +232,7 @@ def find_in(connection: Connection, kind: str, number: int, query: Query) -> Any
     """The row of ``query`` with that number; raises NotFound."""
     row = None
     if 0 < number < 2**31:
-        row = connection.execute(_numbered(query), {"number": number}).one_or_none()
+        row = next(iter(rows_of(connection, _numbered(query), number=number)), None)
     if row is None:
         raise not_found(kind, number)
     return row
@@ -257,7 +256,8 @@ def page_of_kind(
     if wanted.state is not None:
         query = query.where(RUNNABLES.c.state == wanted.state)
     query = of_project(query, wanted, RUNNABLES)
-    return page_of(connection, query, wanted, _SORTINGS, RUNNABLES.c.number, read)
+    number = RUNNABLES.c.number
+    return page_of(connection, query, wanted, _SORTINGS, number, read, is_constant=True)
 
 
 def _has_engine(engine: str) -> ColumnElement[bool]:

@@ -158,12 +158,15 @@ class Served:
             if threading.current_thread().name not in BACKGROUND:
                 asked.append(statement)
 
-        engine = self.server.records.database.engine
-        event.listen(engine, "before_cursor_execute", note)
+        database = self.server.records.database
+        engines = {database.engine, database.reading_engine}
+        for engine in engines:
+            event.listen(engine, "before_cursor_execute", note)
         try:
             yield asked
         finally:
-            event.remove(engine, "before_cursor_execute", note)
+            for engine in engines:
+                event.remove(engine, "before_cursor_execute", note)
 
 
 @contextmanager

@@ -241,8 +241,10 @@ Versus = Callable[[ShownCells], VersusBaseline | None]
 
 def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     """As BenchmarkRowTold describes."""
+    values = _values(row, row.model_name)
+    values["vs_baseline"] = _held(versus(row.cells))
     return joined(
-        _values(row, row.model_name) | {"vs_baseline": _held(versus(row.cells))},
+        values,
         members=row.outline_json,
         summary=row.summary_json,
         cells=json_array(row.cells.documents) if with_cells else "null",

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters
+from modeldyno.api.v1.paging import ListAsked, PageTold, listed, page_answer, parameters
 from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
 from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
 from modeldyno.core.documents.report import ReportDocument
@@ -81,7 +81,8 @@ def router(
     )
     def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
-        return answer(projects.page(asked.wanted()))
+        # As dictionaries: of dataclasses the same JSON takes twice as long.
+        return page_answer(projects.page(asked.wanted()), vars)
 
     @routes.post("", status_code=201, responses=problems(409, 413))
     @once(records)

@@ -37,11 +37,12 @@ def ms(seconds: float | None) -> float | None:
 def joined(values: dict[str, Any], *, members: str = "{}", **documents: str) -> bytes:
     """An object of plain values, of the members of an object that is JSON already, and of
     documents by name."""
-    parts = [to_json(values, inf_nan_mode="null")[:-1]]
+    text = to_json(values, inf_nan_mode="null")[:-1].decode()
     if members != "{}":
-        parts.append(members[1:-1].encode())
-    parts += [f'"{name}":{text}'.encode() for name, text in documents.items()]
-    return b",".join(parts) + b"}"
+        text += "," + members[1:-1]
+    for name, document in documents.items():
+        text += f',"{name}":{document}'
+    return (text + "}").encode()
 
 
 def json_array(documents: Iterable[str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, func, select
+from sqlalchemy import ColumnElement, Connection, Integer, bindparam, func, select
 
 from modeldyno.core.benchmarks import (
     Baseline,
@@ -28,8 +28,7 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import CellSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
-from modeldyno.store.pages import Query
-from modeldyno.store.records.finding import COLUMNS, is_kind, value_of
+from modeldyno.store.records.finding import is_kind
 from modeldyno.store.runnables import (
     Runnables,
     find_in,
@@ -40,32 +39,42 @@ from modeldyno.store.runnables import (
     with_links,
     with_run,
 )
+from modeldyno.store.statements import Query, rows_of
 from modeldyno.store.tables import CELLS, MODELS, PROJECTS, RUNNABLES
 
 _MODEL_ID = link("model").c.model_id
 _BASELINE = PROJECTS.c.baseline_benchmark_id.label("baseline_id")
 
 
-def _with_names(query: Query) -> Query:
+def _in_project(query: Query) -> Query:
+    """With its model and the baseline of its project."""
     return (
-        query.add_columns(MODELS.c.name.label("model_name"), _BASELINE)
+        query.add_columns(_BASELINE)
         .join(MODELS, MODELS.c.id == _MODEL_ID)
         .join(PROJECTS, PROJECTS.c.id == RUNNABLES.c.project_id)
     )
 
 
-# Put together once: naming three dozen columns takes longer than reading twenty rows.
-_ONLY_IN_DETAILS = ("spec", "fingerprint", "modified_at")
-_LISTED = (column for column in COLUMNS if column.name not in _ONLY_IN_DETAILS)
-_LIST = _with_names(
+# Those of a BenchmarkRow, in its order.
+_LISTED = (
+    RUNNABLES.c.number.label("id"),
+    *(RUNNABLES.c.project_id, RUNNABLES.c.name),
+    _MODEL_ID.label("model_id"),
+    MODELS.c.name.label("model_name"),
+    *(RUNNABLES.c[name] for name in ("state", "created_at", "last_run_at", "rerun_of")),
+)
+_WRITTEN = (RUNNABLES.c[name] for name in ("document", "outline", "revision", "number"))
+_LIST = _in_project(
     linked(
-        select(*_LISTED, _MODEL_ID.label("model_id"))
+        select(*_LISTED, *_WRITTEN, RUNNABLES.c.id.label("runnable_id"))
         .select_from(RUNNABLES)
         .where(is_kind("benchmark")),
         "model_id",
     )
 )
-_DETAILS = _with_names(with_run(with_links("benchmark"), "latest"))
+_DETAILS = _in_project(with_run(with_links("benchmark"), "latest")).add_columns(
+    MODELS.c.name.label("model_name")
+)
 _OUTCOMES = with_run(with_run(with_links("benchmark"), "latest"), "measured").order_by(
     RUNNABLES.c.number
 )
@@ -83,10 +92,16 @@ def _of_cells(run_id: ColumnElement[Any], *columns: Any) -> Query:
 
 
 _SHOWN = _of_cells(RUNNABLES.c.shown_run_id).where(_NUMBERS)
-_SHOWN_DOCUMENTS = _of_cells(
+_WITH_DOCUMENTS = _of_cells(
     RUNNABLES.c.shown_run_id,
     *(CELLS.c[name] for name in ("status", "peak_memory_bytes", "document", "revision")),
-).where(_NUMBERS)
+)
+_SHOWN_DOCUMENTS = _WITH_DOCUMENTS.where(_NUMBERS)
+_SHOWN_DOCUMENTS_OF_ONE = _WITH_DOCUMENTS.where(
+    RUNNABLES.c.number.in_(
+        [bindparam("number", type_=Integer), bindparam("baseline", type_=Integer)]
+    )
+)
 _MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
 _OF_PROJECT = RUNNABLES.c.project_id == bindparam("project")
 # A configuration: of all benchmarks that measured it, only the newest one counts.
@@ -116,7 +131,9 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
             row = find_in(connection, self.kind, number, _DETAILS)
-            cells = _shown_cells(connection, [row], with_documents=True)
+            of_one = {"number": number, "baseline": row.baseline_id}
+            rows = rows_of(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
+            cells = _shown_cells(connection, [row], rows, with_documents=True)
             outline = _outline(connection, row)
         return BenchmarkDetails(
             self._read(row), row.model_name, latest_run(row), row.spec_json, outline, cells[number]
@@ -156,14 +173,15 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         """In one query; in two where cells are wanted, or held against a baseline."""
         with self._database.reading() as connection:
             page = page_of_kind(connection, self.kind, wanted or Wanted(), lambda row: row, _LIST)
-            cells = _shown_cells(connection, page.items, with_documents=with_cells)
+            cells = _cells_of_page(connection, page.items, with_documents=with_cells)
             rows = tuple(
-                value_of(
-                    BenchmarkRow,
-                    row,
-                    summary_json=summary_text(row),
-                    outline_json=_outline(connection, row),
-                    cells=cells[row.id],
+                BenchmarkRow._make(
+                    (
+                        *row[: len(_LISTED)],
+                        summary_text(row),
+                        _outline(connection, row),
+                        cells.get(row.id, _NO_CELLS),
+                    )
                 )
                 for row in page.items
             )
@@ -197,22 +215,29 @@ def _figures(connection: Connection, query: Query) -> dict[int, list[CellFigures
 _NO_CELLS = ShownCells()
 
 
-def _shown_cells(
+def _cells_of_page(
     connection: Connection, rows: Sequence[Any], *, with_documents: bool
 ) -> dict[int, ShownCells]:
-    """By benchmark. Those that were not measured have documents that say so."""
     baselines = {row.baseline_id for row in rows} - {None}
-    numbers = {row.id for row in rows}
     if not rows or not (baselines or with_documents):
-        return dict.fromkeys(numbers, _NO_CELLS)
+        return {}
     query = _SHOWN_DOCUMENTS if with_documents else _SHOWN
+    numbers = [*{row.id for row in rows} | baselines]
+    cells = connection.execute(query, {"numbers": numbers})
+    return _shown_cells(connection, rows, cells, with_documents=with_documents)
+
+
+def _shown_cells(
+    connection: Connection, rows: Sequence[Any], cells: Iterable[Any], *, with_documents: bool
+) -> dict[int, ShownCells]:
+    """By benchmark. Those that were not measured have documents that say so."""
     figures: dict[int, list[CellFigures]] = {}
     documents: dict[int, list[str]] = {}
-    for cell in connection.execute(query, {"numbers": [*numbers | baselines]}):
+    for cell in cells:
         figures.setdefault(cell.benchmark_id, []).append(figures_of(cell))
         if with_documents:
             documents.setdefault(cell.benchmark_id, []).append(cell_text(cell))
-    if with_documents and (unmeasured := numbers - documents.keys()):
+    if with_documents and (unmeasured := {row.id for row in rows} - documents.keys()):
         documents |= _planned(connection, unmeasured)
     return {
         row.id: ShownCells(

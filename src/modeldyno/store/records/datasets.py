@@ -60,7 +60,9 @@ class Datasets:
         refuse(wanted, "engine", "state")
         query = of_project(_LIST, wanted, DATASETS)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, DATASETS.c.id, _dataset)
+            return page_of(
+                connection, query, wanted, _SORTINGS, DATASETS.c.id, _dataset, is_constant=True
+            )
 
     def delete(self, number: DatasetId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

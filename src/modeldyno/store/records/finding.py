@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Select, bindparam, literal_column, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
+from modeldyno.store.statements import rows_of
 from modeldyno.store.tables import RUNNABLES, RUNS, THINGS
 
 T = TypeVar("T")
@@ -38,7 +39,7 @@ def find(connection: Connection, kind: str, number: int) -> Any:
     """A whole row; raises NotFound."""
     row = None
     if 0 < number <= _LARGEST:  # what no column can hold is not there either
-        row = connection.execute(_by_number(kind), {"number": number}).one_or_none()
+        row = next(iter(rows_of(connection, _by_number(kind), number=number)), None)
     if row is None:
         raise not_found(kind, number)
     return row

@@ -15,7 +15,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, RunOf, RunState
 from modeldyno.store.database import Database
 from modeldyno.store.moves import end_of_queue, find_run, move_run
-from modeldyno.store.pages import Query, Sorting, dated, page_of
+from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import tell
 from modeldyno.store.records.finding import Clock, utc_now, value_of
 from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
@@ -197,7 +197,7 @@ class Jobs:
 
     def page(self, wanted: Wanted | None = None) -> Page[Job]:
         wanted = wanted or Wanted()
-        query: Query = _QUERY
+        query = _QUERY
         if wanted.project_id is not None:
             query = query.where(RUNS.c.project_id == wanted.project_id)
         if wanted.engine is not None:

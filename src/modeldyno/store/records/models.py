@@ -140,7 +140,9 @@ class Models:
         refuse(wanted, "engine", "state")
         query = of_project(_LIST, wanted, MODELS)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, MODELS.c.id, model_of)
+            return page_of(
+                connection, query, wanted, _SORTINGS, MODELS.c.id, model_of, is_constant=True
+            )
 
     def delete(self, number: ModelId, *, cascade: bool = False) -> None:
         with self._database.writing() as connection:

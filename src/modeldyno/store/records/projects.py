@@ -29,10 +29,7 @@ from modeldyno.store.tables import PROJECTS, RUNNABLES, THINGS
 
 _SORTINGS = {"created": Sorting(PROJECTS.c.created_at), "name": Sorting(PROJECTS.c.name_key)}
 _LIST = select(PROJECTS)
-_NAMES = [field.name for field in fields(Project)]
-_LISTED = select(*(PROJECTS.c[name] for name in _NAMES), PROJECTS.c.name_key).where(
-    ~PROJECTS.c.is_draft
-)
+_LISTED = select(*(PROJECTS.c[field.name] for field in fields(Project))).where(~PROJECTS.c.is_draft)
 
 
 class Projects:
@@ -100,7 +97,9 @@ class Projects:
         refuse(wanted, "engine", "state", "project_id")
         query = named(dated(_LISTED, wanted, PROJECTS.c.created_at), wanted, PROJECTS.c.name_key)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, PROJECTS.c.id, _listed)
+            return page_of(
+                connection, query, wanted, _SORTINGS, PROJECTS.c.id, _listed, is_constant=True
+            )
 
     def count(self) -> int:
         with self._database.reading() as connection:
@@ -126,4 +125,12 @@ class Projects:
 
 
 def _listed(row: Any) -> Project:
-    return Project(**dict(zip(_NAMES, row, strict=False)))  # less what is only sorted by
+    number, name, created_at, modified_at, is_draft, baseline, *_ = row
+    return Project(
+        id=number,
+        name=name,
+        created_at=created_at,
+        modified_at=modified_at,
+        is_draft=is_draft,
+        baseline_benchmark_id=baseline,
+    )
